@@ -1,0 +1,13 @@
+/** Jest runs what tsc built, so no second compiler can disagree with the first. */
+export default {
+  roots: ['<rootDir>/dist'],
+  testMatch: ['<rootDir>/dist/test/**/*.test.js'],
+  testEnvironment: '<rootDir>/dist/test/support/environment.js',
+  transform: {},
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
+  silent: true,
+  coverageProvider: 'v8',
+  collectCoverageFrom: ['dist/{lib,adapters,extensions}/**/*.js'],
+  coverageDirectory: '.coverage',
+};

@@ -1,0 +1,78 @@
+/** The claim contract: what a plugin is. Who computes them: `resolveClaims`, below. */
+import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from './store/records.js';
+
+/** Where a claim can go. JWT access tokens and introspection carry protocol claims only. */
+export type ClaimTarget = 'id_token' | 'userinfo' | 'scope_introspection' | 'saml';
+
+/** JSON types a claim may have, by the name a declaration gives. */
+export interface ClaimTypes {
+  string: string;
+  number: number;
+  boolean: boolean;
+  strings: readonly string[];
+  object: Readonly<Record<string, unknown>>;
+  objects: readonly Readonly<Record<string, unknown>>[];
+  /** One string, or several: `email`. */
+  'string or strings': string | readonly string[];
+}
+
+/** How and as whom the subject signed in: recorded at sign-in, pinned on the grant, never changed by a later sign-in. */
+export interface LoginContext {
+  /** The subject identifier the grant asserts for life. @see OpenID Connect Core §12.2 */
+  readonly sub: string;
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
+  readonly amr: readonly string[];
+  /** Seconds since the epoch. */
+  readonly authTime: number;
+  /** The impersonating user. @see RFC 8693 §4.1 */
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+}
+
+/** An account of the family that shares one `sub`. */
+export interface LinkedAccount {
+  readonly person: PersonWithUser;
+  readonly tenant: Tenant;
+}
+
+/** Read-only look-ups about the subject; each is done once per request, and only when asked for. */
+export interface ClaimLookups {
+  subsidiary(): Promise<Subsidiary | undefined>;
+  groups(): Promise<readonly Group[]>;
+  /** All accounts of the family, the subject's own included; one element when it is not linked. */
+  linkedAccounts(): Promise<readonly LinkedAccount[]>;
+}
+
+/** What a claim is computed from. There is no client and no login in a call by an API resource. */
+export interface ClaimContext {
+  readonly person: PersonWithUser;
+  readonly user: PersonWithUser['user'];
+  readonly tenant: Tenant;
+  readonly scopes: ReadonlySet<string>;
+  readonly client?: Client;
+  readonly login?: LoginContext;
+  readonly lookups: ClaimLookups;
+  /** Aborted when the plugin's time is up. */
+  readonly signal: AbortSignal;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes> {
+  /** The scope that grants it; a scope nobody else declared becomes known to discovery and consent. */
+  readonly scope: string;
+  readonly type: Type;
+  /** For discovery, the consent page and the README. */
+  readonly description: string;
+  /** @default all */
+  readonly in?: readonly ClaimTarget[];
+  /** The value; undefined leaves the claim out. */
+  readonly value: (context: ClaimContext & { readonly data: Data }) => Awaitable<ClaimTypes[Type] | undefined>;
+}
+
+/** Names that are set after all plugins; declaring one is refused by the compiler and at start. */
+export const reservedClaims = [
+  'sub', 'oid', 'tid', 'act', 'amr', 'idp', 'auth_time', 'acr', 'azp', 'iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'sid',
+  'at_hash', 'c_hash', 's_hash', 'cnf', 'events', 'client_id', 'scope', 'active', 'token_type', 'username',
+] as const; // biome-ignore format: a list
+export type ReservedClaim = (typeof reservedClaims)[number];

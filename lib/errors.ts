@@ -1,0 +1,76 @@
+/** Every error of our own: one table, compared with the README by a test. */
+
+interface ErrorEntry {
+  /** HTTP status when the error reaches a caller. */
+  readonly status: number;
+  /** What went wrong and what to do, in one sentence. */
+  readonly description: string;
+}
+
+export const errorTable = {
+  invalid_options: { status: 500, description: 'The options of createIdentityProvider are wrong.' },
+  insecure_options: { status: 500, description: 'The options are not fit for production.' },
+  extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
+  store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
+  conflict: { status: 409, description: 'A record with the same unique value exists.' },
+  not_found: { status: 404, description: 'There is no such record.' },
+  invalid_record: { status: 422, description: 'The record has a value that is not allowed.' },
+  user_name_taken: { status: 409, description: 'The user name is taken in this tenant.' },
+  person_has_user: { status: 409, description: 'The person already has a user.' },
+  group_unknown: { status: 422, description: 'A group does not exist in this tenant.' },
+  group_refs_mixed: { status: 422, description: 'Give group ids or group names, not both.' },
+  permission_unknown: { status: 422, description: 'A permission is not in the catalogue.' },
+  link_self: { status: 422, description: 'A user cannot be linked to itself.' },
+  link_chain: { status: 422, description: 'Links are one level deep: a parent has no parent, a child no children.' },
+  link_same_tenant: { status: 422, description: 'The family already has an account in this tenant.' },
+  already_linked: { status: 409, description: 'The user is linked to a parent already.' },
+  not_linked: { status: 409, description: 'The user is not linked to this parent.' },
+  too_many_attempts: { status: 429, description: 'Too many attempts; wait before the next.' },
+  busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/**
+ * An error with a stable `code`. `details` are for the caller and hold no secrets; `cause` is for logs only.
+ */
+export class IdpError extends Error {
+  override readonly name: string = 'IdpError';
+  readonly status: number;
+
+  constructor(
+    readonly code: ErrorCode,
+    readonly details: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(errorTable[code].description, options);
+    this.status = errorTable[code].status;
+  }
+}
+
+/** One thing that is wrong with the options: where, what was expected, what was found (redacted if it may be secret). */
+export interface ConfigProblem {
+  /** Where in the options, as one would write it: `cookies.keys[0]`. */
+  readonly path: string;
+  readonly expected: string;
+  /** What was given, shortened; `[redacted]` when it may be secret; absent when nothing was. */
+  readonly received?: string;
+  readonly didYouMean?: string;
+}
+
+/** Everything that is wrong with the options, reported at once. */
+export class ConfigError extends IdpError {
+  override readonly name = 'ConfigError';
+
+  constructor(
+    code: 'invalid_options' | 'insecure_options' | 'extension_conflict',
+    readonly problems: readonly ConfigProblem[],
+  ) {
+    super(code, { problems });
+    const lines = problems.map(
+      ({ path, expected, received, didYouMean }) =>
+        `  ${path}: expected ${expected}${received === undefined ? '' : `, got ${received}`}${didYouMean ? ` (did you mean '${didYouMean}'?)` : ''}`,
+    );
+    this.message = [`${this.message} [${code}]`, ...lines].join('\n');
+  }
+}

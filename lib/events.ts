@@ -1,0 +1,33 @@
+/** What happened, told in process. Names are the specification's. */
+
+/** The data of each event. Plug-ins may add theirs by declaration merging. */
+export interface EventMap {
+  UserClaimAdded: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
+  UserClaimRemoved: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
+  PersonCreated: { readonly AggregateId: string };
+  PersonUpdated: { readonly AggregateId: string };
+  UserCreated: { readonly AggregateId: string; readonly PersonId: string };
+  UserGroupsChanged: { readonly AggregateId: string; readonly GroupIds: readonly string[] };
+  UserDisabled: { readonly AggregateId: string };
+}
+
+export type EventName = keyof EventMap;
+
+/** @see CloudEvents 1.0 §3 */
+export interface IdpEvent<Name extends EventName = EventName> {
+  readonly specversion: '1.0';
+  readonly id: string;
+  /** The issuer. */
+  readonly source: string;
+  readonly type: Name;
+  /** ISO 8601. */
+  readonly time: string;
+  /** The aggregate's id. */
+  readonly subject: string;
+  readonly tid?: string;
+  /** The order that every reader follows. */
+  readonly sequence: number;
+  readonly data: EventMap[Name];
+}
+
+export type EventListener<Name extends EventName> = (event: IdpEvent<Name>) => void | Promise<void>;

@@ -1,0 +1,35 @@
+/** The durable collections and the look-ups they answer. */
+import type { CollectionSpec } from './directory-store.js';
+
+export const collections = {
+  tenants: { name: 'tenants', indexes: {} },
+  subsidiaries: { name: 'subsidiaries', indexes: { byTenant: { fields: ['tid'] } } },
+  persons: {
+    name: 'persons',
+    indexes: {
+      byTenant: { fields: ['tid'] },
+      byUser: { fields: ['user.id'], unique: true },
+      byUserName: { fields: ['tid', 'user.userNameKey'], unique: true },
+      byUserNameAnywhere: { fields: ['user.userNameKey'] },
+      byParent: { fields: ['user.parentUserId'] },
+      byExternalId: { fields: ['tid', 'externalId'], unique: true },
+      byExternalIdentity: { fields: ['user.externalIdentityKeys'] },
+      byNationalId: { fields: ['tid', 'nationalIdHash'], unique: true },
+      byGroup: { fields: ['user.groupIds'] },
+      byOutbox: { fields: ['outbox'] },
+    },
+  },
+  credentials: { name: 'credentials', indexes: {} },
+  groups: {
+    name: 'groups',
+    indexes: { byTenant: { fields: ['tid'] }, byName: { fields: ['tid', 'name'], unique: true } },
+  },
+  permissions: { name: 'permissions', indexes: {} },
+  clients: { name: 'clients', indexes: {} },
+  apiResources: { name: 'apiResources', indexes: {} },
+  consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
+  events: { name: 'events', indexes: {} },
+  changes: { name: 'changes', indexes: {} },
+} as const satisfies Record<string, CollectionSpec>;
+
+export type CollectionName = keyof typeof collections;

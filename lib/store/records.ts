@@ -1,0 +1,179 @@
+/** The durable records, as they are kept. Ids are UUIDs, v7 when we make them. */
+import type { Row } from './directory-store.js';
+
+export interface Stored extends Row {
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** Something that happened, kept inside the record it happened to until it is dispatched. @see CloudEvents 1.0 */
+export interface PendingEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly time: Date;
+  readonly subject: string;
+  readonly tid?: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export type SignInMethodName = string;
+
+export interface Branding {
+  readonly logoUri?: string;
+  /** `#rrggbb`. */
+  readonly accentColor?: string;
+  /** Corner radius in pixels, 0 to 24. */
+  readonly radius?: number;
+}
+
+export interface Tenant extends Stored {
+  readonly name: string;
+  readonly organisationNumber?: string;
+  readonly signIn?: { readonly methods?: readonly SignInMethodName[]; readonly requireMfa?: boolean };
+  readonly branding?: Branding;
+  /** A language tag of the pages' languages. */
+  readonly locale?: string;
+  readonly status: 'active' | 'disabled';
+}
+
+/** Gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
+export interface Subsidiary extends Stored {
+  readonly tid: string;
+  readonly name: string;
+  readonly organisationNumber?: string;
+}
+
+export interface ExternalIdentity {
+  readonly idp: string;
+  readonly subject: string;
+}
+
+export interface User {
+  /** The claim `oid`. */
+  readonly id: string;
+  readonly userName: string;
+  /** {@link userName} as it is compared: NFKC, lower case. */
+  readonly userNameKey: string;
+  readonly emailVerified: boolean;
+  readonly parentUserId?: string;
+  readonly isParent: boolean;
+  readonly groupIds: readonly string[];
+  readonly status: 'invited' | 'active' | 'disabled';
+  /** Sign-ins before this instant are void. */
+  readonly notBefore?: Date;
+  readonly externalIdentities: readonly ExternalIdentity[];
+  /** `idp` and subject in one string, for the index. */
+  readonly externalIdentityKeys: readonly string[];
+}
+
+/** A person, the user it may have, and the events of its writes: one document, so they commit together. */
+export interface Person extends Stored {
+  readonly tid: string;
+  readonly subsidiaryId?: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly email?: string;
+  readonly secondEmail?: string;
+  readonly phoneNumber?: string;
+  readonly phoneNumberVerified: boolean;
+  /** Encrypted. */
+  readonly nationalId?: string;
+  /** Keyed hash of the national id, to look it up. */
+  readonly nationalIdHash?: string;
+  readonly pictureUrl?: string;
+  readonly externalId?: string;
+  /** For claim plugins. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly user?: User;
+  readonly pendingEvents: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
+}
+
+/** A person that has a user. */
+export type PersonWithUser = Person & { readonly user: User };
+
+/** Its id is the user's. Never writable through the admin API. */
+export interface Credential extends Stored {
+  /** A PHC string. */
+  readonly passwordHash?: string;
+}
+
+export interface Group extends Stored {
+  readonly tid: string;
+  readonly name: string;
+  readonly permissionIds: readonly string[];
+}
+
+/** Its id is the value of the claim `perm`; not a UUID. */
+export interface Permission extends Stored {
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** `sha256:` and the digest; secrets are generated with 256 bits, or seeded. */
+export interface HashedSecret {
+  readonly hash: string;
+  readonly expiresAt?: Date;
+}
+
+export interface Lifetimes {
+  /** Seconds, each. */
+  readonly accessToken?: number;
+  readonly idToken?: number;
+  readonly refreshTokenIdle?: number;
+  readonly refreshTokenAbsolute?: number;
+}
+
+/** A registered application. Its id is the `client_id`; not a UUID. */
+export interface Client extends Stored {
+  readonly name: string;
+  /** Registered metadata in the standard's own names. @see RFC 7591 §2 */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly secrets: readonly HashedSecret[];
+  /** Identity and API scopes it may ask for. */
+  readonly allowedScopes: readonly string[];
+  readonly requirePkce: boolean;
+  readonly allowPlainPkce: boolean;
+  readonly requireConsent: boolean;
+  readonly accessTokenType: 'reference' | 'jwt';
+  readonly idTokenClaims: 'minimal' | 'scopes';
+  readonly email: 'all' | 'first';
+  readonly styles?: Branding;
+  readonly lifetimes: Lifetimes;
+  /** Tenants whose users may sign in; absent: all. */
+  readonly allowedTenants?: readonly string[];
+  /** Tenants it administers; `['*']`: all. */
+  readonly adminTenants: readonly string[];
+  readonly trustedLoginHint: boolean;
+  readonly corsOrigins: readonly string[];
+  readonly postRegistrationUri?: string;
+  readonly status: 'active' | 'disabled';
+}
+
+/** Its id is the name it authenticates with, shared with client ids; not a UUID. */
+export interface ApiResource extends Stored {
+  readonly name: string;
+  readonly secrets: readonly HashedSecret[];
+  /** API scopes it owns; it is the audience of access tokens that carry one. */
+  readonly scopes: readonly string[];
+  readonly status: 'active' | 'disabled';
+}
+
+/** What a user allowed a client. Its id is derived from both. */
+export interface Consent extends Stored {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly at: Date;
+}
+
+/** A dispatched event; `sequence` is the one order that every reader follows. */
+export interface EventRecord extends Row, PendingEvent {
+  readonly sequence: number;
+}
+
+/** How often each collection was written, for the caches of all nodes. One row. */
+export interface ChangeRecord extends Row {
+  readonly revisions: Readonly<Record<string, number>>;
+}
