@@ -23,8 +23,7 @@ export default class RealmEnvironment extends TestEnvironment {
       Object.defineProperty(ctor, Symbol.hasInstance, {
         value(this: unknown, value: unknown) {
           return (
-            ordinary.call(this as never, value) ||
-            (this === ctor && isNativeError(value) && (name === 'Error' || value.name === name))
+            ordinary.call(this as never, value) || (this === ctor && isNativeError(value) && (name === 'Error' || value.name === name))
           );
         },
       });

@@ -1,0 +1,175 @@
+#!/usr/bin/env node
+/**
+ * Makes a working copy ready: installs packages and builds, if and only if they are missing or out of date.
+ * Runs before `npm start` and `npm test`, maybe as the first thing after a clone, so it imports Node alone.
+ *
+ *   node ready.mjs          install and build what is missing or out of date
+ *   node ready.mjs build    the same, but build in any case (`npm run build`)
+ *   node ready.mjs prepare  only build, and only where the compiler is installed (npm calls it after an install)
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const sources = ['lib', 'adapters', 'extensions', 'examples', 'test', 'bench'];
+const settings = ['tsconfig.json', 'package.json', 'package-lock.json'];
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const at = (...parts) => join(root, ...parts);
+const compiler = at('node_modules', '@typescript', 'native', 'bin', 'tsc');
+const stamp = at('dist', '.stamp');
+const lock = at('.ready.lock');
+
+/** The file's text, or `undefined` where there is none. */
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Does node_modules hold what package-lock.json says? npm keeps its own record of what it installed last. */
+function isInstalled() {
+  const record = read(at('node_modules', '.package-lock.json'));
+  if (record === undefined) return false;
+  const installed = JSON.parse(record).packages;
+  const wanted = Object.entries(JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages);
+  // The entry '' is this package; optional ones depend on the platform.
+  return wanted.every(([path, { optional, version, integrity }]) => {
+    const found = installed[path];
+    return path === '' || optional || (found?.version === version && found.integrity === integrity);
+  });
+}
+
+/** One hash over everything that the build reads. */
+function fingerprint() {
+  const hash = createHash('sha256');
+  const inFolder = (folder) => readdirSync(at(folder), { recursive: true }).map((path) => join(folder, path));
+  const files = sources.filter((folder) => existsSync(at(folder))).flatMap(inFolder);
+  for (const path of [...settings, ...files.filter((file) => file.endsWith('.ts')).sort()]) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(at(path)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+const isBuilt = () => read(stamp) === fingerprint();
+
+const say = (line) => process.stderr.write(`${line}\n`);
+
+class Failure extends Error {}
+
+/** Runs a program in the root with its output on stderr, which leaves stdout to the command we run for. */
+function run(what, program, args, options = {}) {
+  const started = Date.now();
+  say(`${what} …`);
+  const { status, signal, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2], ...options });
+  if (status !== 0) throw new Failure(`${what} failed (${error?.message ?? signal ?? `exit code ${status}`}); the lines above say why.`);
+  say(`${what} took ${((Date.now() - started) / 1000).toFixed(1)} s.`);
+}
+
+function install() {
+  if (lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
+    throw new Failure('node_modules is a link and does not match package-lock.json: run `npm ci` where it points.');
+  }
+  if (Number.parseInt(process.versions.node, 10) < 22) say(`Node ${process.versions.node} works; Node 22 or later is recommended.`);
+  const args = ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'];
+  const npm = process.env.npm_execpath;
+  if (npm?.endsWith('npm-cli.js')) run('Installing packages', process.execPath, [npm, ...args]);
+  else run('Installing packages', 'npm', args, { shell: process.platform === 'win32' });
+}
+
+function build() {
+  const built = fingerprint(); // taken first: what is edited meanwhile is built the next time
+  rmSync(at('dist'), { recursive: true, force: true });
+  run('Building', process.execPath, [compiler]);
+  writeFileSync(stamp, built);
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return pid !== process.pid; // a lock we did not take, with our number: its owner is long gone
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Removes the lock of `pid`. Never another's: its folder would not be empty. */
+function unlock(pid) {
+  try {
+    unlinkSync(join(lock, pid));
+  } catch {} // another run was faster
+  try {
+    rmdirSync(lock);
+  } catch {} // taken by another run
+}
+
+/** The lock is a folder with a file named after its owner; it appears with that file, by one rename, or not at all. */
+function tryLock() {
+  const own = `${lock}.${process.pid}`;
+  rmSync(own, { recursive: true, force: true });
+  mkdirSync(own);
+  writeFileSync(join(own, String(process.pid)), '');
+  try {
+    renameSync(own, lock);
+    return true;
+  } catch {
+    rmSync(own, { recursive: true, force: true });
+    return false;
+  }
+}
+
+/** Runs `work` while no other run in this folder installs or builds. */
+async function alone(work) {
+  for (let waited = 0; !tryLock(); waited += 1) {
+    const [owner] = existsSync(lock) ? readdirSync(lock) : [];
+    if (owner === undefined || !isAlive(Number(owner))) unlock(owner ?? 'nobody');
+    else if (waited === 0) say(`Waiting for process ${owner}, which installs or builds here (if it does not, delete .ready.lock) …`);
+    else if (waited > 6000)
+      throw new Failure(`Process ${owner} holds ${lock} for ten minutes; delete that folder if it does nothing here.`);
+    await sleep(100);
+  }
+  try {
+    work();
+  } finally {
+    unlock(String(process.pid));
+  }
+}
+
+async function main(mode) {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    throw new Failure(`tenant-idp needs Node 20.19 or later, better 22 or later; this is Node ${process.versions.node}.`);
+  }
+  if (mode === 'prepare') {
+    if (existsSync(compiler)) await alone(() => isBuilt() || build());
+  } else if (mode === 'build' || !isInstalled() || !isBuilt()) {
+    await alone(() => {
+      if (!isInstalled()) install();
+      if (mode === 'build' || !isBuilt()) build();
+    });
+  }
+}
+
+main(process.argv[2]).catch((error) => {
+  say(error instanceof Failure ? error.message : error.stack);
+  process.exitCode = 1;
+});

@@ -1,0 +1,121 @@
+/** The step before `npm start` and `npm test`: it installs and builds what is missing or out of date, and nothing else. */
+import { existsSync } from 'node:fs';
+import { mkdir, rename, symlink, utimes } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { cloneWorkingCopy } from './working-copy.js';
+
+const installAndBuild = ['npm ci --ignore-scripts', 'tsc'];
+const slowly = { SLOW: 'yes' };
+let copy: Awaited<ReturnType<typeof cloneWorkingCopy>>;
+
+beforeEach(async () => {
+  copy = await cloneWorkingCopy();
+});
+afterEach(() => copy.remove());
+
+describe('issue 4 A1: ready step', () => {
+  test('after a clone it installs, builds and shows both', async () => {
+    const { code, output } = await copy.ready();
+    expect({ code, calls: await copy.calls() }).toEqual({ code: 0, calls: installAndBuild });
+    expect(output).toMatch(/Installing packages …[\s\S]*Building …/);
+  });
+
+  test('recommends Node 22 on Node 20, only when it installs, and refuses older ones', async () => {
+    const pretend = (version: string) => {
+      const module = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+      return { flags: ['--import', `data:text/javascript,${module}`] };
+    };
+    expect((await copy.ready(pretend('20.19.0'))).output).toContain('Node 22 or later is recommended');
+    await copy.write('lib/index.ts', 'export const two = 2;');
+    expect((await copy.ready(pretend('20.19.0'))).output).not.toContain('recommended');
+    const refused = await copy.ready(pretend('20.18.3'));
+    expect(refused).toEqual({ code: 1, output: expect.stringContaining('needs Node 20.19 or later') });
+  });
+
+  describe('in a working copy that is ready', () => {
+    beforeEach(async () => {
+      await copy.ready();
+      await copy.calls();
+    });
+
+    test('does nothing and says nothing', async () => {
+      expect(await copy.ready()).toEqual({ code: 0, output: '' });
+      await utimes(copy.path('lib/index.ts'), 1, 1);
+      expect(await copy.ready()).toEqual({ code: 0, output: '' });
+      expect(await copy.calls()).toEqual([]);
+    });
+
+    test.each([
+      ['a changed source', 'lib/index.ts'],
+      ['a new source', 'examples/local/main.ts'],
+      ['other compiler settings', 'tsconfig.json'],
+    ])('builds for %s, and once', async (_, file) => {
+      await copy.write(file, '{ "new": true }');
+      await copy.ready();
+      await copy.ready();
+      expect(await copy.calls()).toEqual(['tsc']);
+    });
+
+    test('builds when dist is gone', async () => {
+      await rename(copy.path('dist'), copy.path('gone'));
+      await copy.ready();
+      expect(await copy.calls()).toEqual(['tsc']);
+    });
+
+    test('installs and builds for a changed package-lock.json', async () => {
+      await copy.changeDependency();
+      await copy.ready();
+      expect(await copy.calls()).toEqual(installAndBuild);
+    });
+
+    test('never installs into packages that are somebody else’s', async () => {
+      await rename(copy.path('node_modules'), copy.path('theirs'));
+      await symlink(copy.path('theirs'), copy.path('node_modules'));
+      expect(await copy.ready()).toEqual({ code: 0, output: '' });
+      await copy.changeDependency();
+      const { code, output } = await copy.ready();
+      expect({ code, calls: await copy.calls() }).toEqual({ code: 1, calls: [] });
+      expect(output).toContain('node_modules is a link');
+    });
+
+    test('`npm run build` always builds', async () => {
+      await copy.ready({ mode: ['build'] });
+      expect(await copy.calls()).toEqual(['tsc']);
+    });
+  });
+
+  test.each([
+    ['npm', ['npm ci --ignore-scripts'], 'Installing packages failed (exit code 7)'],
+    ['tsc', installAndBuild, 'Building failed (exit code 2)'],
+  ])('a failing %s stops it with a message, and the next run tries again', async (program, calls, message) => {
+    const { code, output } = await copy.ready({ FAIL: program });
+    expect({ code, calls: await copy.calls() }).toEqual({ code: 1, calls });
+    expect(output).toContain(message);
+    expect(await copy.ready()).toMatchObject({ code: 0 });
+    expect(await copy.calls()).toEqual(program === 'npm' ? installAndBuild : ['tsc']);
+  });
+
+  test('of several at once one works and the others wait for it', async () => {
+    const runs = await Promise.all([copy.ready(slowly), copy.ready(slowly), copy.ready(slowly)]);
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(await copy.calls()).toEqual(installAndBuild);
+    expect(existsSync(copy.path('.ready.lock'))).toBe(false);
+  });
+
+  test('a lock whose owner died is taken over, by one of several', async () => {
+    const beyondAnyPid = '99999999';
+    await mkdir(copy.path('.ready.lock'));
+    await copy.write(`.ready.lock/${beyondAnyPid}`, '');
+    await Promise.all([copy.ready(slowly), copy.ready(slowly), copy.ready(slowly)]);
+    expect(await copy.calls()).toEqual(installAndBuild);
+  });
+
+  test('npm’s own prepare never installs, and builds only where there is a compiler', async () => {
+    expect(await copy.ready({ mode: ['prepare'] })).toEqual({ code: 0, output: '' });
+    await copy.ready();
+    await copy.write('lib/index.ts', 'export const two = 2;');
+    await copy.calls();
+    await copy.ready({ mode: ['prepare'] });
+    expect(await copy.calls()).toEqual(['tsc']);
+  });
+});

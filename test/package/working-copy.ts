@@ -1,0 +1,83 @@
+/** A small working copy in a temporary folder, with an npm and a compiler that only write down that they were called. */
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const record = `const { appendFileSync, cpSync, mkdirSync } = require('node:fs');
+const { basename, join } = require('node:path');
+const root = ROOT;
+const inRoot = (...parts) => join(root, ...parts);
+const called = (...words) => appendFileSync(inRoot('calls'), words.join(' ') + '\\n');
+`;
+
+const npm = `${record}
+called('npm', process.argv[2], process.argv[3]);
+if (process.env.FAIL === 'npm') process.exit(7);
+if (process.env.SLOW) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500); // a second run may arrive
+mkdirSync(inRoot('node_modules', '@typescript', 'native', 'bin'), { recursive: true });
+cpSync(inRoot('tsc.cjs'), inRoot('node_modules', '@typescript', 'native', 'bin', 'tsc'));
+cpSync(inRoot('package-lock.json'), inRoot('node_modules', '.package-lock.json'));
+`;
+
+const tsc = `${record}
+called('tsc');
+if (process.env.FAIL === 'tsc') process.exit(2);
+mkdirSync(inRoot('dist'), { recursive: true });
+`;
+
+const lockFile = (version: string) => JSON.stringify({ packages: { '': {}, 'node_modules/koa': { version } } });
+
+interface Invocation {
+  /** `build` or `prepare`. */
+  readonly mode?: string[];
+  /** For the node that runs the step. */
+  readonly flags?: string[];
+  /** The program that fails. */
+  readonly FAIL?: string;
+  /** Set: npm takes its time. */
+  readonly SLOW?: string;
+}
+
+interface Run {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** The state after a clone: no packages, nothing built. */
+export async function cloneWorkingCopy() {
+  const root = await mkdtemp(join(tmpdir(), 'ready-'));
+  const path = (file: string) => join(root, file);
+  const write = async (file: string, text: string) => {
+    await mkdir(dirname(path(file)), { recursive: true });
+    await writeFile(path(file), text.replace('ROOT', JSON.stringify(root)));
+  };
+  await copyFile('ready.mjs', path('ready.mjs'));
+  await write('package.json', '{}');
+  await write('tsconfig.json', '{}');
+  await write('package-lock.json', lockFile('1.0.0'));
+  await write('lib/index.ts', 'export const one = 1;');
+  await write('npm-cli.js', npm);
+  await write('tsc.cjs', tsc);
+  return {
+    path,
+    write,
+    /** Asks for another version of the one dependency. */
+    changeDependency: () => write('package-lock.json', lockFile('2.0.0')),
+    ready: ({ mode = [], flags = [], ...env }: Invocation = {}) =>
+      new Promise<Run>((resolve) => {
+        const args = [...flags, path('ready.mjs'), ...mode];
+        const options = { env: { ...process.env, ...env, npm_execpath: path('npm-cli.js') } };
+        execFile(process.execPath, args, options, (error, stdout, stderr) =>
+          resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr }),
+        );
+      }),
+    /** What was called since the last time one asked. */
+    calls: async () => {
+      const text = await readFile(path('calls'), 'utf8').catch(() => '');
+      await rm(path('calls'), { force: true });
+      return text.split('\n').filter((line) => line !== '');
+    },
+    remove: () => rm(root, { recursive: true, force: true }),
+  };
+}
