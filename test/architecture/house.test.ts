@@ -1,0 +1,157 @@
+/** Design §2: the house, its rooms and who may import whom; then the checker itself, on houses with a planted fault. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import ts from 'typescript';
+import { cycles, drawerProblems, importProblems } from './house.js';
+import { importsOf, parse, readGraph } from './imports.js';
+
+interface Manifest {
+  readonly dependencies: Record<string, string>;
+  readonly peerDependencies?: Record<string, string>;
+}
+
+const houseFolders = ['lib', 'adapters', 'extensions', 'examples'];
+const allFolders = [...houseFolders, 'test', 'bench'];
+const existing = (folders: readonly string[]) => folders.filter((folder) => readdirSync('.').includes(folder));
+
+/** Statements of a door that are more than a re-export with names. */
+const workInDoor = (text: string) =>
+  parse('lib/index.ts', text)
+    .statements.filter((statement) => !(ts.isExportDeclaration(statement) && statement.moduleSpecifier && statement.exportClause))
+    .map(({ kind }) => ts.SyntaxKind[kind]);
+
+describe('design §2: the house', () => {
+  const graph = readGraph(existing(houseFolders));
+  const everything = readGraph(existing(allFolders));
+  const { dependencies, peerDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest;
+  const shipped = Object.keys({ ...dependencies, ...peerDependencies });
+
+  test('each file imports only what its room may', () => {
+    expect(Object.keys(graph).length).toBeGreaterThan(5);
+    expect(importProblems(graph, shipped)).toEqual([]);
+  });
+
+  test('there are no import cycles, tests included', () => {
+    expect(cycles(everything)).toEqual([]);
+  });
+
+  test('no file or folder has a name that says nothing', () => {
+    expect(drawerProblems(Object.keys(everything))).toEqual([]);
+  });
+
+  test('tests are in test/, where they are run', () => {
+    expect(Object.keys(everything).filter((file) => /\.test\.ts$/.test(file) && !file.startsWith('test/'))).toEqual([]);
+  });
+
+  test('lib/index.ts re-exports by name and does nothing else', () => {
+    expect(workInDoor(readFileSync('lib/index.ts', 'utf8'))).toEqual([]);
+  });
+});
+
+describe('the checker finds', () => {
+  const problemsOf = (file: string, ...imports: string[]) => importProblems({ [file]: imports }, ['koa', 'oidc-provider', '@koa/router']);
+
+  test.each([
+    ['lib/store/cache.ts', 'lib/directory/persons.ts'],
+    ['lib/errors.ts', 'type lib/logger.ts'],
+    ['lib/directory/persons.ts', 'lib/oidc/sessions.ts'],
+    ['lib/directory/persons.ts', 'type lib/claims.ts'],
+    ['lib/oidc/provider.ts', 'lib/http/app.ts'],
+    ['lib/oidc/provider.ts', 'lib/options.ts'],
+    ['lib/oidc/provider.ts', 'extensions/ciba/index.ts'],
+    ['lib/oidc/provider.ts', 'oidc-provider/lib/helpers/errors.js'],
+    ['lib/oidc/provider.ts', 'lib/create-identity-provider.ts'],
+    ['lib/http/app.ts', 'lib/index.ts'],
+    ['lib/http/app.ts', 'type oidc-provider'],
+    ['lib/extension.ts', 'type oidc-provider'],
+    ['lib/extension.ts', 'lib/oidc/provider.ts'],
+    ['lib/options.ts', 'adapters/memory/index.ts'],
+    ['lib/options.ts', 'tenant-idp'],
+    ['lib/options.ts', 'lodash'],
+    ['lib/options.ts', 'type @types/koa'],
+    ['lib/options.ts', '?'],
+    ['lib/create-identity-provider.ts', 'oidc-provider'],
+    ['lib/create-identity-provider.ts', 'adapters/redis/index.ts'],
+    ['lib/create-identity-provider.ts', 'test/support/clock.ts'],
+    ['extensions/sign-in/routes.ts', 'extensions/claims/index.ts'],
+    ['extensions/sign-in/views/login.ts', 'lib/store/records.ts'],
+    ['extensions/sign-in/routes.ts', 'type lib/oidc/interactions.ts'],
+    ['extensions/sign-in/routes.ts', 'adapters/memory/index.ts'],
+    ['extensions/sign-in-copy/routes.ts', 'extensions/sign-in/routes.ts'],
+    ['adapters/redis/index.ts', 'adapters/memory/index.ts'],
+    ['adapters/redis/index.ts', 'lib/logger.ts'],
+    ['adapters/redis/index.ts', 'tenant-idp'],
+    ['examples/local/main.ts', 'lib/index.ts'],
+    ['examples/local/main.ts', 'examples/koa-host/main.ts'],
+    ['examples/local/main.ts', 'oidc-provider'],
+  ])('%s ✗ %s', (file, entry) => {
+    expect(problemsOf(file, entry)).toEqual([expect.stringMatching(`^${file} imports `)]);
+  });
+
+  test.each([
+    ['lib/index.ts', 'lib/create-identity-provider.ts'],
+    ['lib/create-identity-provider.ts', 'extensions/sign-in/index.ts'],
+    ['lib/create-identity-provider.ts', 'adapters/memory/index.ts'],
+    ['lib/options.ts', 'type lib/oidc/provider.ts'],
+    ['lib/oidc/provider.ts', 'oidc-provider'],
+    ['lib/oidc/provider.ts', 'type lib/options.ts'],
+    ['lib/oidc/internals.ts', 'oidc-provider/lib/helpers/errors.js'],
+    ['lib/http/app.ts', '@koa/router'],
+    ['extensions/sign-in/views/login.ts', 'extensions/sign-in/texts/en.ts'],
+    ['extensions/sign-in/views/login.ts', 'lib/http/html.ts'],
+    ['adapters/conformance/index.ts', 'adapters/conformance/cases/races.ts'],
+    ['examples/local/main.ts', 'tenant-idp/adapters/memory'],
+    ['examples/local/main.ts', 'openid-client'],
+  ])('nothing in %s → %s', (file, entry) => {
+    expect(problemsOf(file, entry)).toEqual([]);
+  });
+
+  test('a file that is in no room', () => {
+    expect(importProblems({ 'lib/services/mail.ts': [], 'extensions/loose.ts': [] }, [])).toHaveLength(2);
+  });
+
+  test('cycles, through types as well, and prints them', () => {
+    const graph = { a: ['b', 'koa'], b: ['type c'], c: ['d', 'b'], d: [], e: ['e'] };
+    expect(cycles(graph)).toEqual(['b → c → b', 'e → e']);
+    expect(cycles({ a: ['b', 'c'], b: ['d'], c: ['d'], d: [] })).toEqual([]);
+  });
+
+  test('drawers', () => {
+    expect(drawerProblems(['lib/utils/a.ts', 'lib/http/helpers.ts', 'test/common.test.ts', 'lib/http/app.ts'])).toHaveLength(3);
+  });
+
+  test('work in a door', () => {
+    expect(workInDoor(`export { a } from './a.js';\nexport type { B } from './b.js';`)).toEqual([]);
+    expect(workInDoor(`export * from './a.js';`)).toHaveLength(1);
+    expect(workInDoor(`import { a } from './a.js';\nexport const b = a();`)).toHaveLength(2);
+  });
+
+  test('imports in every form of the language', () => {
+    const text = `
+      import a, { type A } from './a.js';
+      import type { B } from '../b.js';
+      import { type C, type D } from './c.js';
+      import './effect.js';
+      export { e } from './e.js';
+      export type * from './f.js';
+      type G = import('./g.js').G;
+      const h = await import('./h.js');
+      const i = await import(\`./\${name}.js\`);
+      import j = require('node:fs');
+      declare module 'k' {}
+    `;
+    expect(importsOf('lib/http/x.ts', text)).toEqual([
+      'lib/http/a.ts',
+      'type lib/b.ts',
+      'type lib/http/c.ts',
+      'lib/http/effect.ts',
+      'lib/http/e.ts',
+      'type lib/http/f.ts',
+      'type lib/http/g.ts',
+      'lib/http/h.ts',
+      '?',
+      'node:fs',
+      'type k',
+    ]);
+  });
+});

@@ -1,0 +1,67 @@
+/** What users of the package get, and what the repository keeps out of it. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+
+interface Manifest {
+  readonly exports: Record<string, string>;
+}
+
+const run = async (program: string, ...args: string[]) => (await promisify(execFile)(program, args, { maxBuffer: 2 ** 24 })).stdout;
+const readJson = async <T>(file: string) => JSON.parse(await readFile(file, 'utf8')) as T;
+
+/** `./dist/lib/index.js` → `lib/index`. */
+const stem = (target: string) => target.replace(/^\.\/dist\//, '').replace(/\.js$/, '');
+
+const exported = (await readJson<Manifest>('package.json')).exports;
+const entries = Object.entries(exported).filter(([, target]) => target.endsWith('.js'));
+
+describe('design §1: the package', () => {
+  let packed: string[];
+
+  beforeAll(async () => {
+    const [tarball] = JSON.parse(await run('npm', 'pack', '--dry-run', '--json', '--ignore-scripts')) as { files: { path: string }[] }[];
+    packed = tarball?.files.map(({ path }) => path) ?? [];
+  });
+
+  test('holds compiled code, types, maps and sources, and nothing else', () => {
+    const allowed = [
+      /^dist\/(lib|adapters|extensions)\/.+\.(js|d\.ts)(\.map)?$/,
+      /^(lib|adapters|extensions)\/.+\.ts$/,
+      /^(README\.md|LICENSE|package\.json)$/,
+    ];
+    expect(packed.filter((path) => !allowed.some((pattern) => pattern.test(path)))).toEqual([]);
+    expect(packed).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json']));
+  });
+
+  test.each(entries)('%s comes with code, types, maps and source', (_, target) => {
+    const compiled = ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((ending) => `dist/${stem(target)}${ending}`);
+    expect(packed).toEqual(expect.arrayContaining([...compiled, `${stem(target)}.ts`]));
+  });
+
+  test('each entry imports in a plain Node process', async () => {
+    const names = entries.map(([path]) => path.replace(/^\./, 'tenant-idp'));
+    const script = `for (const name of ${JSON.stringify(names)}) console.log(name, Object.keys(await import(name)).length > 0);`;
+    expect(await run(process.execPath, '--input-type=module', '--eval', script)).toBe(names.map((name) => `${name} true\n`).join(''));
+  });
+
+  test('each entry is documented', async () => {
+    const { entryPoints } = await readJson<{ entryPoints: string[] }>('typedoc.json');
+    expect(entryPoints).toEqual(entries.map(([, target]) => `${stem(target)}.ts`));
+  });
+});
+
+describe('the repository', () => {
+  test('package-lock.json names no registry', async () => {
+    expect(await readFile('package-lock.json', 'utf8')).not.toMatch(/"resolved"|registry[.]/);
+  });
+
+  (existsSync('.git') ? test : test.skip)('no tracked file has loose ends, a path of somebody’s machine or a registry', async () => {
+    const files = (await run('git', 'ls-files', '-z')).split('\0').filter((file) => file !== '' && existsSync(file));
+    const unwanted = /\b(T[O]DO|F[I]XME|X[X]X)\b|(?<![\w.:/-])\/(?:home|Users|root|work)\/|registry[.]npmjs/;
+    const found = files.map(async (file) => ({ file, match: unwanted.exec(await readFile(file, 'latin1'))?.[0] }));
+    expect((await Promise.all(found)).filter(({ match }) => match !== undefined)).toEqual([]);
+  });
+});
