@@ -9,11 +9,18 @@ interface Manifest {
   readonly exports: Record<string, string>;
 }
 
+interface LockFile {
+  readonly packages: Record<string, { readonly optionalDependencies?: Record<string, string> }>;
+}
+
 const run = async (program: string, ...args: string[]) => (await promisify(execFile)(program, args, { maxBuffer: 2 ** 24 })).stdout;
 const readJson = async <T>(file: string) => JSON.parse(await readFile(file, 'utf8')) as T;
 
 /** `./dist/lib/index.js` → `lib/index`. */
 const stem = (target: string) => target.replace(/^\.\/dist\//, '').replace(/\.js$/, '');
+
+/** The package in whose node_modules a path lies: `node_modules/a/node_modules/b` → `node_modules/a`, and at last ''. */
+const enclosing = (path: string) => path.replace(/\/?node_modules\/(@[^/]+\/)?[^/]+$/, '');
 
 const exported = (await readJson<Manifest>('package.json')).exports;
 const entries = Object.entries(exported).filter(([, target]) => target.endsWith('.js'));
@@ -56,6 +63,16 @@ describe('design §1: the package', () => {
 describe('the repository', () => {
   test('package-lock.json names no registry', async () => {
     expect(await readFile('package-lock.json', 'utf8')).not.toMatch(/"resolved"|registry[.]/);
+  });
+
+  test('package-lock.json has the optional packages of every platform, without which `npm ci` refuses it', async () => {
+    const { packages } = await readJson<LockFile>('package-lock.json');
+    const isLocked = (from: string, name: string): boolean =>
+      `${from}/node_modules/${name}`.replace(/^\//, '') in packages || (from !== '' && isLocked(enclosing(from), name));
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter((name) => !isLocked(path, name)),
+    );
+    expect(missing).toEqual([]);
   });
 
   (existsSync('.git') ? test : test.skip)('no tracked file has loose ends, a path of somebody’s machine or a registry', async () => {
