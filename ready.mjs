@@ -4,7 +4,6 @@
  * Runs before `npm start` and `npm test`, maybe as the first thing after a clone, so it imports Node alone.
  *
  *   node ready.mjs          install and build what is missing or out of date
- *   node ready.mjs build    the same, but build in any case (`npm run build`)
  *   node ready.mjs prepare  only build, and only where the compiler is installed (npm calls it after an install)
  */
 import { spawnSync } from 'node:child_process';
@@ -161,10 +160,10 @@ async function main(mode) {
   }
   if (mode === 'prepare') {
     if (existsSync(compiler)) await alone(() => isBuilt() || build());
-  } else if (mode === 'build' || !isInstalled() || !isBuilt()) {
+  } else if (!isInstalled() || !isBuilt()) {
     await alone(() => {
       if (!isInstalled()) install();
-      if (mode === 'build' || !isBuilt()) build();
+      if (!isBuilt()) build();
     });
   }
 }

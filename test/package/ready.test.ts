@@ -77,11 +77,6 @@ describe('issue 4 A1: ready step', () => {
       expect({ code, calls: await copy.calls() }).toEqual({ code: 1, calls: [] });
       expect(output).toContain('node_modules is a link');
     });
-
-    test('`npm run build` always builds', async () => {
-      await copy.ready({ mode: ['build'] });
-      expect(await copy.calls()).toEqual(['tsc']);
-    });
   });
 
   test.each([
