@@ -36,13 +36,13 @@ const secret = (minLength: number) =>
   Type.String({ minLength, expected: `a string of at least ${minLength} characters` });
 const secrets = () =>
   Type.Array(secret(32), { minItems: 1, expected: 'an array of one or more strings, newest first' });
-const named = (expected: string) =>
-  Type.Array(
-    Type.Object({ name: Type.String({ minLength: 1, expected: 'a name' }) }, { expected: 'an object with a name' }),
-    {
-      expected,
-    },
+const named = (expected: string) => {
+  const item = Type.Object(
+    { name: Type.String({ minLength: 1, expected: 'a name' }) },
+    { expected: 'an object with a name' },
   );
+  return Type.Array(item, { expected });
+};
 
 const DAY = 86_400;
 
