@@ -1,0 +1,187 @@
+/** The options of `createIdentityProvider`: each is documented, with its default, where it is declared. */
+import type { IncomingMessage } from 'node:http';
+import type { JWK } from 'jose';
+import type { Configuration, Provider } from 'oidc-provider';
+import type { Logger } from './logger.js';
+import type { ArtifactStore } from './store/artifact-store.js';
+import type { DirectoryStore } from './store/directory-store.js';
+
+/** Languages that the pages speak. */
+export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
+export type Locale = (typeof locales)[number];
+
+/** What to create or update at start. */
+export type SeedInput = Readonly<Record<string, unknown>>;
+
+/** A message to a person, as `mail.send` gets it. */
+export interface MailMessage {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+export interface Mailer {
+  /** Hands a message to your mail server; rejects when it should be tried again. nodemailer's `sendMail` fits in. */
+  send(message: MailMessage): Promise<unknown>;
+}
+
+export interface KeyOptions {
+  /**
+   * Private keys as JWKs: RSA of at least 2048 bits (RS256) and P-256 (ES256). The first of each algorithm signs, all are published.
+   * One must be RSA, which every client understands. Needed in production.
+   * @default keys made at start and gone when the process ends
+   * @see OpenID Connect Core §15.1
+   */
+  readonly signing?: readonly JWK[];
+  /**
+   * Secrets of at least 32 characters, newest first, that encrypt what is kept encrypted in the directory. The first encrypts, all
+   * decrypt. Needed in production.
+   * @default one made at start and gone when the process ends
+   */
+  readonly encryption?: readonly string[];
+}
+
+export interface CookieOptions {
+  /**
+   * Secrets of at least 32 characters, newest first, that sign cookies. The first signs, all are accepted. Needed in production.
+   * @default one made at start and gone when the process ends
+   */
+  readonly keys?: readonly string[];
+}
+
+export interface PathOptions {
+  /**
+   * Where the pages and all endpoints that no standard names are, relative to the issuer.
+   * @default '/idp'
+   */
+  readonly own?: string;
+}
+
+/** How long things live: whole seconds, each. Clients may have their own for tokens. */
+export interface LifetimeOptions {
+  /** An authorization code. 1 to 600. @default 60 @see RFC 6749 §4.1.2 */
+  readonly code?: number;
+  /** One sign-in, from the request to the last page. 1 to 86,400. @default 1_800 */
+  readonly interaction?: number;
+  /** An access token by reference. 1 to 86,400. @default 3_600 */
+  readonly accessToken?: number;
+  /** An access token that is a JWT, which resource servers may accept until it ends. 1 to 86,400. @default 600 */
+  readonly jwtAccessToken?: number;
+  /** An ID token. 1 to 86,400. @default 300 */
+  readonly idToken?: number;
+  /** A refresh token that is not used; never more than `refreshTokenAbsolute`. 1 to 31,536,000. @default 1_296_000 */
+  readonly refreshTokenIdle?: number;
+  /** A refresh token and all its successors. 1 to 31,536,000. @default 2_592_000 */
+  readonly refreshTokenAbsolute?: number;
+  /** How long a refresh token that was just replaced is answered again, for clients that lost the reply. 0 to 60. @default 10 */
+  readonly refreshTokenGrace?: number;
+  /** A session that is not used; never more than `sessionAbsolute`. 1 to 2,592,000. @default 3_600 */
+  readonly sessionIdle?: number;
+  /** A session, used or not. 1 to 2,592,000. @default 43_200 */
+  readonly sessionAbsolute?: number;
+}
+
+/** How often something may fail before it has to wait. */
+export interface LimitOptions {
+  /** Failed sign-ins to one account from one address in `signInWindow`. 1 to 100. @default 10 */
+  readonly signInFailures?: number;
+  /** Seconds that `signInFailures` are counted. 60 to 86,400. @default 900 */
+  readonly signInWindow?: number;
+  /** Failed sign-ins to one account in an hour, from wherever. 1 to 100. @default 100 @see NIST SP 800-63B §3.2.2 */
+  readonly signInFailuresPerAccount?: number;
+  /** Failed sign-ins from one address in an hour, to whichever account. 1 to 100,000. @default 100 */
+  readonly signInFailuresPerAddress?: number;
+}
+
+export interface PasswordOptions {
+  /**
+   * How new passwords are hashed; others are hashed anew at the next sign-in. `argon2id` needs a Node that has `crypto.argon2`
+   * (24.7 or later) on every node of the service.
+   * @default 'scrypt'
+   */
+  readonly algorithm?: 'scrypt' | 'argon2id';
+}
+
+export interface IdentityProviderOptions {
+  /**
+   * Base URL of the service, and the value of `iss`: absolute, http or https (production: https), without trailing slash, query or
+   * fragment. All URLs, redirects and the cookies' `Secure` follow it, never a request. Its path is where the service is mounted.
+   * @see OpenID Connect Discovery §3
+   */
+  readonly issuer: string;
+  /**
+   * Where short-lived protocol records are kept: sessions, grants, codes, tokens, counters. Production needs one that lasts.
+   * @default in memory, gone when the process ends
+   */
+  readonly artifacts?: ArtifactStore;
+  /**
+   * Where durable records are kept: tenants, persons, clients, keys, events. Production needs one that lasts.
+   * @default in memory, gone when the process ends
+   */
+  readonly directory?: DirectoryStore;
+  /**
+   * Tenants, persons, groups, permissions, clients and API resources to create or update at start. Allowed everywhere, but
+   * `devPassword` is refused in production.
+   * @default nothing
+   */
+  readonly seed?: SeedInput;
+  /** Keys that sign tokens and encrypt records. @default {} */
+  readonly keys?: KeyOptions;
+  /** Cookies of the service. @default {} */
+  readonly cookies?: CookieOptions;
+  /**
+   * Secret of at least 16 characters that pairwise subject identifiers are derived from. Changing it changes every one of them, so
+   * key rotation never touches it.
+   * @default none: no client can have pairwise subject identifiers
+   * @see OpenID Connect Core §8.1
+   */
+  readonly subjectSalt?: string;
+  /**
+   * Where the client's address comes from, for throttling and the log; it never influences URLs. `false`: the connection. `true`: one
+   * proxy is in front, and the address is the right-most entry of `X-Forwarded-For`. A number: so many proxies are in front, each
+   * adding an entry. A function: it answers the address.
+   * @default false
+   */
+  readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
+  /** Paths of the service. @default {} */
+  readonly paths?: PathOptions;
+  /** Claim plugins, after the standard claims. @default [] */
+  readonly claims?: readonly { readonly name: string }[];
+  /**
+   * Moves claims to other scopes, by claim name; `false` leaves the claim out everywhere.
+   * @default {}
+   */
+  readonly claimMapping?: Readonly<Record<string, string | false>>;
+  /**
+   * When `oid` is issued: `linked`, to users that have a parent or children, whose `sub` names the family; or `always`.
+   * @default 'linked'
+   */
+  readonly oid?: 'linked' | 'always';
+  /** Extensions, after the standard ones. @default [] */
+  readonly extensions?: readonly { readonly name: string }[];
+  /**
+   * Sends mail. Without it there is no "forgot password" link, and invitations can only be fetched as links.
+   * @default none
+   */
+  readonly mail?: Mailer;
+  /** Where the service logs; `console` and pino fit. It gets no secrets. @default warnings and errors to the console */
+  readonly logger?: Logger;
+  /** How long codes, tokens and sessions live. @default {} */
+  readonly lifetimes?: LifetimeOptions;
+  /** How often sign-in may fail. @default {} */
+  readonly limits?: LimitOptions;
+  /** How passwords are kept. @default {} */
+  readonly passwords?: PasswordOptions;
+  /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
+  readonly locales?: readonly Locale[];
+  /** Features of oidc-provider that this service does not set itself: DPoP, mTLS, JARM, device flow … @default {} */
+  readonly features?: NonNullable<Configuration['features']>;
+  /** The last word over the configuration of oidc-provider: change it, or return another. @default unchanged */
+  readonly configure?: (configuration: Configuration) => Configuration | undefined;
+  /**
+   * Called for each oidc-provider instance before it serves, so the place for listeners: a new instance takes over when keys rotate.
+   * @default nothing
+   */
+  readonly onProvider?: (provider: Provider) => void;
+}

@@ -1,0 +1,62 @@
+/** From what the host gave to what everything else relies on: checked as a whole, complete, frozen. */
+import type { JWK } from 'jose';
+import { ConfigError } from './errors.js';
+import { findInsecureOptions } from './insecure-options.js';
+import type { IdentityProviderOptions } from './options.js';
+import { findContradictions } from './options-contradictions.js';
+import { defaults, type ResolvedOptions } from './options-defaults.js';
+import { findShapeProblems } from './options-schema.js';
+import { signingAlgorithm } from './options-values.js';
+
+/**
+ * @throws ConfigError with everything that is wrong: `invalid_options`, or `insecure_options` when it is merely not fit for production.
+ */
+export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.env): ResolvedOptions {
+  const production = env.NODE_ENV === 'production';
+  const invalid = [...findShapeProblems(input), ...findContradictions(input)];
+  const insecure = production ? findInsecureOptions(input) : [];
+  if (invalid.length + insecure.length > 0) {
+    throw new ConfigError(invalid.length > 0 ? 'invalid_options' : 'insecure_options', [...invalid, ...insecure]);
+  }
+  return complete(input as IdentityProviderOptions, production);
+}
+
+function complete(options: IdentityProviderOptions, production: boolean): ResolvedOptions {
+  const { pathname, protocol } = new URL(options.issuer);
+  const { signing, encryption } = options.keys ?? {};
+  const lifetimes = { ...defaults.lifetimes, ...present(options.lifetimes) };
+  return Object.freeze({
+    ...defaults,
+    ...present(options),
+    issuer: options.issuer,
+    keys: Object.freeze({
+      ...(signing && { signing: Object.freeze(signing.map(completeKey)) }),
+      ...(encryption && { encryption: frozenCopy(encryption) }),
+    }),
+    cookies: Object.freeze(options.cookies?.keys ? { keys: frozenCopy(options.cookies.keys) } : {}),
+    trustProxy: typeof options.trustProxy === 'function' ? options.trustProxy : Number(options.trustProxy ?? false),
+    paths: Object.freeze({ ...defaults.paths, ...present(options.paths) }),
+    claims: frozenCopy(options.claims ?? defaults.claims),
+    claimMapping: Object.freeze({ ...options.claimMapping }),
+    extensions: frozenCopy(options.extensions ?? defaults.extensions),
+    lifetimes: Object.freeze({
+      ...lifetimes,
+      refreshTokenIdle: Math.min(lifetimes.refreshTokenIdle, lifetimes.refreshTokenAbsolute),
+      sessionIdle: Math.min(lifetimes.sessionIdle, lifetimes.sessionAbsolute),
+    }),
+    limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
+    passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),
+    locales: frozenCopy(options.locales ?? defaults.locales),
+    production,
+    secure: protocol === 'https:',
+    mountPath: pathname === '/' ? '' : pathname,
+  });
+}
+
+const frozenCopy = <T>(items: readonly T[]): readonly T[] => Object.freeze([...items]);
+
+/** What was given; a member given as undefined was not. */
+const present = <T extends object>(given: T | undefined): Partial<T> =>
+  Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+const completeKey = (jwk: JWK): JWK => Object.freeze({ ...jwk, alg: signingAlgorithm(jwk), use: 'sig' });

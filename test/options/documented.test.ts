@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { TSchema } from '@sinclair/typebox';
+import ts from 'typescript';
+import { defaults } from '../../lib/options-defaults.js';
+import { optionsSchema } from '../../lib/options-schema.js';
+
+interface Member {
+  readonly path: string;
+  readonly optional: boolean;
+  readonly description: string;
+  readonly default: string | undefined;
+}
+
+const source = ts.createSourceFile('options.ts', readFileSync('lib/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
+const interfaces = new Map(
+  source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]),
+);
+
+/** The members of an interface of options, and of those it refers to. */
+function membersOf(name: string, prefix = ''): Member[] {
+  return (interfaces.get(name)?.members ?? ([] as readonly ts.TypeElement[])).flatMap((member) => {
+    const path = `${prefix}${(member.name as ts.Identifier).text}`;
+    const tag = ts.getJSDocTags(member).find((found) => found.tagName.text === 'default');
+    const [doc] = ts.getJSDocCommentsAndTags(member);
+    const type = ts.isPropertySignature(member) ? (member.type?.getText(source) ?? '') : '';
+    return [
+      {
+        path,
+        optional: member.questionToken !== undefined,
+        description: ts.getTextOfJSDocComment(doc?.comment) ?? '',
+        default: ts.getTextOfJSDocComment(tag?.comment),
+      },
+      ...(type.endsWith('Options') ? membersOf(type, `${path}.`) : []),
+    ];
+  });
+}
+
+/** The members that the schema knows, and whether they may be absent. */
+function validatedBy(schema: TSchema, prefix = ''): { path: string; optional: boolean }[] {
+  return Object.entries<TSchema>(schema.additionalProperties === false ? schema.properties : {}).flatMap(
+    ([name, member]) => [
+      { path: `${prefix}${name}`, optional: !schema.required.includes(name) },
+      ...validatedBy(member, `${prefix}${name}.`),
+    ],
+  );
+}
+
+const members = membersOf('IdentityProviderOptions');
+const byPath = (a: { path: string }, b: { path: string }): number => (a.path < b.path ? -1 : 1);
+
+describe('design 1: each option is documented where it is declared, and validated', () => {
+  it('declares and validates the same options', () => {
+    expect(members.length).toBeGreaterThan(40);
+    const declared = members.map(({ path, optional }) => ({ path, optional }));
+    expect(declared.toSorted(byPath)).toEqual(validatedBy(optionsSchema).toSorted(byPath));
+  });
+
+  it.each(members.map((member) => [member.path, member] as const))('%s has words and a default', (_path, member) => {
+    expect(member.description).toMatch(/\w{3}/);
+    expect(member.default !== undefined).toBe(member.optional);
+  });
+
+  it('documents the defaults that are used', () => {
+    const documented = members.flatMap(({ path, default: text = '' }) =>
+      /^[\d'[{]|^false$/.test(text) ? [[path, text]] : [],
+    );
+    const used = documented.map(([path = '', text = '']) => {
+      const value = path.split('.').reduce<unknown>((inner, name) => Reflect.get(Object(inner), name), defaults);
+      const written =
+        typeof value === 'number'
+          ? value.toLocaleString('en').replaceAll(',', '_')
+          : text === '{}'
+            ? text
+            : JSON.stringify(value).replaceAll('"', "'").replaceAll(',', ', ');
+      return [path, written];
+    });
+    expect(documented.length).toBeGreaterThan(20);
+    expect(used).toEqual(documented);
+  });
+
+  it('documents the ranges that are validated', () => {
+    const numbers = members.filter(({ path }) => /^(lifetimes|limits)\./.test(path));
+    const ranges = numbers.map(({ path, description }) => [
+      path,
+      ...(description.match(/([\d,]+) to ([\d,]+)\./)?.slice(1) ?? []),
+    ]);
+    const validated = numbers.map(({ path }) => {
+      const [group = '', name = ''] = path.split('.');
+      const { minimum, maximum } = optionsSchema.properties[group]!.properties[name];
+      return [path, minimum.toLocaleString('en'), maximum.toLocaleString('en')];
+    });
+    expect(ranges).toEqual(validated);
+  });
+});
