@@ -25,6 +25,10 @@ export const errorTable = {
   link_same_tenant: { status: 422, description: 'The family already has an account in this tenant.' },
   already_linked: { status: 409, description: 'The user is linked to a parent already.' },
   not_linked: { status: 409, description: 'The user is not linked to this parent.' },
+  undecipherable: {
+    status: 500,
+    description: 'A value that is kept encrypted cannot be read: it was altered, or its key is no longer configured.',
+  },
   too_many_attempts: { status: 429, description: 'Too many attempts; wait before the next.' },
   busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },
 } as const satisfies Record<string, ErrorEntry>;

@@ -6,6 +6,7 @@ export interface EventMap {
   UserClaimRemoved: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
   PersonCreated: { readonly AggregateId: string };
   PersonUpdated: { readonly AggregateId: string };
+  PersonErased: { readonly AggregateId: string };
   UserCreated: { readonly AggregateId: string; readonly PersonId: string };
   UserGroupsChanged: { readonly AggregateId: string; readonly GroupIds: readonly string[] };
   UserDisabled: { readonly AggregateId: string };

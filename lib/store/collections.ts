@@ -12,6 +12,7 @@ export const collections = {
       byUserName: { fields: ['tid', 'user.userNameKey'], unique: true },
       byUserNameAnywhere: { fields: ['user.userNameKey'] },
       byParent: { fields: ['user.parentUserId'] },
+      byParentInTenant: { fields: ['user.parentUserId', 'tid'], unique: true },
       byExternalId: { fields: ['tid', 'externalId'], unique: true },
       byExternalIdentity: { fields: ['user.externalIdentityKeys'] },
       byNationalId: { fields: ['tid', 'nationalIdHash'], unique: true },
@@ -26,9 +27,10 @@ export const collections = {
   },
   permissions: { name: 'permissions', indexes: {} },
   clients: { name: 'clients', indexes: {} },
-  apiResources: { name: 'apiResources', indexes: {} },
+  apiResources: { name: 'apiResources', indexes: { byScope: { fields: ['scopes'], unique: true } } },
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
   events: { name: 'events', indexes: {} },
+  sequences: { name: 'sequences', indexes: {} },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;
 

@@ -56,7 +56,10 @@ export interface User {
   readonly userNameKey: string;
   readonly emailVerified: boolean;
   readonly parentUserId?: string;
+  /** Whether {@link childUserIds} has any. */
   readonly isParent: boolean;
+  /** Children, and those about to be linked or just unlinked: a child is entered before it gets its parent, and struck off after it lost it. */
+  readonly childUserIds?: readonly string[];
   readonly groupIds: readonly string[];
   readonly status: 'invited' | 'active' | 'disabled';
   /** Sign-ins before this instant are void. */
@@ -171,6 +174,11 @@ export interface Consent extends Stored {
 /** A dispatched event; `sequence` is the one order that every reader follows. */
 export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;
+}
+
+/** A counter that only grows; the one named `events` numbers them. */
+export interface SequenceRecord extends Row {
+  readonly last: number;
 }
 
 /** How often each collection was written, for the caches of all nodes. One row. */

@@ -1,0 +1,123 @@
+import type { Group, PersonWithUser, Subsidiary, Tenant } from '../store/records.js';
+import type { DirectoryContext } from './context.js';
+import { isId, USER_NAME_LENGTH, userNameKey } from './identifiers.js';
+import type { Tenants } from './tenants.js';
+import { hasUser } from './user-record.js';
+
+/** Someone who can sign in: a user, in a tenant. */
+export interface Account {
+  readonly person: PersonWithUser;
+  readonly tenant: Tenant;
+}
+
+/** Across tenants: for sign-in and protocol code, which learn the tenant from the account. Everybody else goes through a tenant. */
+export interface Accounts {
+  /** The account of an `oid`, usable or not. */
+  findByOid(oid: string): Promise<Account | undefined>;
+  /** All accounts that share the person's `sub`, itself included, usable or not. */
+  family(person: PersonWithUser): Promise<readonly Account[]>;
+  /**
+   * Usable accounts with this user name, of at most three credential owners.
+   * @param narrowed to these tenants; absent: all.
+   */
+  candidates(userName: string, narrowed?: { readonly tids?: readonly string[] }): Promise<readonly Account[]>;
+  subsidiary(person: PersonWithUser): Promise<Subsidiary | undefined>;
+  /** The groups of the user that still exist. */
+  groups(person: PersonWithUser): Promise<readonly Group[]>;
+}
+
+/** The subject identifier of a sign-in now. A grant keeps the one it was made with. */
+export const subOf = (user: PersonWithUser['user']): string => user.parentUserId ?? user.id;
+
+/** Whose credentials sign the user in: while linked, the parent's. */
+export const credentialOwner = subOf;
+
+/**
+ * Whether the account may sign in, or go on with what began at `loginAt`. Keep that instant to the millisecond: rounded down to the second,
+ * a sign-in less than a second after `notBefore` is void.
+ */
+export const isUsable = ({ person: { user }, tenant }: Account, loginAt?: Date): boolean =>
+  user.status === 'active' &&
+  tenant.status === 'active' &&
+  (loginAt === undefined || user.notBefore === undefined || user.notBefore <= loginAt);
+
+/** Distinct credentials that a password is tried against. */
+export const MAX_CREDENTIAL_OWNERS = 3;
+
+/** From this many tenants on, one look-up of the name in all tenants is less work than one in each. */
+const MANY_TENANTS = 16;
+
+const PAGE = 100;
+
+export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
+  const { persons, subsidiaries, groups } = collections;
+
+  const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
+    const found = await Promise.all(
+      rows.map(async (person) => {
+        const tenant = person && (await tenants.get(person.tid));
+        return tenant ? [{ person, tenant }] : [];
+      }),
+    );
+    return found.flat();
+  };
+  const byOid = async (oid: string) => (await persons.find({ byUser: [oid] })).filter(hasUser);
+
+  async function* usableByName(key: string, tids: readonly string[] | undefined): AsyncGenerator<Account> {
+    if (tids && tids.length <= MANY_TENANTS) {
+      const rows = await Promise.all(tids.map((tid) => persons.find({ byUserName: [tid, key] })));
+      for (const account of await accounts(rows.flat().filter(hasUser))) if (isUsable(account)) yield account;
+      return;
+    }
+    const wanted = tids && new Set(tids);
+    for (let after: string | undefined; ; ) {
+      const rows = await persons.find({ byUserNameAnywhere: [key] }, { limit: PAGE, ...(after && { after }) });
+      const narrowed = rows.filter(hasUser).filter(({ tid }) => wanted?.has(tid) ?? true);
+      for (const account of await accounts(narrowed)) if (isUsable(account)) yield account;
+      after = rows.at(-1)?.id;
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  return {
+    async findByOid(oid) {
+      return isId(oid) ? (await accounts(await byOid(oid)))[0] : undefined;
+    },
+
+    async family(person) {
+      const { id, parentUserId, isParent } = person.user;
+      if (parentUserId === undefined && !isParent) return accounts([person]);
+      const root = parentUserId ?? id;
+      const [parent, children] = await Promise.all([
+        parentUserId === undefined ? [person] : byOid(parentUserId),
+        persons.find({ byParent: [root] }),
+      ]);
+      const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
+      return accounts([person, ...others]);
+    },
+
+    async candidates(userName, { tids } = {}) {
+      const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
+      const found: Account[] = [];
+      const owners = new Set<string>();
+      if (key === '') return found;
+      for await (const account of usableByName(key, tids)) {
+        const owner = credentialOwner(account.person.user);
+        if (owners.size === MAX_CREDENTIAL_OWNERS && !owners.has(owner)) break;
+        owners.add(owner);
+        found.push(account);
+      }
+      return found;
+    },
+
+    async subsidiary({ tid, subsidiaryId }) {
+      const subsidiary = subsidiaryId === undefined ? undefined : await subsidiaries.get(subsidiaryId);
+      return subsidiary?.tid === tid ? subsidiary : undefined;
+    },
+
+    async groups({ tid, user }) {
+      const found = await Promise.all(user.groupIds.map((id) => caches.get('groups', id, () => groups.get(id))));
+      return found.filter((group) => group?.tid === tid).flatMap((group) => group ?? []);
+    },
+  };
+}

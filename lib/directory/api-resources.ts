@@ -1,0 +1,111 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../errors.js';
+import type { Page } from '../store/directory-store.js';
+import type { ApiResource } from '../store/records.js';
+import { cachedCollection } from './cached-collection.js';
+import type { DirectoryContext } from './context.js';
+import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from './input.js';
+import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+
+const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const fields = { name: line(), scopes: Type.Array(token(), { uniqueItems: true }), status };
+const apiResourceFields = inputSchema(fields);
+const apiResourcePatch = patchSchema(apiResourceFields);
+export const apiResourceInput = inputSchema({
+  ...fields,
+  id: token(),
+  status: Type.Optional(status),
+  secret: Type.Optional(Type.String({ minLength: 1 })),
+});
+export type ApiResourceInput = Static<typeof apiResourceInput>;
+
+export interface ApiResources {
+  /**
+   * Without a `secret` of its own it gets one, shown this once.
+   * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id, or a scope has an owner.
+   */
+  create(input: ApiResourceInput): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
+  get(id: string): Promise<ApiResource | undefined>;
+  /** @throws IdpError `not_found`. */
+  require(id: string): Promise<ApiResource>;
+  find(page?: Page): Promise<readonly ApiResource[]>;
+  /** @throws IdpError `not_found`, `invalid_record`; `conflict` when a scope has another owner. */
+  update(id: string, patch: Patch<Static<typeof apiResourceFields>>): Promise<ApiResource>;
+  /** @throws IdpError `not_found`. */
+  remove(id: string): Promise<void>;
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  rotateSecret(id: string, secret?: string): Promise<{ readonly apiResource: ApiResource; readonly secret: string }>;
+  /** The API resource, if the secret is one of its live ones. */
+  checkSecret(id: string, secret: string): Promise<ApiResource | undefined>;
+}
+
+/** All API scopes of active API resources, by name, with the API resource that owns each. */
+export type ApiScopes = ReadonlyMap<string, ApiResource>;
+
+export function createApiResources({ collections, caches }: DirectoryContext): ApiResources {
+  const rows = cachedCollection('apiResources', collections.apiResources, caches);
+  return {
+    get: rows.get,
+    require: rows.require,
+    find: (page) => collections.apiResources.find({}, page),
+
+    async create(input) {
+      checkInput(apiResourceInput, input);
+      const { id, secret: own, ...given } = input;
+      const secret = own ?? newSecret();
+      await checkIdFree();
+      const apiResource = await rows
+        .insert(newRecord(id, { status: 'active' as const, ...defined(given), secrets: [hashedSecret(secret)] }))
+        .catch((error: unknown) =>
+          collections.apiResources.get(id).then((holder) => refuse(error, holder ? '/id' : '/scopes')),
+        );
+      // Two creations at once pass the first look; then both see the other here, and neither stays.
+      await checkIdFree().catch(async (error: unknown) => {
+        await rows.remove(id);
+        throw error;
+      });
+      return own === undefined ? { apiResource, secret } : { apiResource };
+
+      async function checkIdFree() {
+        if (await collections.clients.get(id)) throw new IdpError('conflict', { path: '/id' });
+      }
+    },
+
+    async update(id, patch) {
+      checkInput(apiResourcePatch, patch);
+      return rows.update(id, (row) => patched(row, patch)).catch((error: unknown) => refuse(error, '/scopes'));
+    },
+
+    remove: rows.remove,
+
+    async rotateSecret(id, secret = newSecret()) {
+      const apiResource = await rows.update(id, (row) =>
+        patched(row, { secrets: rotatedSecrets(row.secrets, secret) }),
+      );
+      return { apiResource, secret };
+    },
+
+    async checkSecret(id, secret) {
+      const apiResource = await rows.get(id);
+      return isLiveSecret(apiResource?.secrets ?? [], secret) ? apiResource : undefined;
+    },
+  };
+}
+
+/** No resource can have this id. */
+const ALL_SCOPES = ' scopes';
+
+export const createApiScopes =
+  ({ collections, caches }: DirectoryContext) =>
+  async (): Promise<ApiScopes> => {
+    const scopes = await caches.get('apiResources', ALL_SCOPES, async () => {
+      const active = (await collections.apiResources.find({})).filter((resource) => resource.status === 'active');
+      return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
+    });
+    return scopes ?? new Map();
+  };
+
+/** The store does not say what a conflict was about. */
+function refuse(error: unknown, path: string): never {
+  throw error instanceof IdpError && error.code === 'conflict' ? new IdpError('conflict', { path }) : error;
+}

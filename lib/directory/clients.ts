@@ -1,0 +1,172 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../errors.js';
+import type { Page } from '../store/directory-store.js';
+import type { Client } from '../store/records.js';
+import { cachedCollection } from './cached-collection.js';
+import type { DirectoryContext } from './context.js';
+import {
+  branding,
+  checkInput,
+  defined,
+  inputSchema,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  strings,
+  token,
+} from './input.js';
+import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+
+const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
+const lifetimes = inputSchema({
+  accessToken: seconds(),
+  idToken: seconds(),
+  refreshTokenIdle: seconds(),
+  refreshTokenAbsolute: seconds(),
+});
+const fields = {
+  name: line(),
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  allowedScopes: Type.Array(token()),
+  requirePkce: Type.Boolean(),
+  allowPlainPkce: Type.Boolean(),
+  requireConsent: Type.Boolean(),
+  accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
+  idTokenClaims: Type.Union([Type.Literal('minimal'), Type.Literal('scopes')]),
+  email: Type.Union([Type.Literal('all'), Type.Literal('first')]),
+  styles: Type.Optional(branding()),
+  lifetimes,
+  allowedTenants: Type.Optional(strings()),
+  adminTenants: strings(),
+  trustedLoginHint: Type.Boolean(),
+  corsOrigins: strings(),
+  postRegistrationUri: Type.Optional(Type.String()),
+  status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
+};
+const clientFields = inputSchema(fields);
+const clientPatch = patchSchema(clientFields);
+export type ClientFields = Static<typeof clientFields>;
+
+const required = { id: token(), name: fields.name };
+const { name: _, ...others } = fields;
+export const clientInput = Type.Composite(
+  [
+    inputSchema(required),
+    Type.Partial(inputSchema(others)),
+    inputSchema({ secret: Type.Optional(Type.String({ minLength: 1 })) }),
+  ],
+  { additionalProperties: false },
+);
+/** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
+export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
+
+export const clientDefaults: Omit<ClientFields, 'name'> = {
+  metadata: {},
+  allowedScopes: [],
+  requirePkce: true,
+  allowPlainPkce: false,
+  requireConsent: false,
+  accessTokenType: 'reference',
+  idTokenClaims: 'minimal',
+  email: 'all',
+  lifetimes: {},
+  adminTenants: [],
+  trustedLoginHint: false,
+  corsOrigins: [],
+  status: 'active',
+};
+
+export interface Clients {
+  /**
+   * A client that authenticates with a secret gets one, unless it brings its own: `secret` is shown this once.
+   * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id.
+   */
+  create(input: ClientInput): Promise<{ readonly client: Client; readonly secret?: string }>;
+  get(id: string): Promise<Client | undefined>;
+  /** @throws IdpError `not_found`. */
+  require(id: string): Promise<Client>;
+  find(page?: Page): Promise<readonly Client[]>;
+  /** @throws IdpError `not_found`, `invalid_record`. */
+  update(id: string, patch: Patch<ClientFields>): Promise<Client>;
+  /** Its consents go with it. @throws IdpError `not_found`. */
+  remove(id: string): Promise<void>;
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
+  /** The client, if the secret is one of its live ones. */
+  checkSecret(id: string, secret: string): Promise<Client | undefined>;
+}
+
+export function createClients({ collections, caches }: DirectoryContext): Clients {
+  const rows = cachedCollection('clients', collections.clients, caches);
+  return {
+    get: rows.get,
+    require: rows.require,
+    find: (page) => collections.clients.find({}, page),
+
+    async create(input) {
+      checkInput(clientInput, input);
+      const { id, secret: own, ...given } = input;
+      const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
+      const secret = own ?? issued;
+      const client = checkedClient(
+        newRecord(id, {
+          ...clientDefaults,
+          ...defined(given),
+          secrets: secret === undefined ? [] : [hashedSecret(secret)],
+        }),
+      );
+      await checkIdFree();
+      const inserted = await rows.insert(client);
+      // Two creations at once pass the first look; then both see the other here, and neither stays.
+      await checkIdFree().catch(async (error: unknown) => {
+        await rows.remove(id);
+        throw error;
+      });
+      return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
+
+      async function checkIdFree() {
+        if (await collections.apiResources.get(id)) throw new IdpError('conflict', { path: '/id' });
+      }
+    },
+
+    async update(id, patch) {
+      checkInput(clientPatch, patch);
+      return rows.update(id, (row) => checkedClient(patched(row, patch)));
+    },
+
+    async remove(id) {
+      await rows.remove(id);
+      for (const consent of await collections.consents.find({ byClient: [id] })) {
+        await collections.consents.remove(consent.id);
+      }
+    },
+
+    async rotateSecret(id, secret = newSecret()) {
+      const client = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+      return { client, secret };
+    },
+
+    async checkSecret(id, secret) {
+      const client = await rows.get(id);
+      return isLiveSecret(client?.secrets ?? [], secret) ? client : undefined;
+    },
+  };
+}
+
+/** @see RFC 7591 §2, `token_endpoint_auth_method` */
+const authMethod = (metadata: Client['metadata']): unknown =>
+  metadata.token_endpoint_auth_method ?? 'client_secret_basic';
+
+/** Whether a client with this metadata authenticates with a secret. */
+export const usesSecret = (metadata: Client['metadata']): boolean =>
+  String(authMethod(metadata)).startsWith('client_secret_');
+
+/** @see RFC 9700 §2.1.1: public clients must use PKCE. */
+function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {
+  if (!client.requirePkce && authMethod(client.metadata) === 'none') {
+    throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
+  }
+  return client;
+}

@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import { IdpError } from '../errors.js';
+import type { Consent } from '../store/records.js';
+import type { DirectoryContext } from './context.js';
+import { newRecord } from './input.js';
+
+export interface Consents {
+  get(userId: string, clientId: string): Promise<Consent | undefined>;
+  /** All that the user allowed. */
+  find(userId: string): Promise<readonly Consent[]>;
+  /** Adds to what the user allowed the client before. */
+  allow(userId: string, clientId: string, scopes: readonly string[]): Promise<Consent>;
+  /** True when there was one. */
+  withdraw(userId: string, clientId: string): Promise<boolean>;
+}
+
+export function createConsents({ collections: { consents } }: DirectoryContext): Consents {
+  return {
+    get: (userId, clientId) => consents.get(consentId(userId, clientId)),
+    find: (userId) => consents.find({ byUser: [userId] }),
+    withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
+    async allow(userId, clientId, scopes) {
+      const id = consentId(userId, clientId);
+      for (;;) {
+        const added = await consents.update(id, (row) => {
+          const all = [...new Set([...row.scopes, ...scopes])];
+          const now = new Date();
+          return all.length === row.scopes.length ? row : { ...row, scopes: all, at: now, updatedAt: now };
+        });
+        if (added) return added;
+        const record = newRecord(id, { userId, clientId, scopes: [...new Set(scopes)] });
+        try {
+          return await consents.insert({ ...record, at: record.createdAt });
+        } catch (error) {
+          if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
+        }
+      }
+    },
+  };
+}
+
+const consentId = (userId: string, clientId: string): string =>
+  hash('sha256', JSON.stringify([userId, clientId]), 'base64url');

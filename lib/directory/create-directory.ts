@@ -1,0 +1,100 @@
+import type { Logger } from '../logger.js';
+import type { DirectoryStore } from '../store/directory-store.js';
+import type { Keyring } from '../store/keyring.js';
+import { type Accounts, createAccounts } from './accounts.js';
+import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
+import { type Clients, createClients } from './clients.js';
+import { type Consents, createConsents } from './consents.js';
+import { type Caches, type DirectoryContext, openedCollections } from './context.js';
+import { type Credentials, createCredentials } from './credentials.js';
+import { createEvents, type Events } from './event-listeners.js';
+import { createGroups, type Groups } from './groups.js';
+import { createLinking, createLinks, type Linking } from './linking.js';
+import { createOutbox, type Outbox } from './outbox.js';
+import { createPasswords, type Passwords } from './passwords.js';
+import { createPermissions, type Permissions } from './permissions.js';
+import { createPersons, type Persons } from './persons.js';
+import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
+import { createTenants, type Tenants } from './tenants.js';
+import { createUsers, type Users } from './users.js';
+
+export interface DirectoryOptions {
+  /** Opened, with the collections of `lib/store/collections.ts`. */
+  readonly store: DirectoryStore;
+  readonly caches: Caches;
+  readonly keyring: Keyring;
+  /** @default scrypt */
+  readonly hasher?: Passwords;
+  /** Takes or renews the right to dispatch events; false while another node has it. */
+  readonly lease: () => Promise<boolean>;
+  readonly logger: Logger;
+  /** The `source` of events. */
+  readonly issuer: string;
+}
+
+/** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
+export interface TenantDirectory {
+  readonly persons: Persons;
+  readonly users: Users;
+  readonly groups: Groups;
+  readonly subsidiaries: Subsidiaries;
+  readonly linking: Linking;
+}
+
+/** The durable records and the rules over them. */
+export interface Directory {
+  readonly issuer: string;
+  readonly tenants: Tenants;
+  readonly permissions: Permissions;
+  readonly clients: Clients;
+  readonly apiResources: ApiResources;
+  apiScopes(): Promise<ApiScopes>;
+  readonly consents: Consents;
+  /** The only way to persons and users, but for {@link accounts}. */
+  forTenant(tid: string): TenantDirectory;
+  readonly accounts: Accounts;
+  readonly credentials: Credentials;
+  readonly events: Pick<Events, 'on'>;
+  readonly outbox: Pick<Outbox, 'nudge'>;
+  /** Dispatches the events that are left. */
+  close(): Promise<void>;
+}
+
+export function createDirectory(options: DirectoryOptions): Directory {
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer } = options;
+  const collections = openedCollections(store);
+  const events = createEvents(logger);
+  const outbox = createOutbox({ collections, events, lease, issuer, logger });
+  const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge };
+
+  const tenants = createTenants(context);
+  const permissions = createPermissions(context);
+  const accounts = createAccounts(context, tenants);
+  const links = createLinks(context);
+
+  return {
+    issuer,
+    tenants,
+    permissions,
+    clients: createClients(context),
+    apiResources: createApiResources(context),
+    apiScopes: createApiScopes(context),
+    consents: createConsents(context),
+    accounts,
+    credentials: createCredentials(context, accounts, hasher),
+    events,
+    outbox,
+    close: outbox.close,
+    forTenant(tid) {
+      const groups = createGroups(context, tenants, permissions, tid);
+      const subsidiaries = createSubsidiaries(context, tenants, tid);
+      return {
+        groups,
+        subsidiaries,
+        persons: createPersons(context, { tenants, groups, subsidiaries, links }, tid),
+        users: createUsers(context, groups, tid),
+        linking: createLinking(links, tid),
+      };
+    },
+  };
+}

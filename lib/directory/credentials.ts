@@ -1,0 +1,97 @@
+import { IdpError } from '../errors.js';
+import type { Credential, Tenant } from '../store/records.js';
+import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
+import type { DirectoryContext } from './context.js';
+import { userNameKey } from './identifiers.js';
+import { newRecord } from './input.js';
+import { normalised, PASSWORD_LENGTH, type Passwords } from './passwords.js';
+
+/** What signs users in. For sign-in code: no administrator reads or writes it. */
+export interface Credentials {
+  /**
+   * Sets the user's own password, which signs nobody in while the user is linked to a parent. Sessions go on: after a reset, sign the user out
+   * everywhere.
+   * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the policy refuses the password.
+   */
+  setPassword(userId: string, password: string): Promise<void>;
+  /** Sets a password that no policy was asked about, unless it is the user's already. For seeds of development. */
+  seedPassword(userId: string, password: string): Promise<void>;
+  /**
+   * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners, and one dummy when there is
+   * none.
+   * @throws IdpError `busy`.
+   */
+  checkPassword(candidates: readonly Account[], password: string): Promise<readonly Account[]>;
+}
+
+/** @see NIST SP 800-63B-4 §3.1.1.2 */
+const minimumLength = ({ signIn }: Tenant): number => (signIn?.requireMfa ? 8 : 15);
+
+export function createCredentials(
+  { collections: { credentials } }: DirectoryContext,
+  accounts: Accounts,
+  passwords: Passwords,
+): Credentials {
+  async function write(userId: string, passwordHash: string): Promise<void> {
+    for (;;) {
+      const written = await credentials.update(userId, (row) => ({ ...row, passwordHash, updatedAt: new Date() }));
+      if (written) return;
+      try {
+        await credentials.insert(newRecord(userId, { passwordHash }));
+        return;
+      } catch (error) {
+        if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
+      }
+    }
+  }
+
+  /** Hashes anew what older parameters made, unless another write came between or there is too much to do right now. */
+  async function renew({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
+    try {
+      const passwordHash = await passwords.hash(password);
+      await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
+    } catch (error) {
+      if (!(error instanceof IdpError && error.code === 'busy')) throw error;
+    }
+  }
+
+  async function isPassword(userId: string | undefined, password: string): Promise<boolean> {
+    const credential = userId === undefined ? undefined : await credentials.get(userId);
+    const matches = await passwords.verify(credential?.passwordHash, password);
+    if (matches && credential?.passwordHash !== undefined && passwords.isOutdated(credential.passwordHash)) {
+      await renew(credential, password);
+    }
+    return matches;
+  }
+
+  return {
+    async setPassword(userId, password) {
+      const account = await accounts.findByOid(userId);
+      if (account === undefined) throw new IdpError('not_found');
+      checkPolicy(account, password);
+      await write(userId, await passwords.hash(password));
+    },
+
+    async seedPassword(userId, password) {
+      if (!(await isPassword(userId, password))) await write(userId, await passwords.hash(password));
+    },
+
+    async checkPassword(candidates, password) {
+      const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))];
+      const tried = owners.length === 0 ? [undefined] : owners.slice(0, MAX_CREDENTIAL_OWNERS);
+      const answers = await Promise.all(tried.map((owner) => isPassword(owner, password)));
+      const fitting = new Set(tried.filter((_, index) => answers[index]));
+      return candidates.filter(({ person }) => fitting.has(credentialOwner(person.user)));
+    },
+  };
+}
+
+function checkPolicy({ person, tenant }: Account, password: string): void {
+  const length = [...normalised(password)].length;
+  const refuse = (expected: string) => {
+    throw new IdpError('invalid_record', { path: '/password', expected });
+  };
+  if (length < minimumLength(tenant)) refuse(`at least ${minimumLength(tenant)} characters`);
+  if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
+  if (userNameKey(password) === person.user.userNameKey) refuse('something other than the user name');
+}

@@ -1,0 +1,19 @@
+import { v7, validate } from 'uuid';
+import { IdpError } from '../errors.js';
+
+export const newId = (): string => v7();
+
+export const isId = (id: string): boolean => validate(id);
+
+/** An explicit id as it is kept, or a new one. @throws IdpError `invalid_record` for one that is no UUID. */
+export function idFor(given: string | undefined): string {
+  if (given === undefined) return newId();
+  if (!isId(given)) throw new IdpError('invalid_record', { path: '/id', expected: 'a UUID' });
+  return given.toLowerCase();
+}
+
+/** A user name as it is compared. @see Unicode Standard Annex #15 (NFKC) */
+export const userNameKey = (userName: string): string => userName.normalize('NFKC').trim().toLowerCase();
+
+/** Characters, at most. */
+export const USER_NAME_LENGTH = 256;

@@ -1,0 +1,23 @@
+/** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
+export { type Account, type Accounts, credentialOwner, isUsable, subOf } from './accounts.js';
+export type { ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
+export type { ClientFields, ClientInput, Clients } from './clients.js';
+export type { Consents } from './consents.js';
+export type { Caches } from './context.js';
+export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
+export type { Credentials } from './credentials.js';
+export type { Events } from './event-listeners.js';
+export type { GroupRefs } from './group-refs.js';
+export type { GroupInput, Groups } from './groups.js';
+export type { Patch } from './input.js';
+export type { Linking, ParentRef } from './linking.js';
+export type { PasswordAlgorithmName } from './password-algorithms.js';
+export { createPasswords, type Passwords } from './passwords.js';
+export type { PermissionInput, Permissions } from './permissions.js';
+export type { PersonInput, PersonPatch, Persons } from './persons.js';
+export { isLiveSecret } from './secrets.js';
+export { applySeed, type Seed } from './seed.js';
+export type { Subsidiaries, SubsidiaryInput } from './subsidiaries.js';
+export type { TenantInput, Tenants } from './tenants.js';
+export type { UserInput } from './user-record.js';
+export type { Users } from './users.js';

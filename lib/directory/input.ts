@@ -1,0 +1,64 @@
+/** What callers give the services: checked here against schemas, trusted inside. */
+import { isDeepStrictEqual } from 'node:util';
+import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { IdpError } from '../errors.js';
+import type { Stored } from '../store/records.js';
+
+/** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
+export type Patch<Input> = {
+  readonly [Key in keyof Input]?: Input[Key] | (undefined extends Input[Key] ? null : never);
+};
+
+const strict = { additionalProperties: false } as const;
+
+/** One line, without control characters. */
+export const line = (maxLength = 200) =>
+  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
+export const strings = () => Type.Array(Type.String());
+/** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
+export const token = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[!#-\\[\\]-~]+$' });
+export const branding = () =>
+  inputSchema({
+    logoUri: Type.Optional(Type.String({ pattern: '^https?://' })),
+    accentColor: Type.Optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' })),
+    radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
+  });
+
+export const inputSchema = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, strict);
+
+/** The schema of a {@link Patch} of what the other schema describes. */
+export function patchSchema(schema: TObject): TObject {
+  const properties = Object.entries(schema.properties).map(([name, property]) => [
+    name,
+    Type.Optional(TypeGuard.IsOptional(property) ? Type.Union([property, Type.Null()]) : property),
+  ]);
+  return Type.Object(Object.fromEntries(properties), strict);
+}
+
+/** @throws IdpError `invalid_record` that tells the path (a JSON pointer) and what was expected there, never the value. */
+export function checkInput(schema: TSchema, value: unknown): void {
+  const error = Value.Errors(schema, value).First();
+  if (error) throw new IdpError('invalid_record', { path: error.path, expected: error.message });
+}
+
+/** The fields of a new record. */
+export function newRecord<Fields extends object>(id: string, fields: Fields) {
+  const now = new Date();
+  return { ...fields, id, createdAt: now, updatedAt: now };
+}
+
+/** The record with the patch applied; the very same record when that changes nothing, so nothing is written. */
+export function patched<R extends Stored>(record: R, patch: Readonly<Record<string, unknown>>): R {
+  const next: Record<string, unknown> = { ...(record as object) };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete next[name];
+    else if (value !== undefined) next[name] = value;
+  }
+  return isDeepStrictEqual(next, { ...record }) ? record : ({ ...next, updatedAt: new Date() } as unknown as R);
+}
+
+/** Without the members that are undefined: to a caller they are absent, to a store they would not be. */
+export const defined = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;

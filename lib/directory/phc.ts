@@ -1,0 +1,29 @@
+/** How a password hash says what made it: `$algorithm$parameters$salt$hash`. @see the PHC string format */
+
+export interface Phc {
+  readonly algorithm: string;
+  /** As they stand in the string: `ln=14,r=8,p=5`. */
+  readonly parameters: string;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+/** Base64 without padding. */
+const encode = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+
+export const formatPhc = ({ algorithm, parameters, salt, hash }: Phc): string =>
+  `$${algorithm}$${parameters}$${encode(salt)}$${encode(hash)}`;
+
+/** Undefined for text of another form. */
+export function parsePhc(text: string): Phc | undefined {
+  const match = /^\$([a-z0-9-]+)\$((?:v=\d+\$)?[a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(
+    text,
+  );
+  if (match === null) return undefined;
+  const [, algorithm = '', parameters = '', salt = '', hash = ''] = match;
+  return { algorithm, parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+}
+
+/** A numeric parameter; 0 when it is not there, which no algorithm accepts. */
+export const phcParameter = ({ parameters }: Pick<Phc, 'parameters'>, name: string): number =>
+  Number(new RegExp(`(?:^|[,$])${name}=(\\d+)`).exec(parameters)?.[1] ?? 0);

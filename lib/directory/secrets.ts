@@ -1,0 +1,27 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { HashedSecret } from '../store/records.js';
+
+/** So that a secret can be rotated while callers move over. */
+const LIVE_SECRETS = 2;
+
+/** 256 bits, base64url: enough that an unsalted digest protects it. */
+export const newSecret = (): string => randomBytes(32).toString('base64url');
+
+export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
+
+/** Whether the secret is one of the live ones; each is compared, in constant time. */
+export function isLiveSecret(secrets: readonly HashedSecret[], given: string): boolean {
+  const expected = Buffer.from(hashedSecret(given).hash);
+  const matches = liveSecrets(secrets).map((live) => {
+    const actual = Buffer.from(live.hash);
+    return actual.length === expected.length && timingSafeEqual(actual, expected);
+  });
+  return matches.includes(true);
+}
+
+/** The secrets after a rotation: the new one, and the newest before it. One that is live already changes nothing. */
+export const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
+  isLiveSecret(secrets, secret) ? secrets : [hashedSecret(secret), ...liveSecrets(secrets).slice(0, LIVE_SECRETS - 1)];
+
+const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] =>
+  secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > new Date());

@@ -1,0 +1,72 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { ConfigError } from '../errors.js';
+import { apiResourceInput } from './api-resources.js';
+import { type ClientInput, clientInput } from './clients.js';
+import { USER_NAME_LENGTH } from './identifiers.js';
+import { inputSchema, line, strings } from './input.js';
+import { permissionInput } from './permissions.js';
+import { personProperties } from './persons.js';
+import { subsidiaryInput } from './subsidiaries.js';
+import { tenantInput } from './tenants.js';
+
+const id = Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }));
+const { subsidiaryId: _, ...personFields } = personProperties;
+
+const seedUser = inputSchema({
+  id,
+  userName: line(USER_NAME_LENGTH),
+  emailVerified: Type.Optional(Type.Boolean()),
+  /** Names of groups of the tenant. */
+  groups: Type.Optional(strings()),
+  /** A password that no policy is asked about; refused in production. */
+  devPassword: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  /** The parent account. */
+  linkedTo: Type.Optional(inputSchema({ userName: line(USER_NAME_LENGTH), tenant: line() })),
+});
+const seedPerson = inputSchema({
+  ...personFields,
+  id,
+  /** The name of a subsidiary of the tenant. */
+  subsidiary: Type.Optional(line()),
+  user: Type.Optional(seedUser),
+});
+const seedGroup = inputSchema({ id, name: line(), permissions: Type.Optional(strings()) });
+const seedTenant = inputSchema({
+  ...tenantInput.properties,
+  id,
+  subsidiaries: Type.Optional(Type.Array(inputSchema({ ...subsidiaryInput.properties, id }))),
+  groups: Type.Optional(Type.Array(seedGroup)),
+  persons: Type.Optional(Type.Array(seedPerson)),
+});
+const seedSchema = inputSchema({
+  tenants: Type.Optional(Type.Array(seedTenant)),
+  permissions: Type.Optional(Type.Array(permissionInput)),
+  clients: Type.Optional(Type.Array(clientInput)),
+  apiResources: Type.Optional(Type.Array(apiResourceInput)),
+});
+
+export type SeedUser = Static<typeof seedUser>;
+export type SeedPerson = Static<typeof seedPerson>;
+export type SeedTenant = Static<typeof seedTenant>;
+
+/**
+ * Records that are to exist. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` of clients a tenant
+ * of the seed may stand by its name.
+ */
+export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
+  readonly clients?: readonly ClientInput[];
+}
+
+/** @throws ConfigError with every place that is not of the seed's form. */
+export function checkSeedForm(seed: unknown): asserts seed is Seed {
+  const problems = [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
+    path: seedPath(...path.split('/').slice(1)),
+    expected: message.charAt(0).toLowerCase() + message.slice(1),
+  }));
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}
+
+/** `seed.tenants[0].name`. */
+export const seedPath = (...parts: readonly (string | number)[]): string =>
+  `seed${parts.map((part) => (/^\d+$/.test(String(part)) ? `[${part}]` : `.${part}`)).join('')}`;

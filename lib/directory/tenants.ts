@@ -1,0 +1,66 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Page } from '../store/directory-store.js';
+import type { Tenant } from '../store/records.js';
+import { cachedCollection } from './cached-collection.js';
+import type { DirectoryContext } from './context.js';
+import { idFor } from './identifiers.js';
+import {
+  branding,
+  checkInput,
+  defined,
+  inputSchema,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  strings,
+} from './input.js';
+
+const fields = {
+  name: line(),
+  organisationNumber: Type.Optional(line()),
+  signIn: Type.Optional(inputSchema({ methods: Type.Optional(strings()), requireMfa: Type.Optional(Type.Boolean()) })),
+  branding: Type.Optional(branding()),
+  locale: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })),
+};
+const tenantFields = inputSchema(fields);
+const tenantPatch = patchSchema(tenantFields);
+export const tenantInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+export type TenantInput = Static<typeof tenantInput>;
+
+export interface Tenants {
+  /** @throws IdpError `invalid_record`, `conflict`. */
+  create(input: TenantInput): Promise<Tenant>;
+  get(tid: string): Promise<Tenant | undefined>;
+  /** @throws IdpError `not_found`. */
+  require(tid: string): Promise<Tenant>;
+  find(page?: Page): Promise<readonly Tenant[]>;
+  /** @throws IdpError `not_found`, `invalid_record`. */
+  update(tid: string, patch: Patch<Static<typeof tenantFields>>): Promise<Tenant>;
+  /** From now on no account of the tenant is usable. @throws IdpError `not_found`. */
+  disable(tid: string): Promise<Tenant>;
+  /** @throws IdpError `not_found`. */
+  enable(tid: string): Promise<Tenant>;
+}
+
+export function createTenants({ collections, caches }: DirectoryContext): Tenants {
+  const rows = cachedCollection('tenants', collections.tenants, caches);
+  const setStatus = (tid: string, status: Tenant['status']) => rows.update(tid, (row) => patched(row, { status }));
+  return {
+    get: rows.get,
+    require: rows.require,
+    find: (page) => collections.tenants.find({}, page),
+    disable: (tid) => setStatus(tid, 'disabled'),
+    enable: (tid) => setStatus(tid, 'active'),
+    async create(input) {
+      checkInput(tenantInput, input);
+      const { id, ...given } = input;
+      return rows.insert(newRecord(idFor(id), { ...defined(given), status: 'active' as const }));
+    },
+    async update(tid, patch) {
+      checkInput(tenantPatch, patch);
+      return rows.update(tid, (row) => patched(row, patch));
+    },
+  };
+}

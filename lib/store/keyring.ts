@@ -1,0 +1,93 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { ConfigError, IdpError } from '../errors.js';
+
+/** What is kept encrypted or hashed under keys: each purpose has a key of its own. */
+export interface Keyring {
+  /**
+   * Encrypts under the newest secret. The text opens only for the same purpose and record.
+   * @returns `v1.<key id>.<iv>.<ciphertext and tag>`, base64url each.
+   */
+  encrypt(purpose: string, record: string, plaintext: string): string;
+  /** @throws IdpError `undecipherable` when the text was altered, belongs elsewhere, or its secret is gone. */
+  decrypt(purpose: string, record: string, text: string): string;
+  /** Whether the text was encrypted under the newest secret; one that was not is due to be encrypted again. */
+  isCurrent(text: string): boolean;
+  /** Keyed hashes of a value, under each secret, newest first: store the first, look up any. */
+  hashes(purpose: string, value: string): readonly [string, ...string[]];
+  /** Keys of 32 bytes for the purpose, of each secret, newest first. */
+  derive(purpose: string): readonly [Buffer, ...Buffer[]];
+}
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * @param secrets newest first; the first is used for all that is written, the others still read what was written under them.
+ * @throws ConfigError without any secret.
+ */
+export function createKeyring(secrets: readonly string[]): Keyring {
+  const [newest, ...older] = secrets.map(derivedKeys);
+  if (newest === undefined) {
+    throw new ConfigError('invalid_options', [{ path: 'keys.encryption', expected: 'at least one secret' }]);
+  }
+  const all = [newest, ...older] as const;
+  const ofAll = <T>(get: (keys: DerivedKeys) => T): [T, ...T[]] => [get(newest), ...older.map(get)];
+
+  return {
+    encrypt(purpose, record, plaintext) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv(CIPHER, newest.key(`encrypt ${purpose}`), iv, { authTagLength: TAG_BYTES });
+      cipher.setAAD(associatedData(purpose, record));
+      const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return ['v1', newest.id, iv.toString('base64url'), sealed.toString('base64url')].join('.');
+    },
+
+    decrypt(purpose, record, text) {
+      const [format, keyId, iv = '', sealed = ''] = text.split('.');
+      const keys = all.find(({ id }) => id === keyId);
+      if (format !== 'v1' || keys === undefined) throw new IdpError('undecipherable');
+      const bytes = Buffer.from(sealed, 'base64url');
+      try {
+        const decipher = createDecipheriv(CIPHER, keys.key(`encrypt ${purpose}`), Buffer.from(iv, 'base64url'), {
+          authTagLength: TAG_BYTES,
+        });
+        decipher.setAAD(associatedData(purpose, record));
+        decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+        return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');
+      } catch (cause) {
+        throw new IdpError('undecipherable', {}, { cause });
+      }
+    },
+
+    isCurrent: (text) => text.startsWith(`v1.${newest.id}.`),
+    hashes: (purpose, value) =>
+      ofAll(({ key }) =>
+        createHmac('sha256', key(`hash ${purpose}`))
+          .update(value)
+          .digest('base64url'),
+      ),
+    derive: (purpose) => ofAll(({ key }) => Buffer.from(key(`derive ${purpose}`))),
+  };
+}
+
+interface DerivedKeys {
+  readonly id: string;
+  key(info: string): Buffer;
+}
+
+/** The keys of one secret, each derived once. @see RFC 5869 */
+function derivedKeys(secret: string): DerivedKeys {
+  const derived = new Map<string, Buffer>();
+  const key = (info: string): Buffer => {
+    const known = derived.get(info);
+    if (known !== undefined) return known;
+    const fresh = Buffer.from(hkdfSync('sha256', secret, 'tenant-idp', info, 32));
+    derived.set(info, fresh);
+    return fresh;
+  };
+  return { id: key('key id').toString('base64url').slice(0, 8), key };
+}
+
+/** Unambiguous for any two strings. */
+const associatedData = (purpose: string, record: string): Buffer => Buffer.from(JSON.stringify([purpose, record]));
