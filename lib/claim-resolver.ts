@@ -5,7 +5,7 @@ import type { ClaimFailureHandler } from './claim-failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './claim-failures.js';
 import { isOfClaimType } from './claim-types.js';
 import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './claims.js';
-import { Deadline } from './deadline.js';
+import { Deadline, isPromise } from './deadline.js';
 import type { Logger } from './logger.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
@@ -67,49 +67,59 @@ async function resolveSet(
   onFailure: ClaimFailureHandler,
 ): Promise<readonly Entry[]> {
   const deadline = new Deadline(set.timeoutMs);
-  const context: ClaimContext = {
-    ...subject,
-    get signal() {
-      return deadline.signal;
-    },
-  };
   try {
-    const loaded = await loadOnce(set, context, deadline, loads).then(
-      (data) => ({ data }),
-      (error: unknown) => onFailure(set, wanted, error),
-    );
-    if (!loaded) return [];
-    const withData = Object.assign(context, loaded);
-    return await Promise.all(
-      wanted.map(async (claim): Promise<Entry> => {
-        const value = await resolveClaim(claim, withData, deadline).catch((error) => onFailure(set, [claim], error));
-        return [claim.name, value];
-      }),
-    );
+    let data: unknown;
+    try {
+      data = set.load && (await loadOnce(set, contextOf(subject, deadline), deadline, loads));
+    } catch (error) {
+      onFailure(set, wanted, error);
+      return [];
+    }
+    const context = contextOf(subject, deadline, data);
+    const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e)));
+    const settled: readonly unknown[] = values.some(isPromise) ? await Promise.all(values) : values;
+    return wanted.map(({ name }, index) => [name, settled[index]]);
   } finally {
     deadline.stop();
   }
 }
 
-const nothing = Promise.resolve(undefined);
+/** The data of a set is of the type that its own claims expect. */
+type SetContext = ClaimContext & { readonly data: never };
+
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext => ({
+  ...subject,
+  data: data as never,
+  get signal() {
+    return deadline.signal;
+  },
+});
 
 /** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): Promise<unknown> {
-  const { load } = set;
-  if (!load) return nothing;
-  const running = loads.get(set) ?? (async () => deadline.within(load(context)))();
+  const running = loads.get(set) ?? (async () => deadline.within(set.load?.(context)))();
   loads.set(set, running);
   return running;
 }
 
-async function resolveClaim(
+/** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
+function valueOfClaim(
   claim: ServedClaim,
-  context: ClaimContext & { readonly data: unknown },
+  context: SetContext,
   deadline: Deadline,
-): Promise<unknown> {
-  const value = await deadline.within<unknown>(claim.value(context as ClaimContext & { readonly data: never }));
-  if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
-  return value;
+  onError: (error: unknown) => void,
+): unknown {
+  const checked = (value: unknown): unknown => {
+    if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
+    return value;
+  };
+  try {
+    const value = deadline.within<unknown>(claim.value(context));
+    return isPromise(value) ? value.then(checked).then(undefined, onError) : checked(value);
+  } catch (error) {
+    // Not thrown: the claims before this one may be under way, and somebody has to wait for them.
+    return Promise.reject(error).catch(onError);
+  }
 }
 
 /** Every scope that a set names, and the claims that the mapping leaves or puts there. */

@@ -13,7 +13,7 @@ export class Deadline {
   }
 
   /** The outcome of the work, or a rejection with a `TimeoutError` when the time is up first. What is there already takes no time. */
-  async within<T>(work: T | PromiseLike<T>): Promise<T> {
+  within<T>(work: T | PromiseLike<T>): T | Promise<T> {
     return isPromise(work) ? Promise.race([work, this.#start().expired]) : work;
   }
 
@@ -40,5 +40,6 @@ export class Deadline {
   }
 }
 
-const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
+/** Whether there is something to wait for. */
+export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';

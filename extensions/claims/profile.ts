@@ -1,11 +1,9 @@
 import { defineClaims } from '../../lib/claims.js';
 
-const graphemes = new Intl.Segmenter();
-
 /** The first letter of each name: `Åsa Öberg` → `ÅÖ`. */
 const initials = (...names: readonly string[]): string =>
   names
-    .map((name) => [...graphemes.segment(name.trim())][0]?.segment ?? '')
+    .map((name) => Array.from(name.trim().normalize())[0] ?? '')
     .join('')
     .toUpperCase();
 

@@ -257,6 +257,24 @@ describe('an error', () => {
     await resolved;
   });
 
+  test('beside another one is not left unhandled (fail)', async () => {
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    try {
+      const set = defineClaims({
+        name: 'failing',
+        claims: { later: { ...declared, value: async () => boom() }, now: { ...declared, value: boom } },
+        onError: 'fail',
+      });
+      await expect(resolverOf(set).resolve(subject, hr, 'userinfo')).rejects.toThrow('Claims could not be computed');
+      jest.useRealTimers();
+      await new Promise((done) => setTimeout(done));
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+  });
+
   test('is logged once a minute at most, without personal data', async () => {
     const resolver = resolverOf(failing('omit', 'load'));
     for (let request = 0; request < 3; request++) await resolver.resolve(subject, hr, 'userinfo');
