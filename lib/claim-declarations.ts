@@ -4,6 +4,7 @@ import type { ClaimDeclaration, ClaimMapping, ClaimSet, ClaimTarget, ClaimTypes 
 import { claimTargets, reservedClaims } from './claims.js';
 import type { ConfigProblem } from './errors.js';
 import { ConfigError } from './errors.js';
+import { formatPath } from './options-problem.js';
 
 /** A claim that is served. */
 export interface DeclaredClaim {
@@ -68,7 +69,7 @@ function findConflicts(sets: readonly ClaimSet[]): ConfigProblem[] {
   const conflicts: ConfigProblem[] = [];
   for (const { name, claims } of sets) {
     for (const claim of Object.keys(claims)) {
-      const path = `claims.${name}.${claim}`;
+      const path = formatPath(['claims', name, claim]);
       const owner = owners.get(claim);
       if (reserved.has(claim)) {
         conflicts.push({ path, expected: `a name that the protocol does not set; '${claim}' is reserved` });

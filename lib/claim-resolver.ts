@@ -103,12 +103,7 @@ function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline
 }
 
 /** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
-function valueOfClaim(
-  claim: ServedClaim,
-  context: SetContext,
-  deadline: Deadline,
-  onError: (error: unknown) => void,
-): unknown {
+function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadline, onError: (error: unknown) => void): unknown {
   const checked = (value: unknown): unknown => {
     if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
     return value;
@@ -123,10 +118,7 @@ function valueOfClaim(
 }
 
 /** Every scope that a set names, and the claims that the mapping leaves or puts there. */
-function scopesOf(
-  sets: readonly ClaimSet[],
-  served: readonly ServedClaimSet[],
-): ReadonlyMap<string, readonly string[]> {
+function scopesOf(sets: readonly ClaimSet[], served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
   const scopes = new Map<string, string[]>();
   for (const { scopes: more = [], claims } of sets)
     for (const scope of [...Object.values(claims).map((claim) => claim.scope), ...more]) scopes.set(scope, []);

@@ -1,8 +1,6 @@
 /** The time that a piece of work has. Neither timer nor signal exists until one of them is asked for. */
 export class Deadline {
-  #running:
-    | { readonly signal: AbortSignal; readonly expired: Promise<never>; readonly timer: NodeJS.Timeout }
-    | undefined;
+  #running: { readonly signal: AbortSignal; readonly expired: Promise<never>; readonly timer: NodeJS.Timeout } | undefined;
 
   /** @param timeoutMs milliseconds, from the first use on. */
   constructor(readonly timeoutMs: number) {}

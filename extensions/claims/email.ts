@@ -4,9 +4,7 @@ import { isLinked, otherAccounts } from './linked-accounts.js';
 
 async function secondaryEmails(context: ClaimContext) {
   const accounts = await otherAccounts(context);
-  return accounts?.flatMap(({ person: { email, user } }) =>
-    email === undefined ? [] : { email, email_verified: user.emailVerified },
-  );
+  return accounts?.flatMap(({ person: { email, user } }) => (email === undefined ? [] : { email, email_verified: user.emailVerified }));
 }
 
 export const emailClaims = defineClaims({
@@ -30,8 +28,7 @@ export const emailClaims = defineClaims({
     secondary_emails: {
       scope: 'email',
       type: 'objects',
-      description:
-        'E-mail addresses of the other linked accounts, with `email` and `email_verified`; linked accounts only',
+      description: 'E-mail addresses of the other linked accounts, with `email` and `email_verified`; linked accounts only',
       value: (context) => (isLinked(context) ? secondaryEmails(context) : undefined),
     },
   },

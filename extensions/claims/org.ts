@@ -39,8 +39,7 @@ export const orgClaims = defineClaims({
     may_login: {
       scope: 'org',
       type: 'objects',
-      description:
-        'Other organisations the user can sign in to, with `oid`, `tid` and `companyname`; linked accounts only',
+      description: 'Other organisations the user can sign in to, with `oid`, `tid` and `companyname`; linked accounts only',
       value: (context) => (isLinked(context) ? mayLogin(context) : undefined),
     },
   },

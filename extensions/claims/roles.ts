@@ -1,8 +1,7 @@
 import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
 
-const namesOf = async (lookups: ClaimLookups): Promise<string[]> =>
-  (await lookups.groups()).map(({ name }) => name).sort();
+const namesOf = async (lookups: ClaimLookups): Promise<string[]> => (await lookups.groups()).map(({ name }) => name).sort();
 
 export const rolesClaims = defineClaims({
   name: 'roles',

@@ -42,14 +42,8 @@ const globexAlice = person({
   email: 'alice@globex.test',
   user: user({ isParent: true, emailVerified: false }),
 });
-const linked = claimSubject(
-  { person: linkedAlice, tenant: acme },
-  { others: [{ person: globexAlice, tenant: globex }] },
-);
-const parent = claimSubject(
-  { person: globexAlice, tenant: globex },
-  { others: [{ person: linkedAlice, tenant: acme }] },
-);
+const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex }] });
+const parent = claimSubject({ person: globexAlice, tenant: globex }, { others: [{ person: linkedAlice, tenant: acme }] });
 const unlinkedParent = claimSubject({ person: person({ user: user({ isParent: true }) }) });
 const pairwise = { ...linked, pseudonym: (oid: string) => `pairwise of ${oid}` };
 const disabledElsewhere = claimSubject(
@@ -62,8 +56,7 @@ const disabledElsewhere = claimSubject(
   },
 );
 
-const of = (values: Parameters<typeof person>[0]): ClaimSubject =>
-  claimSubject({ person: person({ ...alice, ...values }), tenant: acme });
+const of = (values: Parameters<typeof person>[0]): ClaimSubject => claimSubject({ person: person({ ...alice, ...values }), tenant: acme });
 const inGroups = claimSubject(
   { person: person({ user: user({ groupIds: ['1', '2'] }) }) },
   {
@@ -73,10 +66,7 @@ const inGroups = claimSubject(
     ],
   },
 );
-const assigned = claimSubject(
-  { person: person({ ...alice, subsidiaryId: north.id }), tenant: acme },
-  { subsidiary: north },
-);
+const assigned = claimSubject({ person: person({ ...alice, subsidiaryId: north.id }), tenant: acme }, { subsidiary: north });
 const withTwo = of({ secondEmail: 'alice@home.test' });
 
 // biome-ignore format: a table

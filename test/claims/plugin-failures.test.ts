@@ -194,8 +194,6 @@ describe('a value of the wrong type at run time', () => {
       },
     };
     expect(await resolverOf(set).resolve(subject, hr, 'userinfo')).toEqual({ right: 'right' });
-    expect(warn).toHaveBeenCalledWith(
-      `Claims of 'wrong' are left out (wrong): the value of 'wrong' is not of type '${type}'`,
-    );
+    expect(warn).toHaveBeenCalledWith(`Claims of 'wrong' are left out (wrong): the value of 'wrong' is not of type '${type}'`);
   });
 });
