@@ -1,8 +1,9 @@
-/** The claim contract: what a plugin is. Who computes them: `resolveClaims`, below. */
+/** The claim contract: what a plugin is. Who computes the claims: `createClaimResolver`. */
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from './store/records.js';
 
 /** Where a claim can go. JWT access tokens and introspection carry protocol claims only. */
-export type ClaimTarget = 'id_token' | 'userinfo' | 'scope_introspection' | 'saml';
+export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;
+export type ClaimTarget = (typeof claimTargets)[number];
 
 /** JSON types a claim may have, by the name a declaration gives. */
 export interface ClaimTypes {
@@ -48,13 +49,22 @@ export interface ClaimContext {
   readonly person: PersonWithUser;
   readonly user: PersonWithUser['user'];
   readonly tenant: Tenant;
+  /** All that the request was granted. */
   readonly scopes: ReadonlySet<string>;
   readonly client?: Client;
   readonly login?: LoginContext;
   readonly lookups: ClaimLookups;
+  /**
+   * For a pairwise client: the form in which it may see a user's id. A claim that holds one passes it through.
+   * @see OpenID Connect Core §8.1
+   */
+  readonly pseudonym?: (oid: string) => string;
   /** Aborted when the plugin's time is up. */
   readonly signal: AbortSignal;
 }
+
+/** Whom claims are resolved about: the context but for the signal, which each set gets of its own. */
+export type ClaimSubject = Omit<ClaimContext, 'signal'>;
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -66,7 +76,7 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   readonly description: string;
   /** @default all */
   readonly in?: readonly ClaimTarget[];
-  /** The value; undefined leaves the claim out. */
+  /** The value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
   readonly value: (context: ClaimContext & { readonly data: Data }) => Awaitable<ClaimTypes[Type] | undefined>;
 }
 
@@ -76,3 +86,46 @@ export const reservedClaims = [
   'at_hash', 'c_hash', 's_hash', 'cnf', 'events', 'client_id', 'scope', 'active', 'token_type', 'username',
 ] as const; // biome-ignore format: a list
 export type ReservedClaim = (typeof reservedClaims)[number];
+
+interface ClaimSetSettings {
+  /** For error messages and logs. */
+  readonly name: string;
+  /** Scopes that are known even though they grant no claim. */
+  readonly scopes?: readonly string[];
+  /** Milliseconds in which `load` and the values are to be there. @default 1000 */
+  readonly timeoutMs?: number;
+  /**
+   * What an error or a time-out does: `omit` leaves out the claims it concerns, `fail` fails the request with `claims_unavailable`.
+   * @default 'omit'
+   */
+  readonly onError?: 'omit' | 'fail';
+}
+
+/** A list of claims that are computed from the same data: what a plugin is. Made by {@link defineClaims}. */
+export interface ClaimSet extends ClaimSetSettings {
+  readonly load?: (context: ClaimContext) => Awaitable<unknown>;
+  readonly claims: Readonly<Record<string, ClaimDeclaration<never>>>;
+}
+
+/** An instance's own view of the table: for each claim the scope that grants it instead of the declared one; `false` removes it. */
+export type ClaimMapping = Readonly<Record<string, string | false>>;
+
+type Load = ClaimSet['load'];
+type AnyClaimDeclaration<Data> = { [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type> }[keyof ClaimTypes];
+/** What `load` resolves to; `undefined` when there is none. */
+type DataOf<L extends Load> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
+
+export interface ClaimSetDefinition<L extends Load> extends ClaimSetSettings {
+  /**
+   * Fetches what the values need: once per request, and only when one of the claims is wanted. Written before `claims`, it gives
+   * `data` its type.
+   */
+  readonly load?: L;
+  /** By claim name. */
+  readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>>>> & {
+    readonly [Name in ReservedClaim]?: never;
+  };
+}
+
+/** Types a claim plugin; what a compiler cannot see is checked when the service starts. */
+export const defineClaims = <L extends Load>(definition: ClaimSetDefinition<L>): ClaimSet => definition as ClaimSet;

@@ -12,6 +12,7 @@ export const errorTable = {
   insecure_options: { status: 500, description: 'The options are not fit for production.' },
   extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
+  claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
   conflict: { status: 409, description: 'A record with the same unique value exists.' },
   not_found: { status: 404, description: 'There is no such record.' },
   invalid_record: { status: 422, description: 'The record has a value that is not allowed.' },

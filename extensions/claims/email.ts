@@ -1,0 +1,36 @@
+import type { ClaimContext } from '../../lib/claims.js';
+import { defineClaims } from '../../lib/claims.js';
+import { isLinked, otherAccounts } from './linked-accounts.js';
+
+async function secondaryEmails(context: ClaimContext) {
+  const accounts = await otherAccounts(context);
+  return accounts?.flatMap(({ person: { email, user } }) => (email === undefined ? [] : { email, email_verified: user.emailVerified }));
+}
+
+export const emailClaims = defineClaims({
+  name: 'email',
+  claims: {
+    email: {
+      scope: 'email',
+      type: 'string or strings',
+      description: 'E-mail address; a list of two when the person has a second one',
+      value: ({ person, client }) => {
+        const addresses = [person.email, person.secondEmail].filter((address) => address !== undefined);
+        return addresses.length > 1 && client?.email !== 'first' ? addresses : addresses[0];
+      },
+    },
+    email_verified: {
+      scope: 'email',
+      type: 'boolean',
+      description: 'Whether the address used as user name is verified',
+      value: ({ user }) => user.emailVerified,
+    },
+    secondary_emails: {
+      scope: 'email',
+      type: 'objects',
+      description: 'E-mail addresses of the other linked accounts, with `email` and `email_verified`; linked accounts only',
+      value: (context) => (isLinked(context) ? secondaryEmails(context) : undefined),
+    },
+  },
+  onError: 'fail',
+});

@@ -1,0 +1,19 @@
+/** The default claims, in the specification's order. `sub` and `tid` are set by the protocol. */
+import type { ClaimSet } from '../../lib/claims.js';
+import { addressClaims } from './address.js';
+import { emailClaims } from './email.js';
+import { orgClaims } from './org.js';
+import { permsClaims } from './perms.js';
+import { phoneClaims } from './phone.js';
+import { profileClaims } from './profile.js';
+import { rolesClaims } from './roles.js';
+
+export const standardClaims: readonly ClaimSet[] = [
+  profileClaims,
+  emailClaims,
+  phoneClaims,
+  orgClaims,
+  rolesClaims,
+  permsClaims,
+  addressClaims,
+];

@@ -1,0 +1,19 @@
+import { defineClaims } from '../../lib/claims.js';
+
+export const phoneClaims = defineClaims({
+  name: 'phone',
+  claims: {
+    phone_number: {
+      scope: 'phone',
+      type: 'string',
+      description: 'Phone number',
+      value: ({ person }) => person.phoneNumber,
+    },
+    phone_number_verified: {
+      scope: 'phone',
+      type: 'boolean',
+      description: 'Whether the phone number is verified',
+      value: ({ person }) => (person.phoneNumber === undefined ? undefined : person.phoneNumberVerified),
+    },
+  },
+});

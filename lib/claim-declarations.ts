@@ -1,0 +1,84 @@
+/** From the claim sets, as their authors wrote them, to the claims that are served: the instance's mapping, and who owns a name. */
+import { checkClaimSet, checkMapping, declarationsOf } from './claim-checks.js';
+import type { ClaimDeclaration, ClaimMapping, ClaimSet, ClaimTarget, ClaimTypes } from './claims.js';
+import { claimTargets, reservedClaims } from './claims.js';
+import type { ConfigProblem } from './errors.js';
+import { ConfigError } from './errors.js';
+import { formatPath } from './options-problem.js';
+
+/** A claim that is served. */
+export interface DeclaredClaim {
+  readonly name: string;
+  readonly scope: string;
+  readonly type: keyof ClaimTypes;
+  readonly description: string;
+  readonly targets: readonly ClaimTarget[];
+}
+
+export interface ServedClaim extends DeclaredClaim {
+  readonly value: ClaimDeclaration<never>['value'];
+}
+
+export interface ServedClaimSet {
+  readonly name: string;
+  readonly load: ClaimSet['load'];
+  readonly timeoutMs: number;
+  readonly onError: 'omit' | 'fail';
+  readonly claims: readonly ServedClaim[];
+}
+
+/**
+ * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
+ * a declaration is not one; either lists everything that is wrong.
+ */
+export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ServedClaimSet[] {
+  const malformed = [...sets.flatMap(checkClaimSet), ...checkMapping(sets, mapping)];
+  const kept = withoutRemoved(sets, mapping);
+  const conflicts = findConflicts(kept);
+  if (malformed.length > 0) throw new ConfigError('invalid_options', [...malformed, ...conflicts]);
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+  const scopes = new Map(Object.entries(mapping));
+  return kept.map(({ name, load, timeoutMs = 1000, onError = 'omit', claims }) => ({
+    name,
+    load,
+    timeoutMs,
+    onError,
+    claims: Object.entries(claims).map(([claim, { scope, type, description, in: targets = claimTargets, value }]) => ({
+      name: claim,
+      scope: scopes.get(claim) || scope,
+      type,
+      description,
+      targets,
+      value,
+    })),
+  }));
+}
+
+/** A claim is removed from the first set that declares it: a later set may put its own in the place. */
+function withoutRemoved(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ClaimSet[] {
+  const toRemove = new Set(Object.keys(mapping).filter((claim) => mapping[claim] === false));
+  return sets.map((set) => ({
+    ...set,
+    claims: Object.fromEntries(declarationsOf(set).filter(([claim]) => !toRemove.delete(claim))),
+  }));
+}
+
+function findConflicts(sets: readonly ClaimSet[]): ConfigProblem[] {
+  const reserved = new Set<string>(reservedClaims);
+  const owners = new Map<string, string>();
+  const conflicts: ConfigProblem[] = [];
+  for (const { name, claims } of sets) {
+    for (const claim of Object.keys(claims)) {
+      const path = formatPath(['claims', name, claim]);
+      const owner = owners.get(claim);
+      if (reserved.has(claim)) {
+        conflicts.push({ path, expected: `a name that the protocol does not set; '${claim}' is reserved` });
+      } else if (owner !== undefined) {
+        conflicts.push({ path, expected: `a name that no other set declares; '${owner}' has '${claim}' too` });
+      } else {
+        owners.set(claim, name);
+      }
+    }
+  }
+  return conflicts;
+}

@@ -1,0 +1,130 @@
+/** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
+import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './claim-declarations.js';
+import { readClaimSets } from './claim-declarations.js';
+import type { ClaimFailureHandler } from './claim-failures.js';
+import { ClaimTypeError, createClaimFailureHandler } from './claim-failures.js';
+import { isOfClaimType } from './claim-types.js';
+import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './claims.js';
+import { Deadline, isPromise } from './deadline.js';
+import type { Logger } from './logger.js';
+
+/** The claims of one request about one subject: whatever it resolves, each set loads once. */
+export interface RequestClaims {
+  /** The claims of these scopes that go to the target, by name. @throws IdpError `claims_unavailable` */
+  resolve(scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
+}
+
+export interface ClaimResolver {
+  /** All claims that are served, in the order in which they were declared. */
+  readonly declarations: readonly DeclaredClaim[];
+  /** The known scopes and the claims that each grants; one whose claims were all mapped away stays known. */
+  readonly scopes: ReadonlyMap<string, readonly string[]>;
+  forRequest(subject: ClaimSubject): RequestClaims;
+  /** For a request that resolves once. @throws IdpError `claims_unavailable` */
+  resolve(subject: ClaimSubject, scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
+}
+
+/**
+ * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
+ * a set or the mapping is malformed.
+ */
+export function createClaimResolver(
+  sets: readonly ClaimSet[],
+  { logger, mapping = {} }: { readonly logger: Logger; readonly mapping?: ClaimMapping },
+): ClaimResolver {
+  const served = readClaimSets(sets, mapping);
+  const onFailure = createClaimFailureHandler(logger);
+  const forRequest = (subject: ClaimSubject): RequestClaims => {
+    const loads: Loads = new Map();
+    return {
+      async resolve(scopes, target) {
+        const entries: Promise<readonly Entry[]>[] = [];
+        for (const set of served) {
+          const wanted = set.claims.filter((claim) => scopes.has(claim.scope) && claim.targets.includes(target));
+          if (wanted.length > 0) entries.push(resolveSet(set, wanted, subject, loads, onFailure));
+        }
+        const resolved = (await Promise.all(entries)).flat();
+        return Object.fromEntries(resolved.filter(([, value]) => value !== undefined));
+      },
+    };
+  };
+  return {
+    declarations: served.flatMap(({ claims }) => claims.map(({ value: _, ...declared }) => declared)),
+    scopes: scopesOf(sets, served),
+    forRequest,
+    resolve: (subject, scopes, target) => forRequest(subject).resolve(scopes, target),
+  };
+}
+
+type Entry = readonly [claim: string, value: unknown];
+type Loads = Map<ServedClaimSet, Promise<unknown>>;
+
+async function resolveSet(
+  set: ServedClaimSet,
+  wanted: readonly ServedClaim[],
+  subject: ClaimSubject,
+  loads: Loads,
+  onFailure: ClaimFailureHandler,
+): Promise<readonly Entry[]> {
+  const deadline = new Deadline(set.timeoutMs);
+  try {
+    let data: unknown;
+    try {
+      data = set.load && (await loadOnce(set, contextOf(subject, deadline), deadline, loads));
+    } catch (error) {
+      onFailure(set, wanted, error);
+      return [];
+    }
+    const context = contextOf(subject, deadline, data);
+    const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e)));
+    const settled: readonly unknown[] = values.some(isPromise) ? await Promise.all(values) : values;
+    return wanted.map(({ name }, index) => [name, settled[index]]);
+  } finally {
+    deadline.stop();
+  }
+}
+
+/** The data of a set is of the type that its own claims expect. */
+type SetContext = ClaimContext & { readonly data: never };
+
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext => ({
+  ...subject,
+  data: data as never,
+  get signal() {
+    return deadline.signal;
+  },
+});
+
+/** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
+function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): Promise<unknown> {
+  const running = loads.get(set) ?? (async () => deadline.within(set.load?.(context)))();
+  loads.set(set, running);
+  return running;
+}
+
+/** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
+function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadline, onError: (error: unknown) => void): unknown {
+  const checked = (value: unknown): unknown => {
+    if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
+    return value;
+  };
+  try {
+    const value = deadline.within<unknown>(claim.value(context));
+    return isPromise(value) ? value.then(checked).then(undefined, onError) : checked(value);
+  } catch (error) {
+    // Not thrown: the claims before this one may be under way, and somebody has to wait for them.
+    return Promise.reject(error).catch(onError);
+  }
+}
+
+/** Every scope that a set names, and the claims that the mapping leaves or puts there. */
+function scopesOf(sets: readonly ClaimSet[], served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
+  const scopes = new Map<string, string[]>();
+  for (const { scopes: more = [], claims } of sets)
+    for (const scope of [...Object.values(claims).map((claim) => claim.scope), ...more]) scopes.set(scope, []);
+  for (const { name, scope } of served.flatMap(({ claims }) => claims)) {
+    const names = scopes.get(scope) ?? [];
+    scopes.set(scope, [...names, name]);
+  }
+  return scopes;
+}

@@ -1,0 +1,138 @@
+/** Design §3, "Claims": what the claims of a plugin are computed from, and when. */
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { standardClaims } from '../../extensions/claims/index.js';
+import { createClaimResolver } from '../../lib/claim-resolver.js';
+import type { ClaimSet } from '../../lib/claims.js';
+import { defineClaims } from '../../lib/claims.js';
+import { claimSubject } from '../support/claim-subject.js';
+import { client, person } from '../support/records.js';
+
+const logger = { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() };
+const hr = new Set(['hr']);
+const subject = claimSubject({ person: person({ externalId: 'e-1' }) });
+const declared = { scope: 'hr', type: 'string', description: 'Of the HR system' } as const;
+const resolverOf = (...sets: ClaimSet[]) => createClaimResolver(sets, { logger });
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('values', () => {
+  test('are computed from the data that load returns, for the targets and scopes that are declared', async () => {
+    const resolver = resolverOf(
+      defineClaims({
+        name: 'hr',
+        load: async ({ person }) => ({ costCenter: `of ${person.externalId}`, managerId: 'm-1' }),
+        claims: {
+          cost_center: { ...declared, value: ({ data }) => data.costCenter },
+          manager: { ...declared, in: ['userinfo'], value: async ({ data }) => data.managerId },
+          nothing: { ...declared, value: () => undefined },
+        },
+      }),
+    );
+    expect(await resolver.resolve(subject, hr, 'userinfo')).toEqual({ cost_center: 'of e-1', manager: 'm-1' });
+    expect(await resolver.resolve(subject, hr, 'id_token')).toEqual({ cost_center: 'of e-1' });
+    expect(await resolver.resolve(subject, new Set(['openid']), 'userinfo')).toEqual({});
+  });
+
+  test('see client and login of the request, and neither in a call by an API resource', async () => {
+    const resolver = resolverOf(
+      defineClaims({
+        name: 'who',
+        claims: { who: { ...declared, value: ({ client, login }) => `${client?.id} ${login?.idp}` } },
+      }),
+    );
+    const login = { sub: subject.user.id, idp: 'local', amr: ['pwd'], authTime: 1 };
+    const byClient = { ...subject, client: client({ id: 'web' }), login };
+    expect(await resolver.resolve(byClient, hr, 'userinfo')).toEqual({ who: 'web local' });
+    expect(await resolver.resolve(subject, hr, 'scope_introspection')).toEqual({ who: 'undefined undefined' });
+  });
+
+  test('make neither timer nor signal when nothing is awaited', async () => {
+    const timer = jest.spyOn(globalThis, 'setTimeout');
+    const controller = jest.spyOn(globalThis, 'AbortController');
+    const resolver = createClaimResolver(standardClaims, { logger });
+    await resolver.resolve(subject, new Set(resolver.scopes.keys()), 'userinfo');
+    expect(timer).not.toHaveBeenCalled();
+    expect(controller).not.toHaveBeenCalled();
+    controller.mockRestore();
+  });
+
+  test('leave no timer behind', async () => {
+    const resolver = resolverOf(
+      defineClaims({ name: 'hr', load: async () => 'x', claims: { x: { ...declared, value: ({ data }) => data } } }),
+      defineClaims({
+        name: 'throws',
+        load: () => Promise.reject(new Error()),
+        claims: { y: { ...declared, value: () => 'y' } },
+      }),
+      defineClaims({
+        name: 'asks for the signal',
+        claims: { z: { ...declared, value: ({ signal }) => String(signal.aborted) } },
+      }),
+    );
+    expect(await resolver.resolve(subject, hr, 'userinfo')).toEqual({ x: 'x', z: 'false' });
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('load', () => {
+  const load = jest.fn(async () => 'loaded');
+  const resolver = resolverOf(
+    defineClaims({
+      name: 'hr',
+      load,
+      claims: {
+        a: { ...declared, value: ({ data }) => data },
+        b: { ...declared, value: ({ data }) => data },
+        c: { ...declared, in: ['saml'], value: ({ data }) => data },
+      },
+    }),
+  );
+  beforeEach(() => {
+    load.mockClear();
+  });
+
+  test('runs once per request, shared by all its claims and outputs', async () => {
+    const request = resolver.forRequest(subject);
+    const [idToken, userinfo] = await Promise.all([request.resolve(hr, 'id_token'), request.resolve(hr, 'userinfo')]);
+    expect(idToken).toEqual({ a: 'loaded', b: 'loaded' });
+    expect(userinfo).toEqual(idToken);
+    expect(await request.resolve(hr, 'saml')).toEqual({ a: 'loaded', b: 'loaded', c: 'loaded' });
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test('runs again in the next request', async () => {
+    await resolver.resolve(subject, hr, 'userinfo');
+    await resolver.resolve(subject, hr, 'userinfo');
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
+  test('does not run when none of its claims is wanted', async () => {
+    const onlySaml = resolverOf(
+      defineClaims({ name: 'hr', load, claims: { a: { ...declared, in: ['saml'], value: ({ data }) => data } } }),
+    );
+    expect(await onlySaml.resolve(subject, hr, 'userinfo')).toEqual({});
+    expect(await onlySaml.resolve(subject, new Set(['openid']), 'saml')).toEqual({});
+    expect(load).not.toHaveBeenCalled();
+  });
+
+  test('of all sets runs at the same time', async () => {
+    const order: string[] = [];
+    const slow = (name: string) =>
+      defineClaims({
+        name,
+        load: async () => {
+          order.push(`${name} begins`);
+          await Promise.resolve();
+          order.push(`${name} ends`);
+        },
+        claims: { [name]: { ...declared, value: () => name } },
+      });
+    await resolverOf(slow('one'), slow('two')).resolve(subject, hr, 'userinfo');
+    expect(order).toEqual(['one begins', 'two begins', 'one ends', 'two ends']);
+  });
+});
