@@ -66,21 +66,30 @@ export const pagingCases: readonly ConformanceCase<DirectoryStore>[] = [
     },
   },
   {
-    name: 'paging: rows that are written meanwhile neither hide nor repeat others',
+    name: 'paging: rows that are inserted or updated meanwhile neither hide nor repeat others',
     async run(store) {
       const rows = await openNumbered(store);
       const read = await readPages(rows, { byTenant: ['t1'] }, 4, async (last) => {
-        await rows.put(member(`${last}-inserted`));
-        await rows.put(member('m'));
+        await rows.insert(member(`before-${last}`));
+        await rows.insert(member(`${last}-after`));
         await rows.update(ids[0]!, (row) => ({ ...row, count: (row.count ?? 0) + 1 }));
-        await rows.remove(last);
       });
       assert.equal(new Set(read).size, read.length);
       assert.deepEqual(
-        read.filter((id) => !id.endsWith('-inserted')),
+        read.filter((id) => !id.endsWith('-after')),
         ids,
       );
-      assert.ok(!read.includes('m'));
+    },
+  },
+  {
+    name: 'paging: rows that are removed meanwhile hide no others',
+    async run(store) {
+      const rows = await openNumbered(store);
+      const read = await readPages(rows, { byTenant: ['t1'] }, 4, async (last) => {
+        await rows.remove(ids[0]!);
+        await rows.remove(last);
+      });
+      assert.deepEqual(read, ids);
     },
   },
   {
