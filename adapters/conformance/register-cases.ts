@@ -52,10 +52,7 @@ export function registerCases<Store extends Closable>(
   });
 }
 
-async function runOn<Store extends Closable>(
-  make: () => Promise<Store>,
-  { run }: ConformanceCase<Store>,
-): Promise<void> {
+async function runOn<Store extends Closable>(make: () => Promise<Store>, { run }: ConformanceCase<Store>): Promise<void> {
   const store = await make();
   try {
     await run(store);

@@ -55,11 +55,7 @@ export function memoryArtifacts(): ArtifactStore {
     set(key, { artifact: undefined, until: Math.max(until, tombstone) });
   };
 
-  const stopSweep = startSweep([
-    { entries, drop: (key: ArtifactKey) => set(key, undefined) },
-    counters.expiring,
-    leases.expiring,
-  ]);
+  const stopSweep = startSweep([{ entries, drop: (key: ArtifactKey) => set(key, undefined) }, counters.expiring, leases.expiring]);
 
   return {
     name: 'memory',

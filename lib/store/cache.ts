@@ -38,10 +38,7 @@ export function createCaches(
   const dependants = new Map<string, ReadThrough<object>[]>();
   const byId = new Map<string, ReadThrough<object>>();
 
-  const over = <V extends object>(
-    collections: readonly string[],
-    load: (key: string) => Promise<V | undefined>,
-  ): ReadThrough<V> => {
+  const over = <V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): ReadThrough<V> => {
     const cache = createReadThrough(load, { max, ttl });
     for (const collection of collections) {
       dependants.set(collection, [...(dependants.get(collection) ?? []), cache]);

@@ -26,10 +26,7 @@ export interface ChangeFeed {
 }
 
 /** @param directory with {@link collections.changes} opened. */
-export function createChangeFeed(
-  directory: DirectoryStore,
-  { pollInterval, onChange, logger }: ChangeFeedOptions,
-): ChangeFeed {
+export function createChangeFeed(directory: DirectoryStore, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
   const rows = directory.collection<ChangeRecord>(collections.changes.name);
   const untold = new Set<string>();
   let seen: Revisions = {};

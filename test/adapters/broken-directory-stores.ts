@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { boundMethods } from '../store/bound-methods.js';
 
 /** A directory whose collections have some methods replaced. */
 function withMethods(
@@ -12,15 +13,7 @@ function withMethods(
     ...store,
     collection<R extends Row>(name: string): Collection<R> {
       const rows = store.collection<R>(name);
-      return {
-        get: (id) => rows.get(id),
-        find: (where, page) => rows.find(where, page),
-        insert: (row) => rows.insert(row),
-        put: (row) => rows.put(row),
-        update: (id, change) => rows.update(id, change),
-        remove: (id) => rows.remove(id),
-        ...replace(rows, name),
-      };
+      return { ...boundMethods(rows), ...replace(rows, name) };
     },
   };
 }

@@ -79,10 +79,7 @@ const directoryBugs: readonly PlantedBug<DirectoryStore>[] = [
   },
 ];
 
-async function passes<Store extends { close(): Promise<void> }>(
-  { run }: ConformanceCase<Store>,
-  store: Store,
-): Promise<boolean> {
+async function passes<Store extends { close(): Promise<void> }>({ run }: ConformanceCase<Store>, store: Store): Promise<boolean> {
   try {
     await run(store);
     return true;

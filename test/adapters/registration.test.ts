@@ -64,8 +64,6 @@ describe('design §4: the conformance suites', () => {
     ['of an unknown case', { case: 'contract: unheard', reason: 'why not' }, /no conformance case 'contract: unheard'/],
   ])('refuse a skip %s', (_, skip, message) => {
     const { options } = framework();
-    expect(() => testArtifactStore('mine', async () => memoryArtifacts(), { ...options, skip: [skip] })).toThrow(
-      message,
-    );
+    expect(() => testArtifactStore('mine', async () => memoryArtifacts(), { ...options, skip: [skip] })).toThrow(message);
   });
 });

@@ -4,50 +4,11 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type Caches, type CachesOptions, createCaches } from '../../lib/store/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { ChangeRecord } from '../../lib/store/records.js';
+import { observed } from './observed-directory.js';
 
 interface Named extends Row {
   readonly name: string;
 }
-
-/** A directory that counts reads, and whose `changes` fail while it is down. */
-function observed(directory: DirectoryStore) {
-  const state = { reads: 0, looks: 0, isDown: false };
-  const failing = async () => {
-    throw new Error('connection refused');
-  };
-  return {
-    state,
-    directory: {
-      ...directory,
-      collection<R extends Row>(name: string): Collection<R> {
-        const rows = directory.collection<R>(name);
-        const changes: Partial<Collection<R>> = {
-          get: async (id) => {
-            state.looks += 1;
-            return state.isDown ? failing() : rows.get(id);
-          },
-          update: async (id, change) => (state.isDown ? failing() : rows.update(id, change)),
-        };
-        const counted: Partial<Collection<R>> = {
-          get: async (id) => {
-            state.reads += 1;
-            return rows.get(id);
-          },
-        };
-        return { ...bound(rows), ...(name === 'changes' ? changes : counted) };
-      },
-    } satisfies DirectoryStore,
-  };
-}
-
-const bound = <R extends Row>(rows: Collection<R>): Collection<R> => ({
-  get: (id) => rows.get(id),
-  find: (where, page) => rows.find(where, page),
-  insert: (row) => rows.insert(row),
-  put: (row) => rows.put(row),
-  update: (id, change) => rows.update(id, change),
-  remove: (id) => rows.remove(id),
-});
 
 /** A load that ends when the test says so. */
 function withResolvers() {

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { hashedKey } from '../../../lib/store/artifact-key.js';
-import type {
-  Artifact,
-  ArtifactKey,
-  ArtifactStore,
-  ArtifactWrite,
-  Put,
-  Remove,
-} from '../../../lib/store/artifact-store.js';
+import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put, Remove } from '../../../lib/store/artifact-store.js';
 import { LONG } from '../passing-time.js';
 
 /** Keys of one slot, so that they can be committed together. */
@@ -32,11 +25,7 @@ export async function assertCommits(store: ArtifactStore, ...writes: readonly Ar
   assert.deepEqual(await store.commit(writes), { ok: true });
 }
 
-export async function assertLoses(
-  store: ArtifactStore,
-  lost: ArtifactKey,
-  ...writes: readonly ArtifactWrite[]
-): Promise<void> {
+export async function assertLoses(store: ArtifactStore, lost: ArtifactKey, ...writes: readonly ArtifactWrite[]): Promise<void> {
   assert.deepEqual(await store.commit(writes), { ok: false, lost });
 }
 

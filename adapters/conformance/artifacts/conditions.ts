@@ -67,13 +67,7 @@ export const conditionCases: readonly ConformanceCase<ArtifactStore>[] = [
     name: 'conditions: the first lost write is the one that is named',
     async run(store) {
       await assertCommits(store, put(other));
-      await assertLoses(
-        store,
-        other,
-        put(key, { if: 'absent' }),
-        put(other, { if: 'absent' }),
-        put(third, { if: 'unconsumed' }),
-      );
+      await assertLoses(store, other, put(key, { if: 'absent' }), put(other, { if: 'absent' }), put(third, { if: 'unconsumed' }));
     },
   },
   {

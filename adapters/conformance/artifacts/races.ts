@@ -45,10 +45,7 @@ export const raceCases: readonly ConformanceCase<ArtifactStore>[] = [
       await assertCommits(store, put(key));
       const bought = (index: number) => keyOf(`bought ${index}`);
       const results = await atOnce(50, (index) =>
-        store.commit([
-          put(bought(index), { if: 'absent', account: 'account-1' }),
-          put(key, { if: 'unconsumed', consumedAt: Date.now() }),
-        ]),
+        store.commit([put(bought(index), { if: 'absent', account: 'account-1' }), put(key, { if: 'unconsumed', consumedAt: Date.now() })]),
       );
       assert.equal(wins(results), 1);
       const listed = (await store.listByAccount('account-1')).map((artifact) => artifact.key);

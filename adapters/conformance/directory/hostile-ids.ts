@@ -65,8 +65,7 @@ export const hostileIdCases: readonly ConformanceCase<DirectoryStore>[] = [
         ['a:', 'b'],
         ['a', ':b'],
       ] as const;
-      for (const [index, [tid, externalId]] of pairs.entries())
-        await rows.insert(member(`m${index}`, { tid, externalId }));
+      for (const [index, [tid, externalId]] of pairs.entries()) await rows.insert(member(`m${index}`, { tid, externalId }));
       for (const [index, pair] of pairs.entries()) await assertFinds(rows, { byExternalId: [...pair] }, `m${index}`);
     },
   },

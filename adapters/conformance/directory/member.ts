@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import type {
-  Collection,
-  CollectionSpec,
-  DirectoryStore,
-  Row,
-  Unsaved,
-  Where,
-} from '../../../lib/store/directory-store.js';
+import type { Collection, CollectionSpec, DirectoryStore, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
 
 /** A record with every kind of field that the durable records have. */
 export interface Member extends Row {

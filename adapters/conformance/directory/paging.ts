@@ -57,8 +57,7 @@ export const pagingCases: readonly ConformanceCase<DirectoryStore>[] = [
     name: 'paging: after an id that is not there, or the last',
     async run(store) {
       const rows = await openNumbered(store);
-      const after = async (id: string) =>
-        (await rows.find({ byTenant: ['t1'] }, { limit: 2, after: id })).map((row) => row.id);
+      const after = async (id: string) => (await rows.find({ byTenant: ['t1'] }, { limit: 2, after: id })).map((row) => row.id);
       assert.deepEqual(await after(numbered(3)), [numbered(4), numbered(6)]);
       assert.deepEqual(await after('a'), [numbered(0), numbered(2)]);
       assert.deepEqual(await after(numbered(48)), []);

@@ -64,9 +64,7 @@ export const raceCases: readonly ConformanceCase<DirectoryStore>[] = [
     name: 'races: of 25 inserts of one unique value at once, one is done',
     async run(store) {
       const rows = await openMembers(store);
-      const done = await winners(
-        settle(25, (index) => rows.insert(member(`m${index}`, userOf(`m${index}`, { nameKey: 'alice' })))),
-      );
+      const done = await winners(settle(25, (index) => rows.insert(member(`m${index}`, userOf(`m${index}`, { nameKey: 'alice' })))));
       assert.equal(done.length, 1);
       await assertFinds(rows, {}, done[0]!.id);
     },
