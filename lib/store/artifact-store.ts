@@ -41,7 +41,7 @@ export interface Put extends Omit<Artifact, 'version'> {
 export interface Remove {
   readonly op: 'remove';
   readonly key: ArtifactKey;
-  /** Until this instant the key reads as absent and every put of it loses. */
+  /** Until this instant the key reads as absent and every put of it loses. A second removal never shortens the first. */
   readonly until: number;
 }
 
@@ -75,12 +75,13 @@ export interface ArtifactStore {
   /** Live records of an account, in no particular order. */
   listByAccount(account: string): Promise<readonly Artifact[]>;
   /**
-   * Adds `by` (default 1; negative gives back, never below 0; 0 reads) to a counter atomically. The window starts with the first hit and lasts
-   * `window` milliseconds.
+   * Adds `by` (default 1; negative gives back, never below 0; 0 reads) to a counter atomically. The window starts with the first hit that
+   * adds and lasts `window` milliseconds; before it, the count is 0 and resets now.
    */
   hit(counter: ArtifactKey, window: number, by?: number): Promise<Counter>;
   /**
-   * Takes or renews a lease for `ttl` milliseconds; true when `holder` has it. At most one holder at a time. A `ttl` of 0 gives it back.
+   * Takes or renews a lease for `ttl` milliseconds; true when `holder` has it. At most one holder at a time. A `ttl` of 0 gives it back;
+   * true when it was the holder's to give.
    */
   lease(name: string, holder: string, ttl: number): Promise<boolean>;
   /** Rejects when the store cannot be reached. */

@@ -1,0 +1,24 @@
+import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
+import type { ConformanceCase } from '../conformance-case.js';
+import { accountCases } from './accounts.js';
+import { conditionCases } from './conditions.js';
+import { contractCases } from './contract.js';
+import { counterCases } from './counters.js';
+import { expiryCases } from './expiry.js';
+import { hostileIdCases } from './hostile-ids.js';
+import { leaseCases } from './leases.js';
+import { raceCases } from './races.js';
+import { tombstoneCases } from './tombstones.js';
+
+/** Every promise of the artifact store's contract. */
+export const artifactStoreCases: readonly ConformanceCase<ArtifactStore>[] = [
+  ...contractCases,
+  ...conditionCases,
+  ...expiryCases,
+  ...tombstoneCases,
+  ...accountCases,
+  ...counterCases,
+  ...leaseCases,
+  ...hostileIdCases,
+  ...raceCases,
+];

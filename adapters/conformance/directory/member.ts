@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import type { Collection, CollectionSpec, DirectoryStore, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
+
+/** A record with every kind of field that the durable records have. */
+export interface Member extends Row {
+  readonly tid: string;
+  readonly externalId?: string | undefined;
+  readonly user?: {
+    readonly id: string;
+    readonly nameKey?: string;
+    readonly groupIds: readonly string[];
+    readonly identityKeys?: readonly string[];
+    readonly notBefore?: Date;
+  };
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly joinedAt?: Date;
+  readonly count?: number;
+}
+
+export const members = {
+  name: 'members',
+  indexes: {
+    byTenant: { fields: ['tid'] },
+    byUser: { fields: ['user.id'], unique: true },
+    byUserName: { fields: ['tid', 'user.nameKey'], unique: true },
+    byExternalId: { fields: ['tid', 'externalId'] },
+    byGroup: { fields: ['user.groupIds'] },
+    byTenantAndGroup: { fields: ['tid', 'user.groupIds'] },
+    byIdentity: { fields: ['user.identityKeys'], unique: true },
+  },
+} as const satisfies CollectionSpec;
+
+export async function openMembers(store: DirectoryStore): Promise<Collection<Member>> {
+  await store.open([members]);
+  return store.collection<Member>(members.name);
+}
+
+/** A row of tenant `t1`, unless told otherwise. */
+export const member = (id: string, fields: Partial<Unsaved<Member>> = {}): Unsaved<Member> => ({
+  tid: 't1',
+  ...fields,
+  id,
+});
+
+/** The `user` of a member, with the id `user of <member>`. */
+export const userOf = (id: string, fields: Partial<NonNullable<Member['user']>> = {}): Pick<Member, 'user'> => ({
+  user: { id: `user of ${id}`, groupIds: [], ...fields },
+});
+
+export async function assertFinds(rows: Collection<Member>, where: Where, ...ids: readonly string[]): Promise<void> {
+  const found = await rows.find(where);
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ids,
+  );
+}
+
+/** By its code, since an adapter may have loaded its own copy of the error class. */
+export const conflict = { code: 'conflict' };

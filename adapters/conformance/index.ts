@@ -1,0 +1,37 @@
+/**
+ * The store contracts in executable form. An adapter is one when these are green:
+ *
+ * ```ts
+ * import { testArtifactStore, testDirectoryStore } from 'tenant-idp/adapters/conformance';
+ *
+ * testArtifactStore('my store', async () => myArtifacts(await emptyDatabase()));
+ * testDirectoryStore('my store', async () => myDirectory(await emptyDatabase()));
+ * ```
+ */
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import type { DirectoryStore } from '../../lib/store/directory-store.js';
+import { artifactStoreCases } from './artifacts/cases.js';
+import { directoryStoreCases } from './directory/cases.js';
+import { type ConformanceOptions, registerCases } from './register-cases.js';
+
+export type { ConformanceCase } from './conformance-case.js';
+export type { ConformanceOptions, Describe, Skip, Test } from './register-cases.js';
+export { artifactStoreCases, directoryStoreCases };
+
+/**
+ * Registers a test for each case of the artifact store's contract.
+ * @param make gives a fresh, empty store, which the case closes.
+ * @throws TypeError for a skip without a reason or of a case that does not exist.
+ */
+export function testArtifactStore(name: string, make: () => Promise<ArtifactStore>, options: ConformanceOptions = {}): void {
+  registerCases(`${name}: artifact store`, artifactStoreCases, make, options);
+}
+
+/**
+ * Registers a test for each case of the directory store's contract.
+ * @param make gives a fresh, empty store, which the case opens and closes.
+ * @throws TypeError for a skip without a reason or of a case that does not exist.
+ */
+export function testDirectoryStore(name: string, make: () => Promise<DirectoryStore>, options: ConformanceOptions = {}): void {
+  registerCases(`${name}: directory store`, directoryStoreCases, make, options);
+}

@@ -1,0 +1,76 @@
+import type { ConformanceCase } from './conformance-case.js';
+
+/** A test framework's `test` or `it`: that of Jest, Vitest, Mocha and `node:test` fits. */
+export interface Test {
+  (name: string, run: () => Promise<void>): unknown;
+  skip(name: string, run: () => Promise<void>): unknown;
+}
+
+/** A test framework's `describe`. */
+export type Describe = (name: string, register: () => void) => unknown;
+
+/** A promise that a store does not keep. */
+export interface Skip {
+  /** The name of the case. */
+  readonly case: string;
+  /** Why, in words for those who choose a store. */
+  readonly reason: string;
+}
+
+export interface ConformanceOptions {
+  readonly skip?: readonly Skip[];
+  /** Default: the global `test` or `it`. */
+  readonly test?: Test;
+  /** Default: the global `describe`. */
+  readonly describe?: Describe;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+export function registerCases<Store extends Closable>(
+  title: string,
+  cases: readonly ConformanceCase<Store>[],
+  make: () => Promise<Store>,
+  options: ConformanceOptions,
+): void {
+  const reasons = checkSkips(cases, options.skip ?? []);
+  const test = options.test ?? globalFunction<Test>('test') ?? globalFunction<Test>('it');
+  const describe = options.describe ?? globalFunction<Describe>('describe');
+  if (test === undefined || describe === undefined) {
+    throw new TypeError('There is no global describe and test; pass those of your test framework as options.');
+  }
+  describe(title, () => {
+    for (const conformanceCase of cases) {
+      const { name } = conformanceCase;
+      const run = () => runOn(make, conformanceCase);
+      const reason = reasons.get(name);
+      if (reason === undefined) test(name, run);
+      else test.skip(`${name} (skipped: ${reason})`, run);
+    }
+  });
+}
+
+async function runOn<Store extends Closable>(make: () => Promise<Store>, { run }: ConformanceCase<Store>): Promise<void> {
+  const store = await make();
+  try {
+    await run(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function checkSkips(cases: readonly ConformanceCase<never>[], skips: readonly Skip[]): ReadonlyMap<string, string> {
+  const names = new Set(cases.map(({ name }) => name));
+  for (const { case: name, reason } of skips) {
+    if (!names.has(name)) throw new TypeError(`There is no conformance case '${name}' to skip.`);
+    if (reason.trim() === '') throw new TypeError(`The skip of '${name}' needs a written reason.`);
+  }
+  return new Map(skips.map(({ case: name, reason }) => [name, reason]));
+}
+
+const globalFunction = <F>(name: string): F | undefined => {
+  const found: unknown = Reflect.get(globalThis, name);
+  return typeof found === 'function' ? (found as F) : undefined;
+};

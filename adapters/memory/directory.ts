@@ -1,0 +1,28 @@
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { Table } from './table.js';
+
+/** A directory store in memory. */
+export function memoryDirectory(): DirectoryStore {
+  const tables = new Map<string, Table<Row>>();
+  return {
+    name: 'memory',
+    ephemeral: true,
+
+    async open(specs) {
+      for (const { name, indexes } of specs) {
+        const table = tables.get(name) ?? new Table(name);
+        table.ensureIndexes(indexes);
+        tables.set(name, table);
+      }
+    },
+
+    collection<R extends Row>(name: string): Collection<R> {
+      const table = tables.get(name);
+      if (table === undefined) throw new TypeError(`The collection '${name}' was not opened.`);
+      return table as unknown as Collection<R>;
+    },
+
+    async health() {},
+    async close() {},
+  };
+}

@@ -1,0 +1,30 @@
+import { isDate } from 'node:util/types';
+
+/**
+ * A deeply frozen copy of a row's value: what the writer changes afterwards does not reach the store, and no reader can change what others
+ * read. Members that are undefined are left out. A `Date` is copied; it cannot be frozen.
+ * @throws TypeError for anything that is not plain data, which other stores could not keep either.
+ */
+export function frozenCopy<T>(value: T): T {
+  return copy(value, '') as T;
+}
+
+function copy(value: unknown, path: string): unknown {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (isDate(value) && Number.isFinite(value.getTime())) return new Date(value);
+  if (Array.isArray(value)) return Object.freeze(value.map((element, index) => copy(element, `${path}[${index}]`)));
+  if (isPlainObject(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    // fromEntries defines members, so one named __proto__ stays a member.
+    return Object.freeze(Object.fromEntries(members.map(([name, member]) => [name, copy(member, `${path}.${name}`)])));
+  }
+  throw new TypeError(`A row holds something that is not plain data at '${path.replace(/^\./, '')}'.`);
+}
+
+/** By the length of the prototype chain, which is the same for the objects of any realm. */
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}

@@ -1,0 +1,21 @@
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import type { Expiring } from './sweep.js';
+
+/** Leases among whoever shares this store. */
+export function memoryLeases(): Pick<ArtifactStore, 'lease'> & { readonly expiring: Expiring } {
+  const leases = new Map<string, { readonly holder: string; readonly until: number }>();
+  return {
+    async lease(name, holder, ttl) {
+      const now = Date.now();
+      const current = leases.get(name);
+      const held = current !== undefined && current.until > now ? current.holder : undefined;
+      if (ttl > 0) {
+        if (held !== undefined && held !== holder) return false;
+        leases.set(name, { holder, until: now + ttl });
+        return true;
+      }
+      return held === holder && leases.delete(name);
+    },
+    expiring: { entries: leases, drop: (name) => leases.delete(name) },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Page } from '../../lib/store/directory-store.js';
+
+/** A set of ids in their order. Ids made in the order of time are appended; any other is moved into place. */
+export class SortedIds {
+  readonly #ids: string[] = [];
+
+  get size(): number {
+    return this.#ids.length;
+  }
+
+  add(id: string): void {
+    const at = this.#firstFrom(id);
+    if (this.#ids[at] !== id) this.#ids.splice(at, 0, id);
+  }
+
+  delete(id: string): void {
+    const at = this.#firstFrom(id);
+    if (this.#ids[at] === id) this.#ids.splice(at, 1);
+  }
+
+  has(id: string): boolean {
+    return this.#ids[this.#firstFrom(id)] === id;
+  }
+
+  page(page: Page | undefined): readonly string[] {
+    if (page === undefined) return this.#ids.slice();
+    const at = page.after === undefined ? 0 : this.#firstFrom(page.after);
+    const start = this.#ids[at] === page.after ? at + 1 : at;
+    return this.#ids.slice(start, start + page.limit);
+  }
+
+  /** Where the first id is that is not before this one. */
+  #firstFrom(id: string): number {
+    let low = 0;
+    let high = this.#ids.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ids[middle]! < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

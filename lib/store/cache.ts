@@ -1,0 +1,67 @@
+/** Bounded caches of durable records, kept true by the change feed. */
+import { createChangeFeed } from './changes.js';
+import type { DirectoryStore, Row } from './directory-store.js';
+import { createReadThrough, type ReadThrough } from './read-through.js';
+
+export interface CachesOptions {
+  /** Milliseconds between two looks at what other nodes changed. Default: 1000. */
+  readonly pollInterval?: number;
+  /** Milliseconds after which a value is loaded again, change or not. Default: 60 000. */
+  readonly ttl?: number;
+  /** Values kept, for each cache. Default: 10 000. */
+  readonly max?: number;
+  readonly logger: { info(...data: unknown[]): void; warn(...data: unknown[]): void };
+}
+
+/** Values are shared by all who ask: they are frozen, or not to be changed. */
+export type Cached<V> = Pick<ReadThrough<V>, 'get'>;
+
+export interface Caches {
+  /** The rows of a collection by id; one cache, whoever asks for it. */
+  rows<R extends Row>(collection: string): Cached<R>;
+  /** A new cache of what `load` makes of a key, from rows of these collections alone: it is cleared when one of them changes. */
+  over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): Cached<V>;
+  /**
+   * To be called after each write to a collection: clears its caches here at once, and on other nodes within the poll interval (while the
+   * store cannot be reached: once it can). It never rejects.
+   */
+  changed(collection: string): Promise<void>;
+  /** Stops looking for changes. */
+  close(): void;
+}
+
+/** @param directory with the cached collections and `changes` opened. */
+export function createCaches(
+  directory: DirectoryStore,
+  { pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
+): Caches {
+  const dependants = new Map<string, ReadThrough<object>[]>();
+  const byId = new Map<string, ReadThrough<object>>();
+
+  const over = <V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): ReadThrough<V> => {
+    const cache = createReadThrough(load, { max, ttl });
+    for (const collection of collections) {
+      dependants.set(collection, [...(dependants.get(collection) ?? []), cache]);
+    }
+    return cache;
+  };
+
+  const rows = <R extends Row>(collection: string): ReadThrough<R> => {
+    const known = byId.get(collection);
+    if (known !== undefined) return known as ReadThrough<R>;
+    const source = directory.collection<R>(collection);
+    const cache = over([collection], (id) => source.get(id));
+    byId.set(collection, cache);
+    return cache;
+  };
+
+  const { changed, close } = createChangeFeed(directory, {
+    pollInterval,
+    logger,
+    onChange: (collection) => {
+      for (const cache of dependants.get(collection) ?? []) cache.clear();
+    },
+  });
+
+  return { rows, over, changed, close };
+}

@@ -1,0 +1,91 @@
+/** The change feed: one row counts the writes to each collection, and every node looks at it each second. */
+import { IdpError } from '../errors.js';
+import { collections } from './collections.js';
+import type { Collection, DirectoryStore } from './directory-store.js';
+import type { ChangeRecord } from './records.js';
+
+const ROW_ID = 'revisions';
+
+type Revisions = ChangeRecord['revisions'];
+
+export interface ChangeFeedOptions {
+  /** Milliseconds between two looks. */
+  readonly pollInterval: number;
+  /** Called for a collection that changed, on this node or another. */
+  readonly onChange: (collection: string) => void;
+  readonly logger: { info(...data: unknown[]): void; warn(...data: unknown[]): void };
+}
+
+export interface ChangeFeed {
+  /**
+   * Tells this node at once, and the others by their next look, that rows of a collection were written. To be called after the write.
+   * It never rejects, as the write is done: while the store cannot be reached, the others are told as soon as it can.
+   */
+  changed(collection: string): Promise<void>;
+  close(): void;
+}
+
+/** @param directory with {@link collections.changes} opened. */
+export function createChangeFeed(directory: DirectoryStore, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
+  const rows = directory.collection<ChangeRecord>(collections.changes.name);
+  const untold = new Set<string>();
+  let seen: Revisions = {};
+  let isLooking = false;
+  let isDown = false;
+
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+      if (isDown) logger.info('The change feed is back.');
+      isDown = false;
+    } catch (error) {
+      if (!isDown) logger.warn('The change feed is out of reach: changes are seen late on other nodes.', error);
+      isDown = true;
+    }
+  };
+
+  const tell = async (collection: string): Promise<void> => {
+    untold.delete(collection);
+    try {
+      await bump(rows, collection);
+    } catch (error) {
+      untold.add(collection);
+      throw error;
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    for (const collection of [...untold]) await tell(collection);
+    const revisions = (await rows.get(ROW_ID))?.revisions ?? {};
+    const moved = Object.keys({ ...seen, ...revisions }).filter((name) => seen[name] !== revisions[name]);
+    seen = revisions;
+    for (const name of moved) onChange(name);
+  };
+
+  const timer = setInterval(async () => {
+    if (isLooking) return;
+    isLooking = true;
+    await attempt(look);
+    isLooking = false;
+  }, pollInterval).unref();
+
+  return {
+    async changed(collection) {
+      onChange(collection);
+      await attempt(() => tell(collection));
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+async function bump(rows: Collection<ChangeRecord>, collection: string): Promise<void> {
+  const next = (revisions: Revisions): Revisions => ({ ...revisions, [collection]: (revisions[collection] ?? 0) + 1 });
+  const increase = () => rows.update(ROW_ID, (row) => ({ ...row, revisions: next(row.revisions) }));
+  if ((await increase()) !== undefined) return;
+  try {
+    await rows.insert({ id: ROW_ID, revisions: next({}) });
+  } catch (error) {
+    if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
+    await increase();
+  }
+}

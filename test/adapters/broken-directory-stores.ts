@@ -1,0 +1,89 @@
+/** Memory stores with one bug planted in each, of the kinds that adapters have been seen with. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { boundMethods } from '../store/bound-methods.js';
+
+/** A directory whose collections have some methods replaced. */
+function withMethods(
+  store: DirectoryStore,
+  replace: <R extends Row>(rows: Collection<R>, name: string) => Partial<Collection<R>>,
+): DirectoryStore {
+  return {
+    ...store,
+    collection<R extends Row>(name: string): Collection<R> {
+      const rows = store.collection<R>(name);
+      return { ...boundMethods(rows), ...replace(rows, name) };
+    },
+  };
+}
+
+/** Reads, changes, then puts. */
+export function overwritesInUpdate(): DirectoryStore {
+  return withMethods(memoryDirectory(), (rows) => ({
+    async update(id, change) {
+      const current = await rows.get(id);
+      if (current === undefined) return undefined;
+      const next = change(current);
+      if (next === current) return current;
+      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      await turn();
+      return rows.put(next);
+    },
+  }));
+}
+
+/** Finds rows by the values they were inserted with. */
+export function keepsStaleIndexes(): DirectoryStore {
+  const store = memoryDirectory();
+  const stale = memoryDirectory();
+  return {
+    ...withMethods(store, <R extends Row>(rows: Collection<R>, name: string): Partial<Collection<R>> => {
+      const inserted = stale.collection<R>(name);
+      return {
+        async insert(row) {
+          const written = await rows.insert(row);
+          await inserted.put(row);
+          return written;
+        },
+        async find(where, page) {
+          const found = await Promise.all((await inserted.find(where, page)).map(({ id }) => rows.get(id)));
+          return found.filter((row) => row !== undefined);
+        },
+      };
+    }),
+    async open(specs) {
+      await stale.open(specs);
+      await store.open(specs);
+    },
+  };
+}
+
+export function knowsNoUnique(): DirectoryStore {
+  const store = memoryDirectory();
+  return {
+    ...store,
+    open: (specs) =>
+      store.open(
+        specs.map(({ name, indexes }) => ({
+          name,
+          indexes: Object.fromEntries(Object.entries(indexes).map(([index, { fields }]) => [index, { fields }])),
+        })),
+      ),
+  };
+}
+
+/** Pages by counting rows, not by their ids. */
+export function pagesByOffset(): DirectoryStore {
+  const read = new Map<string, number>();
+  return withMethods(memoryDirectory(), (rows) => ({
+    async find(where, page) {
+      if (page === undefined) return rows.find(where);
+      const start = page.after === undefined ? 0 : (read.get(page.after) ?? 0);
+      const found = (await rows.find(where)).slice(start, start + page.limit);
+      const last = found.at(-1);
+      if (last !== undefined) read.set(last.id, start + found.length);
+      return found;
+    },
+  }));
+}

@@ -1,0 +1,11 @@
+import type { Collection, Row } from '../../lib/store/directory-store.js';
+
+/** The methods of a collection as an object of functions, some of which can be replaced. */
+export const boundMethods = <R extends Row>(rows: Collection<R>): Collection<R> => ({
+  get: (id) => rows.get(id),
+  find: (where, page) => rows.find(where, page),
+  insert: (row) => rows.insert(row),
+  put: (row) => rows.put(row),
+  update: (id, change) => rows.update(id, change),
+  remove: (id) => rows.remove(id),
+});

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { type Caches, type CachesOptions, createCaches } from '../../lib/store/cache.js';
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import type { ChangeRecord } from '../../lib/store/records.js';
+import { observed } from './observed-directory.js';
+
+interface Named extends Row {
+  readonly name: string;
+}
+
+/** A load that ends when the test says so. */
+function withResolvers() {
+  let resolve: (value: { name: string }) => void = () => {};
+  const promise = new Promise<{ name: string }>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+async function eventually(check: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await check())) await sleep(5);
+}
+
+describe('design §4: caches fed by the change revision', () => {
+  const open: Caches[] = [];
+  const logged: string[] = [];
+  const logger = {
+    info: (message: unknown) => void logged.push(`info ${message}`),
+    warn: (message: unknown) => void logged.push(`warn ${message}`),
+  };
+  let memory: DirectoryStore;
+  let clients: Collection<Named>;
+
+  const node = (options: Partial<CachesOptions> = {}, directory = memory): Caches => {
+    const caches = createCaches(directory, { pollInterval: 10, logger, ...options });
+    open.push(caches);
+    return caches;
+  };
+  const rename = (name: string) => clients.put({ id: 'a', name });
+
+  beforeEach(async () => {
+    memory = memoryDirectory();
+    await memory.open(['clients', 'groups', 'changes'].map((name) => ({ name, indexes: {} })));
+    clients = memory.collection<Named>('clients');
+    await rename('first');
+  });
+
+  afterEach(() => {
+    for (const caches of open.splice(0)) caches.close();
+    logged.length = 0;
+  });
+
+  test('a row is read once, however many ask for it and at the same time', async () => {
+    const { directory, state } = observed(memory);
+    const caches = node({}, directory);
+    const rows = await Promise.all(Array.from({ length: 50 }, () => caches.rows<Named>('clients').get('a')));
+    expect(new Set(rows)).toEqual(new Set([await clients.get('a')]));
+    await caches.rows('clients').get('a');
+    expect(state.reads).toBe(1);
+  });
+
+  test('a write is seen at once where it was made', async () => {
+    const caches = node();
+    const cached = caches.rows<Named>('clients');
+    expect((await cached.get('a'))?.name).toBe('first');
+    await rename('second');
+    const told = caches.changed('clients');
+    expect((await cached.get('a'))?.name).toBe('second');
+    await told;
+  });
+
+  test('a write is seen on another node by its next look', async () => {
+    const [here, there] = [node(), node()];
+    const cached = there.rows<Named>('clients');
+    for (const name of ['second', 'third']) {
+      await cached.get('a');
+      await rename(name);
+      await here.changed('clients');
+      await eventually(async () => (await cached.get('a'))?.name === name);
+    }
+  });
+
+  test('only the caches of what changed are cleared, with all that were made of it', async () => {
+    const caches = node({ pollInterval: 60_000 });
+    const loads: string[] = [];
+    const over = (name: string, ...collections: string[]) =>
+      caches.over(collections, async (key) => {
+        loads.push(name);
+        return { key };
+      });
+    const all = [over('groups', 'groups'), over('both', 'groups', 'clients'), over('clients', 'clients')];
+    const getAll = () => Promise.all(all.map((cache) => cache.get('a')));
+    await getAll();
+    await caches.changed('groups');
+    loads.length = 0;
+    await getAll();
+    expect(loads).toEqual(['groups', 'both']);
+  });
+
+  test('a load that was under way when the collection changed answers its caller and is not kept', async () => {
+    const caches = node({ pollInterval: 60_000 });
+    const loads: ReturnType<typeof withResolvers>[] = [];
+    const cached = caches.over(['clients'], () => {
+      const load = withResolvers();
+      loads.push(load);
+      return load.promise;
+    });
+    const early = cached.get('a');
+    await caches.changed('clients');
+    const late = cached.get('a');
+    expect(loads.length).toBe(2);
+    loads[1]!.resolve({ name: 'second' });
+    expect(await late).toEqual({ name: 'second' });
+    loads[0]!.resolve({ name: 'first' });
+    expect(await early).toEqual({ name: 'first' });
+    expect(await cached.get('a')).toEqual({ name: 'second' });
+    expect(loads.length).toBe(2);
+  });
+
+  test('the same holds for a load that ends after the change and before anybody asks again', async () => {
+    const caches = node({ pollInterval: 60_000 });
+    const load = withResolvers();
+    const loads = [load.promise, Promise.resolve({ name: 'second' })];
+    const cached = caches.over(['clients'], async () => loads.shift());
+    const early = cached.get('a');
+    await caches.changed('clients');
+    load.resolve({ name: 'first' });
+    await early;
+    expect(await cached.get('a')).toEqual({ name: 'second' });
+  });
+
+  test('what is absent is remembered shortly, seen at once when it comes, and pushes nothing out', async () => {
+    const { directory, state } = observed(memory);
+    const caches = node({ max: 1, pollInterval: 60_000 }, directory);
+    const cached = caches.rows<Named>('clients');
+    await cached.get('a');
+    expect(await cached.get('b')).toBeUndefined();
+    expect(await cached.get('b')).toBeUndefined();
+    await cached.get('a');
+    expect(state.reads).toBe(2);
+    await clients.put({ id: 'b', name: 'new' });
+    await caches.changed('clients');
+    expect((await cached.get('b'))?.name).toBe('new');
+  });
+
+  test('no more values are kept than the limit says, and none longer', async () => {
+    let loads = 0;
+    const load = async (key: string) => {
+      loads += 1;
+      return { key };
+    };
+    const small = node({ max: 2 }).over(['clients'], load);
+    for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) await small.get(key);
+    expect(loads).toBe(4);
+    loads = 0;
+    const brief = node({ ttl: 10 }).over(['clients'], load);
+    await brief.get('a');
+    await eventually(async () => (await brief.get('a')) !== undefined && loads > 1);
+  });
+
+  test('a load that fails fails for all who share it, and is tried again', async () => {
+    let loads = 0;
+    const cached = node().over(['clients'], async () => {
+      loads += 1;
+      if (loads === 1) throw new Error('connection refused');
+      return { name: 'first' };
+    });
+    const results = await Promise.allSettled([cached.get('a'), cached.get('a')]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await cached.get('a')).toEqual({ name: 'first' });
+    expect(loads).toBe(2);
+  });
+
+  test('each change of each node counts, the first ones at the same time too', async () => {
+    const nodes = [node(), node(), node()];
+    await Promise.all(nodes.flatMap((each) => ['clients', 'groups', 'clients'].map((name) => each.changed(name))));
+    const [row, ...others] = await memory.collection<ChangeRecord>('changes').find({});
+    expect(row?.revisions).toEqual({ clients: 6, groups: 3 });
+    expect(others).toEqual([]);
+  });
+
+  test('a store that is down is logged once for each outage, and what changed meanwhile is seen after it', async () => {
+    const { directory, state } = observed(memory);
+    const [there, here] = [node({}, directory), node()];
+    const cached = there.rows<Named>('clients');
+    await cached.get('a');
+    for (const name of ['second', 'third']) {
+      logged.length = 0;
+      state.isDown = true;
+      const looks = state.looks;
+      await rename(name);
+      await here.changed('clients');
+      await eventually(() => state.looks > looks + 4);
+      expect(logged).toEqual([expect.stringMatching(/^warn .*out of reach/)]);
+      state.isDown = false;
+      await eventually(async () => (await cached.get('a'))?.name === name);
+      await eventually(() => logged.length > 1);
+      expect(logged.slice(1)).toEqual([expect.stringMatching(/^info .*back/)]);
+    }
+  });
+
+  test('a change that could not be told is told when the store is back', async () => {
+    const { directory, state } = observed(memory);
+    const [here, there] = [node({}, directory), node()];
+    const cached = there.rows<Named>('clients');
+    await cached.get('a');
+    state.isDown = true;
+    await rename('second');
+    await here.changed('clients');
+    expect((await cached.get('a'))?.name).toBe('first');
+    state.isDown = false;
+    await eventually(async () => (await cached.get('a'))?.name === 'second');
+  });
+
+  test('close ends the looking', async () => {
+    const { directory, state } = observed(memory);
+    const caches = node({}, directory);
+    await eventually(() => state.looks > 1);
+    caches.close();
+    await sleep(20);
+    const looks = state.looks;
+    await sleep(50);
+    expect(state.looks).toBe(looks);
+  });
+});
