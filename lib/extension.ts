@@ -1,0 +1,110 @@
+/** The extension contract: one plain object a feature. */
+import type Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import type { ClaimSet } from './claims.js';
+import type { Directory } from './directory/index.js';
+import type { Logger } from './logger.js';
+import type { ArtifactKey } from './store/artifact-store.js';
+import type { Client, Tenant } from './store/records.js';
+
+/** A page the protocol has to show and leaves to an extension. */
+export type ProtocolPage =
+  | {
+      readonly page: 'error';
+      readonly status: number;
+      /** The OAuth error code. */
+      readonly error: string;
+      /** For developers: shown outside production only. */
+      readonly description?: string;
+      readonly reference: string;
+      readonly client?: Client;
+    }
+  /** A sign-in that cannot go on. With `restart`, the URL that begins it anew. */
+  | { readonly page: 'expired'; readonly restart?: string; readonly client?: Client }
+  /** May the user be signed out? Its form posts `fields`, and `logout=yes` for yes. */
+  | { readonly page: 'logout'; readonly action: string; readonly fields: Readonly<Record<string, string>>; readonly client?: Client }
+  | { readonly page: 'signed-out'; readonly client?: Client }
+  /** Hands the browser over with a form that submits itself. Names and values come from outside. */
+  | {
+      readonly page: 'continue';
+      readonly action: string;
+      readonly fields: Readonly<Record<string, string>>;
+      readonly client?: Client;
+    }
+  | { readonly page: 'unavailable' };
+
+/** Sets the whole response. */
+export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;
+
+/** How the user proved who they are. */
+export interface SignIn {
+  /** The user that becomes active. */
+  readonly oid: string;
+  readonly amr: readonly string[];
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
+}
+
+/** A step of a sign-in that waits for the user. */
+export interface Interaction {
+  readonly uid: string;
+  readonly prompt: 'login' | 'consent';
+  readonly client: Client;
+  /** The authorization request. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Tenants whose users may sign in here, by the client and `tenant:`; undefined: all. */
+  readonly tids?: readonly string[];
+  /** The user that is signed in, if any. */
+  readonly oid?: string;
+  /** Scopes the user has not allowed yet. */
+  readonly missingScopes: readonly string[];
+}
+
+/** Sign-in steps of the browser that asks. A step that is not its own, or is over, shows a page and is undefined. */
+export interface Interactions {
+  load(ctx: Context): Promise<Interaction | undefined>;
+  /** Each answers the URL to go on to. */
+  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string>;
+  allow(ctx: Context, interaction: Interaction): Promise<string>;
+  abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** The URL that begins an expired sign-in anew, or undefined when nothing is known of it. */
+  restart(ctx: Context, uid: string): Promise<string | undefined>;
+}
+
+/** All an extension may touch. */
+export interface ExtensionContext {
+  readonly issuer: string;
+  /** Shown outside production: what a developer needs to mend a request. */
+  readonly production: boolean;
+  /** The absolute URL of a path below the issuer. */
+  url(path: string): string;
+  /** The prefix of everything that is not the protocol's: `/idp`. */
+  readonly own: string;
+  readonly directory: Directory;
+  readonly interactions: Interactions;
+  /** Scopes with the words of who declared them. */
+  scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
+  /** A token that proves a form came from our page of this interaction. */
+  readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
+  /** Counts attempts: how many there are with this one, and when the count starts again. */
+  attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  readonly limits: { readonly signInFailures: number; readonly signInWindow: number; readonly signInFailuresPerAccount: number; readonly signInFailuresPerAddress: number };
+  readonly logger: Logger;
+}
+
+/** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
+export interface Extension {
+  readonly name: string;
+  /** Routes below the issuer; a path of the protocol's own is refused. */
+  readonly routes?: (router: Router, context: ExtensionContext) => void;
+  readonly claims?: readonly ClaimSet[];
+  /** Shows the protocol's pages; exactly one extension does. */
+  readonly pages?: (context: ExtensionContext) => ShowPage;
+  /** Members of the discovery document. */
+  readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
+  /** Koa middleware about a named endpoint of the protocol. */
+  readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  readonly close?: () => Promise<void>;
+}
+
+export type { ArtifactKey, Tenant };

@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import compose from 'koa-compose';
+import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
+import { ConfigError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { createErrorHandler } from './errors.js';
+import { methodNotAllowed } from './methods.js';
+
+/** What the HTTP side needs of the protocol; it imports nothing of it. */
+export interface ProtocolApp {
+  /** oidc-provider as a Koa app. */
+  readonly app: { readonly middleware: Middleware[]; createContext(req: IncomingMessage, res: ServerResponse): Context };
+  readonly routes: Readonly<Record<string, string>>;
+  readonly middleware: Middleware;
+}
+
+export interface AppOptions {
+  readonly protocol: () => ProtocolApp;
+  readonly mountPath: string;
+  readonly own: string;
+  readonly extensions: readonly Extension[];
+  readonly context: ExtensionContext;
+  readonly showPage: ShowPage;
+  readonly logger: Logger;
+}
+
+/** Handles a request that is ours; false for any other, which was not touched. */
+export type HandleRequest = (req: IncomingMessage, res: ServerResponse, url: string) => Promise<Context | false>;
+
+export function createApp(options: AppOptions): HandleRequest {
+  const { protocol, mountPath, extensions, context, showPage, logger } = options;
+  const router = extensionRouter(extensions, context, Object.values(protocol().routes));
+  const isProtocolPath = protocolPaths(Object.values(protocol().routes));
+  const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
+
+  const build = ({ app, routes, middleware }: ProtocolApp): Middleware =>
+    compose([onError, methodNotAllowed(routes), router.routes() as unknown as Middleware, middleware, ...app.middleware]);
+  const built = new WeakMap<object, Middleware>();
+
+  return async (req, res, url) => {
+    const path = pathBelow(mountPath, url);
+    if (path === undefined) return false;
+    const pathname = path.split('?', 1)[0] as string;
+    if (!isProtocolPath(pathname) && router.match(pathname, req.method ?? 'GET').path.length === 0) return false;
+
+    const current = protocol();
+    const run = built.get(current) ?? build(current);
+    built.set(current, run);
+    const given = req.url;
+    req.url = path;
+    try {
+      const ctx = current.app.createContext(req, res);
+      await run(ctx, async () => {});
+      return ctx;
+    } finally {
+      if (given !== undefined) req.url = given;
+    }
+  };
+}
+
+/** The URL without the issuer's path; undefined when it is not below it. */
+function pathBelow(mountPath: string, url: string): string | undefined {
+  // A request line may carry an absolute URL; its host counts as little as the header. @see RFC 9112 §3.2.2
+  const relative = url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '') || '/';
+  if (mountPath === '') return relative;
+  const metadata = `/.well-known/oauth-authorization-server${mountPath}`;
+  // @see RFC 8414 §3.1
+  if (relative.split('?', 1)[0] === metadata) return '/.well-known/oauth-authorization-server';
+  return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
+}
+
+/** oidc-provider's router folds case and takes one trailing slash. */
+function protocolPaths(routes: readonly string[]): (pathname: string) => boolean {
+  const known = new Set(
+    [...routes, '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/connect/endsession/confirm', '/connect/endsession/success'].map(
+      (route) => route.toLowerCase(),
+    ),
+  );
+  return (pathname) => {
+    const folded = pathname.toLowerCase().replace(/\/$/, '');
+    return known.has(folded) || /^\/connect\/authorize\/[^/]+$/.test(folded);
+  };
+}
+
+function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]): Router {
+  const router = new Router();
+  const owners = new Map<string, string>(protocolRoutes.map((path) => [path, 'the protocol']));
+  for (const { name, routes } of extensions) {
+    const own = new Router();
+    routes?.(own, context);
+    for (const { path, methods } of own.stack) {
+      for (const method of methods) {
+        const route = `${method} ${String(path)}`;
+        const owner = owners.get(route) ?? owners.get(String(path));
+        if (owner && owner !== name) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` }]);
+        owners.set(route, name);
+      }
+    }
+    router.use(own.routes());
+  }
+  return router;
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import { IdpError } from '../errors.js';
+import type { ShowPage } from '../extension.js';
+import type { Logger } from '../logger.js';
+
+/** Seconds after which a caller may try again when a store is away. */
+const RETRY_AFTER = '2';
+
+interface ErrorHandlerOptions {
+  readonly showPage: ShowPage;
+  readonly logger: Logger;
+  /** Whether people look at the path, or programs call it. */
+  readonly isPage: (path: string) => boolean;
+}
+
+/** The one place where what was thrown becomes HTTP: a page for people, an OAuth error for programs. Nothing internal gets out. */
+export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOptions): Middleware {
+  return async function handleErrors(ctx, next) {
+    try {
+      await next();
+    } catch (error) {
+      const status = error instanceof IdpError ? error.status : statusOf(error);
+      const reference = randomBytes(6).toString('hex');
+      if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
+      ctx.status = status;
+      if (status === 503) ctx.set('Retry-After', RETRY_AFTER);
+      const code = codeOf(error, status);
+      if (isPage(ctx.path) || wantsPage(ctx)) await showPage(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference });
+      else ctx.body = { error: code, error_description: status < 500 && error instanceof Error ? error.message : 'the service could not answer' };
+      ctx.status = status;
+    }
+  };
+}
+
+const statusOf = (error: unknown): number => {
+  const { status, expose } = (error ?? {}) as { status?: unknown; expose?: unknown };
+  return typeof status === 'number' && status >= 400 && status < 500 && expose !== false ? status : 500;
+};
+
+const codeOf = (error: unknown, status: number): string => {
+  if (status === 503) return 'temporarily_unavailable';
+  if (status >= 500) return 'server_error';
+  return error instanceof IdpError ? error.code : 'invalid_request';
+};
+
+const wantsPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.accepts('json', 'html') === 'html';

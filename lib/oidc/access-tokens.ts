@@ -1,0 +1,73 @@
+import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { type Accounts, subjectOf } from './account.js';
+import { findCaller, isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import type { AccessTokenModel } from './internals.js';
+import { currentRequest, pinnedLogin } from './login-context.js';
+import { pseudonymOf } from './pairwise.js';
+import type { Scopes } from './scopes.js';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * What an access token says, the same whether it is read by introspection or by a resource server.
+ * @see RFC 9068 §2.2
+ */
+export async function accessTokenClaims(parts: OidcParts, accounts: Accounts, ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<Record<string, unknown>> {
+  if (!token.accountId) return {};
+  const account = await accounts.load(ctx, token.accountId);
+  const login = pinnedLogin(ctx);
+  if (!account) return {};
+  const client = await ctx.oidc.provider.Client.find(token.clientId);
+  return {
+    ...accounts.protocolClaims(account, login, client && pseudonymOf(parts, client)),
+    ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
+  };
+}
+
+/** Access tokens as JWTs, for clients that want them. @see RFC 9068 */
+export function createStructuredTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes) {
+  const { keys, options, directory } = parts;
+  return {
+    async sign(token: AccessTokenModel): Promise<string | undefined> {
+      const ctx = currentRequest();
+      const record = await findCaller(directory, token.clientId);
+      if (!ctx || !isClient(record) || record.accessTokenType !== 'jwt') return undefined;
+      const audiences = scopes.audiences(ctx, token.scope);
+      const client = await ctx.oidc.provider.Client.find(token.clientId);
+      const sub = token.accountId ? await subjectOf(parts, accounts, ctx, token.accountId, token.clientId) : token.clientId;
+      const pseudonym = client && pseudonymOf(parts, client);
+      const payload = {
+        ...(await accessTokenClaims(parts, accounts, ctx, token)),
+        iss: options.issuer,
+        sub: token.accountId && pseudonym ? pseudonym(sub) : sub,
+        aud: audiences.length > 0 ? audiences : [options.issuer],
+        client_id: token.clientId,
+        ...(token.scope ? { scope: token.scope } : {}),
+        ...(token.sid ? { sid: token.sid } : {}),
+        jti: token.jti,
+        iat: token.iat,
+        exp: token.exp,
+      };
+      const key = keys.signing(client?.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
+      return new CompactSign(encoder.encode(JSON.stringify(payload)))
+        .setProtectedHeader({ alg: key.alg, typ: 'at+jwt', kid: key.kid })
+        .sign(key.privateKey);
+    },
+
+    async idOf(value: string): Promise<string | undefined> {
+      try {
+        const { typ, kid = '', alg } = decodeProtectedHeader(value);
+        const key = keys.byKid(kid);
+        if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
+        const { payload } = await compactVerify(value, key.publicKey, { algorithms: [key.alg] });
+        const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };
+        return iss === options.issuer && typeof jti === 'string' ? jti : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import type { Account, KoaContextWithOIDC } from 'oidc-provider';
+import type { ClaimLookups, ClaimTarget } from '../claims.js';
+import { type Account as DirectoryAccount, type Directory, isUsable, subOf } from '../directory/index.js';
+import { recordOf } from './internals.js';
+import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
+import type { OidcParts } from './dependencies.js';
+import { isClient } from './clients.js';
+import { pseudonymOf } from './pairwise.js';
+
+/** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
+export interface Accounts {
+  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
+  /** The usable account of an `oid`, read once for each request. */
+  load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
+  /** What the protocol itself says about an account, after all plugins. */
+  protocolClaims(account: DirectoryAccount, login: PinnedLogin | undefined, pseudonym?: (oid: string) => string): Record<string, unknown>;
+}
+
+export function createAccounts(parts: OidcParts): Accounts {
+  const { directory, claims: resolver, options, adapters } = parts;
+  const loaded = new WeakMap<object, Map<string, Promise<DirectoryAccount | undefined>>>();
+
+  const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
+    const accounts = loaded.get(ctx) ?? new Map<string, Promise<DirectoryAccount | undefined>>();
+    loaded.set(ctx, accounts);
+    const account = accounts.get(oid) ?? directory.accounts.findByOid(oid);
+    accounts.set(oid, account);
+    return account;
+  };
+
+  const protocolClaims: Accounts['protocolClaims'] = ({ person, tenant }, login, pseudonym = (oid) => oid) => {
+    const { user } = person;
+    const isLinked = user.parentUserId !== undefined || user.isParent;
+    return {
+      tid: tenant.id,
+      ...(isLinked || options.oid === 'always' ? { oid: pseudonym(user.id) } : {}),
+      ...(login?.act ? { act: { ...login.act, oid: pseudonym(login.act.oid), sub: pseudonym(login.act.sub) } } : {}),
+    };
+  };
+
+  /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */
+  const loginTime = (ctx: KoaContextWithOIDC, token?: { readonly grantId?: string }): Date | undefined => {
+    if (!token) return instant(sessionOf(ctx)?.loginTs);
+    const grant = token.grantId && (adapters.peekGrant(ctx, token.grantId) as unknown as OurGrant | undefined);
+    return grant ? instant(grant.login?.authTime) : undefined;
+  };
+
+  return {
+    load,
+    protocolClaims,
+    async find(ctx, oid, token) {
+      const account = await load(ctx, oid);
+      if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
+      return {
+        accountId: oid,
+        async claims(use, scope) {
+          const client = ctx.oidc.client;
+          const record = client && recordOf(client);
+          const login = pinnedLogin(ctx);
+          const pseudonym = client && pseudonymOf(parts, client);
+          const scopes = new Set(scope.split(' '));
+          const wantsAll = use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
+          const claims = wantsAll
+            ? await resolver.resolve(
+                {
+                  person: account.person,
+                  user: account.person.user,
+                  tenant: account.tenant,
+                  scopes,
+                  ...(isClient(record) ? { client: record } : {}),
+                  ...(login ? { login } : {}),
+                  ...(pseudonym ? { pseudonym } : {}),
+                  lookups: lookupsOf(directory, account),
+                },
+                scopes,
+                use as ClaimTarget,
+              )
+            : {};
+          return {
+            ...claims,
+            ...protocolClaims(account, login, pseudonym),
+            ...(use === 'id_token' && login ? { idp: login.idp } : {}),
+          } as never;
+        },
+      };
+    },
+  };
+}
+
+const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
+
+/** Each is done once, and only when a claim asks. */
+function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): ClaimLookups {
+  const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+    let loading: Promise<T> | undefined;
+    return () => {
+      loading ??= load();
+      return loading;
+    };
+  };
+  return {
+    subsidiary: once(() => accounts.subsidiary(person)),
+    groups: once(() => accounts.groups(person)),
+    linkedAccounts: once(() => accounts.family(person)),
+  };
+}
+
+/** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
+export async function subjectOf(parts: OidcParts, accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {
+  const pinned = pinnedLogin(ctx);
+  if (pinned) return pinned.sub;
+  const request = ctx ?? currentRequest();
+  const grantId = request?.oidc.session?.grantIdFor(clientId);
+  const grant = grantId ? await request?.oidc.provider.Grant.find(grantId, { ignoreExpiration: true }) : undefined;
+  if (grant && (grant as OurGrant).accountId === oid) return (grant as OurGrant).login.sub;
+  const account = await accounts.load(request ?? {}, oid);
+  return account ? subOf(account.person.user) : oid;
+}

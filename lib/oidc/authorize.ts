@@ -1,0 +1,123 @@
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { recordOf, saveSession } from './internals.js';
+import type { OidcParts } from './dependencies.js';
+import { isClient } from './clients.js';
+import type { Scopes } from './scopes.js';
+import { LostWrite } from './unit-of-work.js';
+import { sessionTtl } from './sessions.js';
+
+type Query = Record<string, string | string[] | undefined>;
+
+/** What we carry with an authorization request, through pushed requests and the pages, as one parameter of our own. */
+interface Carried {
+  /** Parameters that are not the protocol's, to be returned unmodified; null when they are too many. */
+  readonly custom: Record<string, string> | null;
+  /** The scope as it was asked for, before oidc-provider drops what it does not know. */
+  readonly scope?: string;
+}
+
+/** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
+export const carriedParameter = '__custom';
+
+const MAX_CUSTOM = 20;
+const MAX_CUSTOM_BYTES = 4096;
+
+/** Parameters that are understood here, or by the sign-in methods; they are not returned. */
+const requestParameters = new Set(
+  `acr_values authorization_details claims claims_locales client_assertion client_assertion_type client_id client_secret code_challenge
+  code_challenge_method display dpop_jkt eid_call_initiator eid_user_visible_data eid_user_visible_data_format id_token_hint login_hint
+  login_hint_token max_age nonce prompt redirect_uri registration request request_uri resource response_mode response_type scope sso_token
+  state ui_locales`.split(/\s+/),
+);
+
+/** Names that mean something in a response, or would be a secret in a URL: never taken from a request. @see RFC 9700 §4.5 */
+const reservedNames = new Set(
+  `__proto__ access_token code constructor error error_description error_uri expires_in id_token iss password prototype refresh_token
+  response scope session_state state token_type`.split(/\s+/),
+);
+
+/** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
+export const passedOnParameters = ['login_hint_token', 'sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
+
+const routesWithCustom = new Set(['authorization', 'pushed_authorization_request']);
+
+/** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
+export function carryParameters(route: string, query: Query): Query {
+  if (!routesWithCustom.has(route)) return query;
+  const known: Query = Object.create(null);
+  const custom: Record<string, string> = Object.create(null);
+  let bytes = 0;
+  for (const [name, value] of Object.entries(query)) {
+    if (requestParameters.has(name)) known[name] = value;
+    else if (!reservedNames.has(name) && typeof value === 'string') {
+      custom[name] = value;
+      bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+    }
+  }
+  const fits = Object.keys(custom).length <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
+  const carried: Carried = { custom: fits ? custom : null, ...(typeof query.scope === 'string' ? { scope: query.scope } : {}) };
+  known[carriedParameter] = JSON.stringify(carried);
+  return known;
+}
+
+const carriedOf = (ctx: KoaContextWithOIDC): Carried | undefined => {
+  const value = ctx.oidc.params?.[carriedParameter];
+  return typeof value === 'string' ? (JSON.parse(value) as Carried) : undefined;
+};
+
+/** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
+export const createRequestCheck = (scopes: Scopes) => (ctx: KoaContextWithOIDC): void => {
+  const { params, client } = ctx.oidc;
+  const carried = carriedOf(ctx);
+  const record = client && recordOf(client);
+  if (!carried || !client || !params || !isClient(record)) return;
+  if (carried.custom === null) {
+    throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
+  }
+  const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
+  checkScopes(asked, record.allowedScopes, scopes.known(ctx));
+  // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
+  const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
+  if (asked.includes('offline_access') && mayStayOffline) {
+    params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
+  }
+};
+
+/** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
+export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {
+  const refused = asked.filter((scope) => !known.has(scope) || !(allowed.includes(scope) || scope === 'offline_access'));
+  if (refused.length > 0) throw new errors.InvalidScope('requested scope is unknown or not allowed for this client', refused.join(' '));
+}
+
+type Payload = Record<string, unknown>;
+
+/**
+ * Sends an authorization response: what was decided is stored first, so a lost race becomes an error response instead of a code that does
+ * not work; then custom parameters join, and protocol parameters win.
+ */
+export const createResponder =
+  ({ adapters, options, showPage }: OidcParts) =>
+  async (mode: string, ctx: KoaContextWithOIDC, redirectUri: string, payload: Payload, send: (payload: Payload) => Promise<void>): Promise<void> => {
+    const isError = 'error' in payload;
+    const unit = adapters.unitOf(ctx);
+    try {
+      if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
+      await unit.commit();
+    } catch (error) {
+      if (!(error instanceof LostWrite)) throw error;
+      if (!isError) throw lostResponse(error);
+    }
+    const own = new URL(redirectUri).searchParams;
+    const custom = Object.entries(carriedOf(ctx)?.custom ?? {}).filter(([name]) => !own.has(name) && !(name in payload));
+    const response = { ...Object.fromEntries(custom), ...payload };
+    if (mode !== 'form_post') return send(response);
+    const record = ctx.oidc.client && recordOf(ctx.oidc.client);
+    ctx.status = 200;
+    const fields = Object.fromEntries(Object.entries(response).map(([name, value]) => [name, String(value)]));
+    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
+  };
+
+const lostResponse = ({ key }: LostWrite): Error =>
+  key.startsWith('PushedAuthorizationRequest')
+    ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
+    : new errors.LoginRequired('the session ended meanwhile');

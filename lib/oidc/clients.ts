@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Directory } from '../directory/index.js';
+import type { ApiResource, Client } from '../store/records.js';
+
+/** Who authenticates at the OAuth endpoints: a client, or an API resource, which to oidc-provider is a client without grants. */
+export type Caller = Client | ApiResource;
+
+export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
+
+/** The live record of a client id, the same object until it changes. */
+export async function findCaller(directory: Directory, id: string): Promise<Caller | undefined> {
+  const record = (await directory.clients.get(id)) ?? (await directory.apiResources.get(id));
+  return record?.status === 'active' ? record : undefined;
+}
+
+/** Clients as metadata. Secrets never pass: they are compared against their hashes. */
+export class ClientAdapter implements Adapter {
+  readonly #directory: Directory;
+
+  constructor(directory: Directory) {
+    this.#directory = directory;
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    const record = await findCaller(this.#directory, id);
+    return record && (isClient(record) ? clientMetadata(record) : apiResourceMetadata(record));
+  }
+
+  async upsert(): Promise<void> {}
+  async consume(): Promise<void> {}
+  async destroy(): Promise<void> {}
+  async revokeByGrantId(): Promise<void> {}
+  async findByUid(): Promise<undefined> {}
+  async findByUserCode(): Promise<undefined> {}
+}
+
+/** oidc-provider demands a secret of confidential clients; this one matches nothing. */
+const noSecret = randomBytes(32).toString('base64url');
+
+const clientMetadata = (client: Client): AdapterPayload => ({
+  response_types: ['code'],
+  grant_types: ['authorization_code'],
+  backchannel_logout_session_required: true,
+  ...client.metadata,
+  client_id: client.id,
+  client_name: client.name,
+  ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
+});
+
+const apiResourceMetadata = (resource: ApiResource): AdapterPayload => ({
+  client_id: resource.id,
+  client_name: resource.name,
+  client_secret: noSecret,
+  grant_types: [],
+  response_types: [],
+  redirect_uris: [],
+});

@@ -1,0 +1,123 @@
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { type Accounts, subjectOf } from './account.js';
+import { createRequestCheck, carriedParameter, passedOnParameters } from './authorize.js';
+import { ClientAdapter, isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { createGrantLoader } from './grants.js';
+import { recordOf } from './internals.js';
+import { createIntrospectionPolicy, mayRevoke } from './introspection.js';
+import type { createLogout } from './logout.js';
+import { pseudonymOf } from './pairwise.js';
+import { createPromptPolicy } from './prompts.js';
+import type { Scopes } from './scopes.js';
+import { sessionTtl } from './sessions.js';
+import { lifetimesOf } from './token.js';
+
+/** The service's paths. @see service specification, Endpoints */
+export const routes = {
+  authorization: '/connect/authorize',
+  pushed_authorization_request: '/connect/par',
+  token: '/connect/token',
+  introspection: '/connect/introspect',
+  revocation: '/connect/revocation',
+  userinfo: '/connect/userinfo',
+  end_session: '/connect/endsession',
+  jwks: '/.well-known/openid-configuration/jwks',
+} as const;
+
+/** Claims of the protocol's own, which `openid` grants. */
+const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act', 'acr'];
+
+/** Our options as oidc-provider's configuration. */
+export function createConfiguration(
+  parts: OidcParts,
+  { accounts, scopes, logout, cookieKeys, renderError }: {
+    readonly accounts: Accounts;
+    readonly scopes: Scopes;
+    readonly logout: ReturnType<typeof createLogout>;
+    readonly cookieKeys: readonly string[];
+    readonly renderError: NonNullable<Configuration['renderError']>;
+  },
+): Configuration {
+  const { options, adapters, directory, claims, keys } = parts;
+  const { lifetimes, secure } = options;
+  const clients = new ClientAdapter(directory);
+  const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
+
+  const configuration: Configuration = {
+    adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
+    allowOmittingSingleRegisteredRedirectUri: false,
+    claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
+    // Scopes narrow ID tokens by the client's record, in `account.claims`.
+    conformIdTokenClaims: false,
+    cookies: {
+      names: {
+        session: secure ? '__Host-idp.session' : 'idp.session',
+        interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
+        resume: secure ? '__Secure-idp.resume' : 'idp.resume',
+      },
+      keys: [...cookieKeys],
+      long: cookie,
+      short: cookie,
+    },
+    discovery: {},
+    // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
+    expiresWithSession: () => false,
+    extraParams: { [carriedParameter]: createRequestCheck(scopes), ...Object.fromEntries(passedOnParameters.map((name) => [name, null])) },
+    features: {
+      ...options.features,
+      backchannelLogout: { enabled: true },
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts, accounts, scopes) },
+      pushedAuthorizationRequests: { enabled: true },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: mayRevoke },
+      rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
+    } as NonNullable<Configuration['features']>,
+    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
+    interactions: {
+      policy: createPromptPolicy(parts, accounts),
+      url: (_ctx, { uid }) => `${options.mountPath}${options.paths.own}/interaction/${uid}`,
+    },
+    issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    jwks: { keys: keys.all.map(({ jwk }) => jwk) },
+    loadExistingGrant: createGrantLoader(parts, accounts),
+    pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
+      const sub = await subjectOf(parts, accounts, ctx, oid, client.clientId);
+      return pseudonymOf(parts, client)?.(sub) ?? sub;
+    },
+    pkce: {
+      required: (_ctx, client) => {
+        const record = recordOf(client);
+        return isClient(record) ? record.requirePkce || client.clientAuthMethod === 'none' : true;
+      },
+    },
+    renderError,
+    responseTypes: ['code'],
+    revokeGrantPolicy: () => true,
+    rotateRefreshToken: true,
+    routes,
+    scopes: ['openid', 'offline_access', ...claims.scopes.keys()],
+    subjectTypes: ['public', 'pairwise'],
+    ttl: {
+      ...lifetimesOf(parts),
+      AuthorizationCode: lifetimes.code,
+      Interaction: lifetimes.interaction,
+      Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
+    } as unknown as NonNullable<Configuration['ttl']>,
+    enabledJWA: {
+      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+      idTokenSigningAlgValues: ['RS256', 'ES256'],
+    },
+  };
+  return options.configure?.(configuration) ?? configuration;
+}
+
+/** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */
+function isOriginOf(record: object | undefined, origin: string, redirectUris: readonly string[]): boolean {
+  if (!isClient(record)) return false;
+  return record.corsOrigins.includes(origin) || redirectUris.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+}

@@ -1,0 +1,28 @@
+import type { ClaimResolver } from '../claim-resolver.js';
+import type { Directory } from '../directory/index.js';
+import type { ShowPage } from '../extension.js';
+import type { Logger } from '../logger.js';
+import type { ResolvedOptions } from '../options-defaults.js';
+import type { ArtifactStore } from '../store/artifact-store.js';
+import type { Keyring } from '../store/keyring.js';
+import type { ModelAdapters } from './model-adapter.js';
+import type { SigningKeys } from './keys.js';
+import type { Pseudonyms } from './subject.js';
+
+/** What the parts of the protocol are made from. */
+export interface OidcDependencies {
+  readonly options: ResolvedOptions;
+  readonly artifacts: ArtifactStore;
+  readonly directory: Directory;
+  readonly keyring: Keyring;
+  readonly claims: ClaimResolver;
+  readonly keys: SigningKeys;
+  readonly logger: Logger;
+  readonly showPage: ShowPage;
+}
+
+/** {@link OidcDependencies} and what is made from them once. */
+export interface OidcParts extends OidcDependencies {
+  readonly adapters: ModelAdapters;
+  readonly pseudonyms: Pseudonyms;
+}

@@ -1,0 +1,46 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { type ArtifactKey, } from '../store/artifact-store.js';
+import { artifactKey, slotOf } from '../store/artifact-key.js';
+
+/**
+ * The shape of the ids we hand out: slot (11 characters), one that tells the kind, 32 random ones (192 bits). A session's grants, codes and
+ * tokens carry the slot of its uid, so one commit can hold them all; the kind lets a look-up for another kind answer without I/O.
+ */
+const kindTags = {
+  AccessToken: 'a',
+  ClientCredentials: 'c',
+  Grant: 'g',
+  AuthorizationCode: 'k',
+  PushedAuthorizationRequest: 'p',
+  RefreshToken: 'r',
+} as const;
+export type TaggedKind = keyof typeof kindTags;
+
+const SLOT = 11;
+const RANDOM = 32;
+const UID = 22;
+
+const random = (length: number): string => randomBytes(Math.ceil((length * 3) / 4)).toString('base64url').slice(0, length);
+
+/** @param neighbour an id or session uid whose slot the new id shares. */
+export const createId = (kind: TaggedKind, neighbour?: string): string =>
+  `${neighbour === undefined ? random(SLOT) : slotOf(neighbour)}${kindTags[kind]}${random(RANDOM)}`;
+
+/** The refresh token that follows: the same one for every retry, so that a grace needs no stored token. */
+export const successorOf = (refreshToken: string, key: Buffer): string =>
+  `${slotOf(refreshToken)}${kindTags.RefreshToken}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
+
+export const createSessionUid = (): string => random(UID);
+
+/** A session's cookie value: the uid it is kept under, and the secret that changes with every authentication. */
+export const createSessionId = (uid: string): string => uid + random(RANDOM);
+
+export const partsOfSessionId = (id: string): { readonly uid: string; readonly secret: string } | undefined =>
+  id.length === UID + RANDOM ? { uid: id.slice(0, UID), secret: id.slice(UID) } : undefined;
+
+/** Where a model's record is kept, or undefined for an id that cannot be one. */
+export function keyOf(kind: string, id: string): ArtifactKey | undefined {
+  if (!(kind in kindTags)) return artifactKey(kind, id);
+  const tag = kindTags[kind as TaggedKind];
+  return id.length === SLOT + 1 + RANDOM && id[SLOT] === tag ? artifactKey(kind, id) : undefined;
+}

@@ -1,0 +1,122 @@
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { type Client as ProviderClient, errors, type Interaction as ProviderInteraction } from 'oidc-provider';
+import type { Interaction, Interactions, SignIn } from '../extension.js';
+import { subOf } from '../directory/index.js';
+import { isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { keyOf } from './ids.js';
+import { recordOf } from './internals.js';
+import type { OurSession } from './login-context.js';
+import { allowedTenants } from './prompts.js';
+import { createRestart } from './restart.js';
+
+/** Sign-in steps, as the pages see them. */
+export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
+  const { directory, adapters, showPage } = parts;
+  const restart = createRestart(parts, provider);
+
+  const expired = async (ctx: Context): Promise<undefined> => {
+    const offer = restart.offer(ctx, String(ctx.params?.uid));
+    const client = offer?.clientId === undefined ? undefined : await directory.clients.get(offer.clientId);
+    ctx.status = 400;
+    await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
+  };
+
+  /** The record of a sign-in that this browser began; what the cookie proves, the URL may not contradict. */
+  const find = async (ctx: Context): Promise<ProviderInteraction | undefined> => {
+    try {
+      const details = await provider().interactionDetails(ctx.req, ctx.res);
+      return details.uid === ctx.params?.uid ? details : undefined;
+    } catch (error) {
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
+  };
+
+  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> => provider().interactionResult(ctx.req, ctx.res, result as never);
+
+  return {
+    async load(ctx) {
+      const details = await find(ctx);
+      const client = details && (await provider().Client.find(String(details.params.client_id)));
+      const record = client && recordOf(client);
+      if (!details || !isClient(record)) return expired(ctx);
+      const parameters = Object.fromEntries(Object.entries(details.params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+      restart.remember(ctx, details.uid, parameters);
+      const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
+      return {
+        uid: details.uid,
+        prompt: details.prompt.name === 'consent' ? 'consent' : 'login',
+        client: record,
+        parameters,
+        ...(tids ? { tids } : {}),
+        ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
+        missingScopes: (details.prompt.details.missingOIDCScope as string[] | undefined) ?? [],
+      };
+    },
+
+    async signIn(ctx, interaction, signIn) {
+      const account = await directory.accounts.findByOid(signIn.oid);
+      const now = Math.floor(Date.now() / 1000);
+      // A sign-in in the very second of `notBefore` is after it.
+      const ts = Math.max(now, Math.ceil((account?.person.user.notBefore?.getTime() ?? 0) / 1000));
+      await switchAccount(ctx, interaction, signIn);
+      return finish(ctx, { login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp } });
+    },
+
+    async allow(ctx, interaction) {
+      if (interaction.oid) await directory.consents.allow(interaction.oid, interaction.client.id, scopesOf(interaction));
+      return finish(ctx, { consent: {} });
+    },
+
+    abort: (ctx) => finish(ctx, { error: 'access_denied', error_description: 'the user did not allow it' }),
+
+    restart: (ctx, uid) => restart.begin(ctx, uid),
+  };
+
+  /**
+   * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing; another person's sign-in is
+   * a full logout first.
+   */
+  async function switchAccount(ctx: Context, interaction: Interaction, { oid, amr, idp }: SignIn): Promise<void> {
+    const session = (await provider().Session.get(ctx)) as OurSession;
+    if (!session.accountId || session.accountId === oid) return;
+    const [before, after] = await Promise.all([session.accountId, oid].map((id) => directory.accounts.findByOid(id)));
+    const isSamePerson = before && after && subOf(before.person.user) === subOf(after.person.user);
+    if (!isSamePerson) await endEverything(session);
+    session.accountId = oid;
+    session.loginTs = Math.floor(Date.now() / 1000);
+    session.amr = [...amr];
+    session.idp = idp;
+    await session.persist();
+    const details = await find(ctx);
+    if (details?.session) {
+      details.session.accountId = oid;
+      await details.persist();
+    }
+  }
+
+  async function endEverything(session: OurSession): Promise<void> {
+    const clients = await Promise.all(Object.keys(session.authorizations ?? {}).map((id) => provider().Client.find(id)));
+    await Promise.allSettled(
+      clients.flatMap((client) => {
+        const sid = client && session.authorizations?.[client.clientId]?.sid;
+        return client?.backchannelLogoutUri && sid ? [(client as ProviderClient & LogsOut).backchannelLogout(session.accountId as string, sid)] : [];
+      }),
+    );
+    const unit = adapters.unitOf(undefined);
+    for (const { grantId, exp } of session.grants ?? []) {
+      const key = keyOf('Grant', grantId);
+      if (key) unit.remove(key, exp * 1000);
+    }
+    await unit.commit();
+    session.authorizations = {};
+    session.grants = [];
+  }
+}
+
+type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
+
+const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];
+

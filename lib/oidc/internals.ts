@@ -1,0 +1,292 @@
+/**
+ * The one place that leans on what oidc-provider does not document. Each entry names what it relies on; `test/oidc/internals.test.ts` pins
+ * every one, so that an upgrade that changes it fails there and not in production.
+ */
+import type { IncomingMessage } from 'node:http';
+import { decodeProtectedHeader } from 'jose';
+import Provider, { type Client, type Configuration, type KoaContextWithOIDC, type Session, type TokenEndpointGrantContext } from 'oidc-provider';
+import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
+
+type Query = Record<string, string | string[] | undefined>;
+type Payload = Record<string, unknown>;
+type Names = string | readonly string[] | ReadonlySet<string>;
+
+export interface ProviderHooks {
+  /** Runs the handler of a grant type; what it throws becomes the token endpoint's error. */
+  grant(name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void>;
+  /** Sends an authorization response, success or error. */
+  respond(mode: string, ctx: KoaContextWithOIDC, redirectUri: string, payload: Payload, send: (payload: Payload) => Promise<void>): Promise<void>;
+  /** Parameters of an endpoint, before oidc-provider sees them. */
+  parameters(route: string, parameters: Query): Query;
+  /** Identity and API scopes that exist now. */
+  scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
+  /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
+  readonly structuredToken: {
+    sign(token: AccessTokenModel): Promise<string | undefined>;
+    idOf(value: string): Promise<string | undefined>;
+  };
+  /** The id of the refresh token that follows another. */
+  successorOf(refreshToken: string): string;
+  clients: {
+    /** The record a client was built from; a new object when it changed. */
+    record(id: string): Promise<object | undefined>;
+    compareSecret(client: Client, secret: string): boolean;
+  };
+  /** Where the client's address comes from. */
+  addressOf(req: IncomingMessage): string;
+}
+
+/** What the hooks need of an access token or a client credentials token. */
+export interface AccessTokenModel {
+  readonly kind: 'AccessToken' | 'ClientCredentials';
+  readonly jti: string;
+  readonly clientId: string;
+  readonly accountId?: string;
+  readonly grantId?: string;
+  readonly scope?: string;
+  readonly iat?: number;
+  readonly exp?: number;
+  readonly sid?: string;
+  extra?: Record<string, unknown>;
+}
+
+/** Fields of our own that oidc-provider keeps on its records. Read once per class, on first use: models/payload.js. */
+const extraMembers = { Session: ['idp', 'act', 'grants'], Grant: ['login'], AccessToken: ['structured'], ClientCredentials: ['structured'] } as const;
+
+/** An oidc-provider whose extension points are ours. */
+export function createHookedProvider(issuer: string, configuration: Configuration, hooks: ProviderHooks): Provider {
+  class HookedProvider extends Provider {
+    // Called from the constructor of Provider, for the modes and grants it brings.
+    override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
+      super.registerResponseMode(name, (ctx, redirectUri, payload) =>
+        hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out)),
+      );
+    }
+
+    override registerGrantType<Params extends object>(
+      name: string,
+      handler: (ctx: TokenEndpointGrantContext<Params>) => Promise<void> | void,
+      ...rest: Names[]
+    ): void {
+      super.registerGrantType<Params>(name, (ctx) => hooks.grant(name, ctx, async () => handler(ctx)), ...rest);
+    }
+  }
+  override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
+  override(HookedProvider, 'Session', sessionClass);
+  override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks));
+  override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks));
+
+  const provider = new HookedProvider(issuer, configuration);
+  pinUrlsToIssuer(provider, hooks);
+  for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'AccessToken', 'ClientCredentials', 'RefreshToken'] as const) {
+    Object.assign(provider[kind].prototype, {
+      generateTokenId(this: { grantId?: string }) {
+        return mintId(kind, this, hooks);
+      },
+    });
+  }
+  Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...inPayload(provider.Grant), ...extraMembers.Grant] });
+  customiseClient(provider, hooks);
+  refuseForeignHints(provider);
+  return provider;
+}
+
+/** Ends the session of an end-session request, as if the user had confirmed. The last step of `confirm` in actions/end_session.js. */
+export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> {
+  (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
+  await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
+}
+
+/** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
+export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
+  (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
+    'authorization.success',
+    (ctx, out) => out && add(ctx, out),
+  );
+};
+
+type Class = {
+  // biome-ignore lint/suspicious/noExplicitAny: a mixin's base
+  new (...args: any[]): any;
+  find?(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined>;
+};
+
+/** Replaces a class that Provider makes lazily behind a getter of its prototype. */
+function override(target: typeof Provider, name: string, make: (base: Class) => Class): void {
+  const { get } = Object.getOwnPropertyDescriptor(Provider.prototype, name) as { get: () => Class };
+  const made = new WeakMap<object, Class>();
+  Object.defineProperty(target.prototype, name, {
+    configurable: true,
+    get(this: object) {
+      const existing = made.get(this);
+      if (existing) return existing;
+      const replaced = make(get.call(this));
+      // oidc-provider names records after their class.
+      Object.defineProperty(replaced, 'name', { value: name });
+      made.set(this, replaced);
+      return replaced;
+    },
+  });
+}
+
+const inPayload = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
+
+/** Parameters are rewritten before the first check reads them; API scopes count as known. */
+function contextClass(Base: Class, hooks: ProviderHooks): Class {
+  return class extends Base {
+    #body: Query | undefined;
+
+    constructor(ctx: KoaContextWithOIDC) {
+      super(ctx);
+      if (ctx.method !== 'POST' && this.route === 'authorization') {
+        Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, ctx.query) });
+      }
+    }
+
+    get body(): Query | undefined {
+      return this.#body;
+    }
+    set body(body: Query | undefined) {
+      this.#body = body && hooks.parameters(this.route, body);
+    }
+
+    get requestParamOIDCScopes(): Set<string> {
+      const known = hooks.scopes(this.ctx);
+      return new Set([...(this.requestParamScopes as Set<string>)].filter((scope) => known.has(scope)));
+    }
+
+    urlFor(name: string, options?: object): string {
+      return this.provider.urlFor(name, options);
+    }
+
+    /** Only the issuer: an endpoint's URL as audience is what audience injection feeds on. @see CVE-2025-27370 */
+    clientJwtAuthExpectedAudience(): Set<string> {
+      return new Set([this.issuer]);
+    }
+  };
+}
+
+/** Sessions are kept under their uid; the cookie carries a secret beside it that changes with every authentication. */
+function sessionClass(Base: Class): Class {
+  return class Session extends Base {
+    constructor(payload?: { uid?: string; jti?: string }) {
+      super(payload);
+      if (!payload?.uid) this.uid = createSessionUid();
+      if (!payload?.jti) this.jti = createSessionId(this.uid);
+    }
+
+    static get IN_PAYLOAD(): readonly string[] {
+      return [...inPayload(Base), ...extraMembers.Session];
+    }
+
+    resetIdentifier(): void {
+      this.jti = createSessionId(this.uid);
+      this.touched = true;
+    }
+  };
+}
+
+/** Signed access tokens are recorded like opaque ones: they can be introspected, revoked and used at userinfo. */
+function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
+  return class extends Base {
+    static get IN_PAYLOAD(): readonly string[] {
+      return [...inPayload(Base), ...extraMembers.AccessToken];
+    }
+
+    async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
+      const { value, payload } = await super.getValueAndPayload();
+      const signed = await hooks.structuredToken.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
+      return signed === undefined ? { value, payload } : { value: signed, payload: { ...payload, structured: true } };
+    }
+
+    /** The id of a signed token is public (its `jti`): by itself it finds nothing. */
+    static override async find(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined> {
+      const id = typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await hooks.structuredToken.idOf(value) : value;
+      const token = id === undefined ? undefined : await super.find?.(id, ...rest);
+      return token && (token.structured === true) === (id !== value) ? token : undefined;
+    }
+  };
+}
+
+function mintId(kind: TaggedKind, model: { grantId?: string }, hooks: ProviderHooks): string {
+  const ctx = Provider.ctx;
+  if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken) return hooks.successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
+  if (kind === 'Grant') return createId(kind, ctx?.oidc.session?.uid);
+  return createId(kind, model.grantId);
+}
+
+/** Whatever `Host` or a forwarded header says, URLs and the cookies' `Secure` follow the issuer. */
+function pinUrlsToIssuer(provider: Provider, hooks: ProviderHooks): void {
+  const { protocol, host, hostname, origin } = new URL(provider.issuer);
+  const fixed = { protocol: protocol.slice(0, -1), secure: protocol === 'https:', host, hostname, origin };
+  for (const [name, value] of Object.entries(fixed)) Object.defineProperty(provider.request, name, { get: () => value });
+  Object.defineProperty(provider.request, 'href', {
+    get(this: { originalUrl: string }) {
+      return origin + (this.originalUrl.startsWith('/') ? this.originalUrl : '/');
+    },
+  });
+  Object.defineProperty(provider.request, 'ip', {
+    get(this: { req: IncomingMessage }) {
+      return hooks.addressOf(this.req);
+    },
+  });
+}
+
+const records = new WeakMap<Client, object>();
+
+/** The record that a client was built from. */
+export const recordOf = (client: Client): object | undefined => records.get(client);
+
+/** What was registered, before every client became pairwise to oidc-provider. */
+export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
+
+/** Writes the session into the unit of work now, not after the response: shared/session.js does the same later and finds it done. */
+export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise<void> {
+  const session = ctx.oidc.session as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
+  if (session && !session.destroyed && (!session.new || session.touched)) await session.save(ttl);
+}
+
+/** An ID token has no `typ`; every other JWT we mint has one and is no `id_token_hint`. @see RFC 8725 §3.11 */
+function refuseForeignHints(provider: Provider): void {
+  const model = provider.IdToken as unknown as { validate(jwt: string, client: Client): Promise<unknown> };
+  const validate = model.validate.bind(model);
+  model.validate = async (jwt, client) => {
+    const { typ } = decodeProtectedHeader(jwt);
+    if (typ !== undefined && typ !== 'JWT') throw new TypeError('not an ID token');
+    return validate(jwt, client);
+  };
+}
+
+function customiseClient(provider: Provider, hooks: ProviderHooks): void {
+  const { Client } = provider;
+  // `sub` goes through `pairwiseIdentifier` for every client, so that one hook answers it; what was registered is kept beside it.
+  Object.defineProperty(Client.prototype, 'subjectType', {
+    get: () => 'pairwise',
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
+    },
+  });
+  Object.assign(Client.prototype, {
+    includeSid: () => true,
+    compareClientSecret(this: Client, secret: string) {
+      return hooks.clients.compareSecret(this, secret);
+    },
+  });
+  // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
+  const find = Client.find.bind(Client);
+  const built = new WeakMap<object, Promise<Client | undefined>>();
+  Client.find = async (id: string) => {
+    const record = typeof id === 'string' && id ? await hooks.clients.record(id) : undefined;
+    if (!record) return undefined;
+    const existing = built.get(record);
+    if (existing) return existing;
+    const building = find(id);
+    built.set(record, building);
+    building.then(
+      (client) => client && records.set(client, record),
+      () => built.delete(record),
+    );
+    return building;
+  };
+}

@@ -1,0 +1,240 @@
+import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
+import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { mergeSessions, type SessionPayload } from './session-merge.js';
+import type { StoredForm } from './stored-form.js';
+import { LostWrite, UnitOfWork } from './unit-of-work.js';
+
+/** Seconds-based numbers of the adapter, from the options. */
+export interface AdapterLifetimes {
+  /** A spent code is remembered this long, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
+  readonly spentCode: number;
+  /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
+  readonly spentRequest: number;
+  /** Tombstones of removed records last this long when the record's own end is not known. */
+  readonly tombstone: number;
+  /** Within this time of its first use a one-time token used again is a retry, not a theft. */
+  readonly grace: number;
+}
+
+export interface ModelAdapterOptions {
+  readonly artifacts: ArtifactStore;
+  readonly form: StoredForm;
+  readonly lifetimes: AdapterLifetimes;
+  /** Derives successors of refresh tokens. */
+  readonly successorKey: Buffer;
+}
+
+/** oidc-provider's adapter over an artifact store, one class for all models. */
+export interface ModelAdapters {
+  /** The adapter factory of oidc-provider's configuration. */
+  readonly factory: (model: string) => Adapter;
+  /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
+  unitOf(ctx: object | undefined): UnitOfWork;
+  /** The grant a token belongs to, when the request has read it already. */
+  peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
+}
+
+export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
+  const { artifacts, form } = options;
+  const units = new WeakMap<object, UnitOfWork>();
+  const unitOf = (ctx: object | undefined): UnitOfWork => {
+    if (!ctx) return new UnitOfWork(artifacts);
+    let unit = units.get(ctx);
+    if (!unit) {
+      unit = new UnitOfWork(artifacts);
+      units.set(ctx, unit);
+    }
+    return unit;
+  };
+  return {
+    factory: (model) => new ModelAdapter(model, options, unitOf),
+    unitOf,
+    peekGrant(ctx, grantId) {
+      const key = keyOf('Grant', grantId);
+      const artifact = key && unitOf(ctx).peek(key);
+      return artifact && form.decode('Grant', grantId, artifact.value);
+    },
+  };
+}
+
+/** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
+const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
+/** Models that are listed and ended by account. */
+const ofAccount = new Set(['Session', 'Grant']);
+
+const now = () => Date.now();
+
+class ModelAdapter implements Adapter {
+  readonly #model: string;
+  readonly #options: ModelAdapterOptions;
+  readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
+
+  constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
+    this.#model = model;
+    this.#options = options;
+    this.#unitOf = unitOf;
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    const key = this.#keyOf(id);
+    if (!key) return undefined;
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    const artifact = await unit.read(key, this.#follow(ctx));
+    if (!artifact) return undefined;
+    const payload = this.#options.form.decode(this.#model, id, artifact.value);
+    if (!payload) return undefined;
+    if (ofGrant.has(this.#model) && !(await this.#grantOf(payload, unit))) return undefined;
+    return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
+  }
+
+  /** Sessions are kept under their uid; who knows only that gets no identifier. */
+  findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    return this.find(uid);
+  }
+
+  async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
+    const key = this.#keyOf(id);
+    if (!key) throw new TypeError(`not an id of ${this.#model}`);
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    const write: Put = {
+      op: 'put',
+      key,
+      value: this.#options.form.encode(this.#model, id, payload),
+      expiresAt: payload.exp === undefined ? now() + expiresIn * 1000 : payload.exp * 1000,
+      ...(ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {}),
+      ...(ofGrant.has(this.#model) && payload.grantId ? { links: grantLink(payload.grantId) } : {}),
+    };
+    if (this.#model === 'Session') {
+      if (!ctx) await unit.read(key);
+      this.#putSession(write, payload as SessionPayload, unit);
+    } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
+    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(isMintedOnce.has(this.#model) ? { ...write, if: 'absent' } : write);
+    if (!ctx) await unit.commit();
+  }
+
+  async consume(id: string): Promise<void> {
+    const key = this.#keyOf(id);
+    const unit = this.#unitOf(Provider.ctx);
+    const artifact = key && unit.peek(key);
+    if (!artifact || artifact.consumedAt !== undefined) return;
+    const { spentCode, spentRequest } = this.#options.lifetimes;
+    const remember = this.#model === 'AuthorizationCode' ? spentCode : this.#model === 'PushedAuthorizationRequest' ? spentRequest : 0;
+    const { version: _version, ...record } = artifact;
+    unit.put({
+      ...record,
+      op: 'put',
+      consumedAt: now(),
+      expiresAt: Math.max(record.expiresAt, now() + remember * 1000),
+      if: 'unconsumed',
+      ...(this.#model === 'RefreshToken' ? { links: { ...record.links, successor: this.#successorKey(id) } } : {}),
+    });
+  }
+
+  async destroy(id: string): Promise<void> {
+    const key = this.#keyOf(id);
+    if (!key) return;
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    unit.remove(key, Math.max(unit.peek(key)?.expiresAt ?? 0, now() + this.#options.lifetimes.tombstone * 1000));
+    if (!ctx) await unit.commit();
+  }
+
+  /** A token lives as long as its grant: ending the grant ends them all, in one write. */
+  async revokeByGrantId(grantId: string): Promise<void> {
+    const key = keyOf('Grant', grantId);
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    if (key) unit.remove(key, now() + this.#options.lifetimes.tombstone * 1000);
+    if (!ctx) await unit.commit();
+  }
+
+  async findByUserCode(): Promise<undefined> {
+    return undefined;
+  }
+
+  #keyOf(id: string): ArtifactKey | undefined {
+    return keyOf(this.#model, this.#model === 'Session' ? (partsOfSessionId(id)?.uid ?? id) : id);
+  }
+
+  #successorKey(id: string): ArtifactKey {
+    return keyOf('RefreshToken', successorOf(id, this.#options.successorKey)) as ArtifactKey;
+  }
+
+  /** Records this request will want next come along in the same round trip. */
+  #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
+    if (this.#model === 'Session') {
+      const { client_id: clientId } = ctx?.query ?? {};
+      return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
+    }
+    return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
+  }
+
+  async #grantOf(payload: AdapterPayload, unit: UnitOfWork): Promise<Artifact | undefined> {
+    const key = payload.grantId && keyOf('Grant', payload.grantId);
+    return key ? unit.read(key) : undefined;
+  }
+
+  /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
+  async #spent(payload: AdapterPayload, artifact: Artifact, unit: UnitOfWork, ctx: KoaContextWithOIDC | undefined): Promise<AdapterPayload | undefined> {
+    const spentAt = artifact.consumedAt as number;
+    const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
+    if (this.#model === 'AuthorizationCode') {
+      if (!isRetry && payload.grantId && payload.clientId === ctx?.oidc?.client?.clientId) await this.revokeByGrantId(payload.grantId);
+      return undefined;
+    }
+    if (this.#model === 'RefreshToken' && isRetry) {
+      const successor = await unit.read(this.#successorKey(payload.jti as string));
+      if (successor && successor.consumedAt === undefined) return payload;
+    }
+    return { ...payload, consumed: Math.floor(spentAt / 1000) };
+  }
+
+  #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
+    const before = unit.peek(write.key);
+    const links = Object.fromEntries(
+      Object.entries(payload.authorizations ?? {}).flatMap(([clientId, { grantId }]) => {
+        const key = grantId && keyOf('Grant', grantId);
+        return key ? [[grantLinkOf(clientId), key]] : [];
+      }),
+    );
+    const next: Put = { ...write, links, if: before ? { version: before.version } : 'absent' };
+    if (before && isFresh(before, next)) return;
+    unit.put(next, (fresh) => mergeSessions(before, next, fresh));
+  }
+
+  /** Insert-if-absent at once: what a check and a later save would let through twice. @see RFC 7523 §3 */
+  async #putOnce(write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
+    const unit = new UnitOfWork(this.#options.artifacts);
+    unit.put({ ...write, if: 'absent' });
+    try {
+      await unit.commit();
+    } catch (error) {
+      if (!(error instanceof LostWrite)) throw error;
+      if (ctx?.oidc.params?.client_assertion) throw new errors.InvalidClientAuth('client assertion tokens must only be used once');
+      throw new errors.InvalidDpopProof('DPoP proof JWT replay detected');
+    }
+  }
+}
+
+/** Records that are written once: a second write of the same id is a race, not an update. */
+const isMintedOnce = new Set(['Grant', 'RefreshToken']);
+
+const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
+
+const grantLink = (grantId: string): Record<string, ArtifactKey> => {
+  const key = keyOf('Grant', grantId);
+  return key ? { grant: key } : {};
+};
+
+/** True when a write would only move the end of the record by less than a twentieth of its life. */
+const isFresh = (before: Artifact, next: Put): boolean =>
+  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && isSameRecord(before.value, next.value);
+
+const isSameRecord = (a: string, b: string): boolean => withoutTimes(a) === withoutTimes(b);
+const withoutTimes = (value: string): string => {
+  const { iat: _iat, exp: _exp, ...record } = JSON.parse(value) as Record<string, unknown>;
+  return JSON.stringify(record);
+};

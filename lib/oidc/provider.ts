@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import type { Context, Middleware, Next } from 'koa';
+import type Provider from 'oidc-provider';
+import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import type { Interactions } from '../extension.js';
+import { createStructuredTokens } from './access-tokens.js';
+import { createAccounts } from './account.js';
+import { carryParameters, createResponder } from './authorize.js';
+import { isLiveSecret } from '../directory/index.js';
+import { type Caller, findCaller, isClient } from './clients.js';
+import { createConfiguration, routes } from './configuration.js';
+import type { OidcDependencies, OidcParts } from './dependencies.js';
+import { completeDiscovery } from './discovery.js';
+import { successorOf } from './ids.js';
+import { createInteractions } from './interactions.js';
+import { createHookedProvider, recordOf } from './internals.js';
+import { createLogout } from './logout.js';
+import { createModelAdapters } from './model-adapter.js';
+import { createScopes } from './scopes.js';
+import { createStoredForm } from './stored-form.js';
+import { createPseudonyms } from './subject.js';
+import { createGrantRunner } from './token.js';
+import { LostWrite } from './unit-of-work.js';
+
+/** The protocol: oidc-provider with its extension points filled in. */
+export interface Protocol {
+  readonly provider: Provider;
+  readonly interactions: Interactions;
+  /** The endpoints' paths by name, below the issuer. */
+  readonly routes: Readonly<Record<string, string>>;
+  /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
+  readonly middleware: Middleware;
+}
+
+export function createProtocol(
+  dependencies: OidcDependencies & {
+    readonly cookieKeys: readonly string[];
+    readonly addressOf: (req: import('node:http').IncomingMessage) => string;
+    /** Members that extensions add to the discovery document. */
+    readonly discovery: Readonly<Record<string, unknown>>;
+  },
+): Protocol {
+  const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
+  const { lifetimes } = options;
+  const [successorKey] = keyring.derive('refresh token successor');
+  const [pseudonymKey] = keyring.derive('pairwise');
+  const parts: OidcParts = {
+    ...dependencies,
+    adapters: createModelAdapters({
+      artifacts,
+      form: createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`),
+      lifetimes: {
+        spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
+        spentRequest: lifetimes.interaction,
+        tombstone: lifetimes.refreshTokenAbsolute,
+        grace: lifetimes.refreshTokenGrace,
+      },
+      successorKey,
+    }),
+    pseudonyms: createPseudonyms(options.subjectSalt ?? pseudonymKey),
+  };
+  const scopes = createScopes(parts);
+  const accounts = createAccounts(parts);
+  const logout = createLogout(parts);
+
+  const provider = createHookedProvider(
+    options.issuer,
+    createConfiguration(parts, { accounts, scopes, logout, cookieKeys, renderError: (ctx, out, error) => renderError(ctx, out, error) }),
+    {
+      grant: createGrantRunner(parts, scopes),
+      respond: createResponder(parts),
+      parameters: (route, parameters) => (tokenRoutes.has(route) ? wrapToken(parameters) : carryParameters(route, parameters)),
+      scopes: (ctx) => scopes.known(ctx),
+      structuredToken: unwrapping(createStructuredTokens(parts, accounts, scopes)),
+      successorOf: (token) => successorOf(token, successorKey),
+      clients: {
+        record: (id) => findCaller(directory, id),
+        compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
+      },
+      addressOf: dependencies.addressOf,
+    },
+  );
+  provider.on('interaction.ended', (ctx) => {
+    const login = ctx.oidc.result?.login as { idp?: string } | undefined;
+    if (login) Object.assign(ctx.oidc.session as object, { idp: login.idp, act: undefined });
+  });
+  provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
+
+  const renderError = async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
+    const record = ctx.oidc?.client && recordOf(ctx.oidc.client);
+    const client = isClient(record) ? { client: record } : {};
+    if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
+      await interactionsExpired(ctx);
+      return;
+    }
+    if (ctx.status >= 500 && out.error === 'temporarily_unavailable') return void (await dependencies.showPage(ctx, { page: 'unavailable' }));
+    await dependencies.showPage(ctx, {
+      page: 'error',
+      status: ctx.status,
+      error: out.error,
+      ...(out.error_description ? { description: out.error_description } : {}),
+      reference: referenceOf(ctx),
+      ...client,
+    });
+  };
+  const interactions = createInteractions(parts, () => provider);
+  const interactionsExpired = async (ctx: KoaContextWithOIDC) => {
+    await interactions.load(ctx as unknown as Context);
+  };
+
+  return {
+    provider,
+    interactions,
+    routes,
+    async middleware(ctx: Context, next: Next) {
+      await scopes.prepare(ctx);
+      await logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC, next);
+      try {
+        await parts.adapters.unitOf(ctx).commit();
+      } catch (error) {
+        // A session that was ended while this request ran stays ended.
+        if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
+      }
+      const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
+      if (route === 'discovery' && ctx.status === 200) completeDiscovery(parts, scopes, ctx as unknown as KoaContextWithOIDC, dependencies.discovery);
+      if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+    },
+  };
+}
+
+/** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
+const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+
+const tokenRoutes = new Set(['introspection', 'revocation']);
+const WRAPPED = 'jwt~';
+
+/** oidc-provider refuses what looks like a JWT at these endpoints; ours may be one, and any other is just unknown. */
+const wrapToken = (parameters: Record<string, string | string[] | undefined>) =>
+  typeof parameters.token === 'string' && parameters.token.includes('.')
+    ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
+    : parameters;
+
+const unwrapping = (tokens: ReturnType<typeof createStructuredTokens>): ReturnType<typeof createStructuredTokens> => ({
+  sign: tokens.sign,
+  idOf: (value) => tokens.idOf(value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value),
+});
+
+/** Finds a request in the log. */
+export const referenceOf = (ctx: { state: { reference?: string } }): string => (ctx.state.reference ??= randomBytes(6).toString('hex'));

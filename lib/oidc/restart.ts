@@ -1,0 +1,59 @@
+import { UnsecuredJWT } from 'jose';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { OidcParts } from './dependencies.js';
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
+const KEPT = 24 * 60 * 60 * 1000;
+/** Browsers keep 4096 bytes of a cookie, its name and attributes included. */
+const MAX_LENGTH = 3800;
+
+/**
+ * Begins an expired sign-in anew. The request stays with the browser it came from, encrypted and bound to the sign-in's own path, so an
+ * abandoned one costs the service nothing.
+ */
+export function createRestart({ options, keyring }: OidcParts, provider: () => Provider) {
+  const name = options.secure ? '__Secure-idp.restart' : 'idp.restart';
+  const pathOf = (uid: string) => `${options.mountPath}${options.paths.own}/interaction/${uid}`;
+
+  const read = (ctx: Context, uid: string): Parameters | undefined => {
+    const cookie = ctx.cookies.get(name, { signed: false });
+    if (!cookie) return undefined;
+    try {
+      return JSON.parse(keyring.decrypt('restart', uid, cookie)) as Parameters;
+    } catch {
+      return undefined;
+    }
+  };
+
+  return {
+    remember(ctx: Context, uid: string, parameters: Parameters): void {
+      if (ctx.cookies.get(name, { signed: false })) return;
+      const value = keyring.encrypt('restart', uid, JSON.stringify(parameters));
+      if (value.length > MAX_LENGTH) return;
+      ctx.cookies.set(name, value, { signed: false, path: pathOf(uid), httpOnly: true, sameSite: 'lax', maxAge: KEPT, overwrite: true });
+    },
+
+    /** Where the browser begins anew, and for which client; undefined when this browser did not begin it. */
+    offer(ctx: Context, uid: string): { readonly url: string; readonly clientId: string | undefined } | undefined {
+      const parameters = read(ctx, uid);
+      return parameters && { url: `${options.issuer}${options.paths.own}/interaction/${uid}/restart`, clientId: parameters.client_id };
+    },
+
+    /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
+    async begin(ctx: Context, uid: string): Promise<string | undefined> {
+      const parameters = read(ctx, uid);
+      if (!parameters?.client_id) return undefined;
+      const request = new UnsecuredJWT({ ...parameters }).setIssuer(parameters.client_id).setAudience(options.issuer).setIssuedAt().setNotBefore('0s').setExpirationTime('60s');
+      const { PushedAuthorizationRequest } = provider();
+      const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request: request.encode() }).save(60);
+      const url = new URL(provider().urlFor('authorization'));
+      url.search = new URLSearchParams({ client_id: parameters.client_id, request_uri: `urn:ietf:params:oauth:request_uri:${id}` }).toString();
+      return url.href;
+    },
+  };
+}
+
+type PushedConstructor = new (members: { request: string }) => { save(ttl: number): Promise<string> };

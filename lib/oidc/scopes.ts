@@ -1,0 +1,44 @@
+import type { ApiScopes } from '../directory/index.js';
+import type { OidcParts } from './dependencies.js';
+
+/** Scopes are data: API scopes come and go while the service runs. */
+export interface Scopes {
+  /** Reads the scopes that exist now, for {@link known} of the same request. */
+  prepare(ctx: object): Promise<void>;
+  /** Identity and API scopes. */
+  known(ctx: object): ReadonlySet<string>;
+  isApiScope(ctx: object, scope: string): boolean;
+  /** The API resources that own any of the scopes. */
+  audiences(ctx: object, scope: string | undefined): readonly string[];
+}
+
+export function createScopes({ directory, claims }: OidcParts): Scopes {
+  interface Snapshot {
+    readonly owners: ApiScopes;
+    readonly known: ReadonlySet<string>;
+  }
+  const identity = ["openid", "offline_access", ...claims.scopes.keys()];
+  const snapshots = new WeakMap<ApiScopes, Snapshot>();
+  const requests = new WeakMap<object, Snapshot>();
+  const snapshotOf = (owners: ApiScopes): Snapshot => {
+    let snapshot = snapshots.get(owners);
+    if (!snapshot) snapshots.set(owners, (snapshot = { owners, known: new Set([...identity, ...owners.keys()]) }));
+    return snapshot;
+  };
+  const of = (ctx: object): Snapshot => requests.get(ctx) ?? snapshotOf(none);
+
+  return {
+    async prepare(ctx) {
+      requests.set(ctx, snapshotOf(await directory.apiScopes()));
+    },
+    known: (ctx) => of(ctx).known,
+    isApiScope: (ctx, scope) => of(ctx).owners.has(scope),
+    audiences: (ctx, scope) => {
+      const { owners } = of(ctx);
+      return [...new Set((scope?.split(' ') ?? []).flatMap((name) => owners.get(name)?.id ?? []))];
+    },
+  };
+}
+
+const none: ApiScopes = new Map();
+

@@ -1,0 +1,77 @@
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { checkScopes } from './authorize.js';
+import { isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { recordOf } from './internals.js';
+import { type OurGrant } from './login-context.js';
+import type { Scopes } from './scopes.js';
+import { LostWrite } from './unit-of-work.js';
+
+/** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
+export const createGrantRunner =
+  ({ adapters }: OidcParts, scopes: Scopes) =>
+  async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
+    if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
+    const unit = adapters.unitOf(ctx);
+    for (let attempt = 0; ; attempt += 1) {
+      await handle();
+      try {
+        await unit.commit();
+        return;
+      } catch (error) {
+        if (!(error instanceof LostWrite)) throw error;
+        // Two refreshes at once: the second finds the first one's successor, within the grace.
+        if (name !== 'refresh_token' || attempt > 0) throw new errors.InvalidGrant('already used');
+        unit.reset();
+      }
+    }
+  };
+
+/** A client asks for API scopes it may have; without `scope` it gets them all. @see RFC 6749 §4.4.2, §3.3 */
+function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
+  const { params, client } = ctx.oidc;
+  const record = client && recordOf(client);
+  if (!params || !isClient(record)) return;
+  const allowed = record.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
+  if (typeof params.scope === 'string') checkScopes(params.scope.split(' ').filter(Boolean), allowed, new Set(allowed));
+  else if (allowed.length > 0) params.scope = allowed.join(' ');
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1000);
+
+interface TokenModel {
+  readonly kind: string;
+  readonly iiat?: number;
+  readonly scope?: string;
+}
+
+type Ttl = (ctx: KoaContextWithOIDC | undefined, token: TokenModel, client: Parameters<typeof recordOf>[0] | undefined) => number;
+
+/** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
+export function lifetimesOf({ options: { lifetimes } }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
+  const ofClient = (client: Parameters<Ttl>[2]) => {
+    const record = client && recordOf(client);
+    return isClient(record) ? record : undefined;
+  };
+  const accessToken: Ttl = (_ctx, _token, client) => {
+    const record = ofClient(client);
+    return record?.lifetimes.accessToken ?? (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken);
+  };
+  const withinGrant = (ctx: KoaContextWithOIDC | undefined, ttl: number): number => {
+    const grant = ctx?.oidc.entities.Grant as OurGrant | undefined;
+    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - seconds())) : ttl;
+  };
+  return {
+    AccessToken: (ctx, token, client) => withinGrant(ctx, accessToken(ctx, token, client)),
+    ClientCredentials: accessToken,
+    IdToken: (_ctx, _token, client) => ofClient(client)?.lifetimes.idToken ?? lifetimes.idToken,
+    RefreshToken(ctx, token, client) {
+      const own = ofClient(client)?.lifetimes;
+      const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
+      const left = (token.iiat ?? seconds()) + absolute - seconds();
+      return withinGrant(ctx, Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)));
+    },
+    // Set by whoever makes the grant: it knows the session and whether the grant outlives it.
+    Grant: () => lifetimes.refreshTokenAbsolute,
+  };
+}

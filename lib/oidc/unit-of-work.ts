@@ -1,0 +1,120 @@
+import { IdpError } from '../errors.js';
+import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../store/artifact-store.js';
+
+/**
+ * A put that can be tried again when another request wrote the record first.
+ * @param fresh the record as it is now; undefined when it is gone.
+ * @returns the put to try instead, or undefined to give up.
+ */
+type Merge = (fresh: Artifact | undefined) => Put | undefined;
+
+/** A write whose condition did not hold: somebody else was first. Nothing of its slot was written. */
+export class LostWrite extends Error {
+  constructor(readonly key: ArtifactKey) {
+    super('a conditional write lost');
+  }
+}
+
+/** Retries of a merge before it counts as lost. */
+const MERGE_ATTEMPTS = 8;
+
+const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{'), key.indexOf('}'));
+
+/**
+ * What one request reads and writes: reads are cached, writes are buffered and committed together, before the reply is rendered. So a lost
+ * condition becomes an ordinary protocol error, and nothing that was not stored has been disclosed.
+ */
+export class UnitOfWork {
+  readonly #store: ArtifactStore;
+  readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
+  readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
+  readonly #merges = new Map<ArtifactKey, Merge>();
+
+  constructor(store: ArtifactStore) {
+    this.#store = store;
+  }
+
+  /** The record as this request sees it, its own buffered writes included. */
+  async read(key: ArtifactKey, follow: readonly string[] = []): Promise<Artifact | undefined> {
+    const write = this.#writes.get(key);
+    if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
+    if (!this.#reads.has(key)) {
+      const found = await reach(this.#store.read([{ key, follow }]));
+      this.#reads.set(key, found.get(key));
+      const links = found.get(key)?.links;
+      for (const name of follow) if (links?.[name]) this.#reads.set(links[name], found.get(links[name]));
+    }
+    return this.#reads.get(key);
+  }
+
+  /** The record as it was read, without I/O. */
+  peek(key: ArtifactKey): Artifact | undefined {
+    return this.#reads.get(key);
+  }
+
+  put(write: Put, merge?: Merge): void {
+    if (this.#writes.get(write.key)?.op === 'remove') return;
+    this.#writes.set(write.key, write);
+    if (merge) this.#merges.set(write.key, merge);
+  }
+
+  remove(key: ArtifactKey, until: number): void {
+    this.#writes.set(key, { op: 'remove', key, until });
+    this.#merges.delete(key);
+  }
+
+  /** Forgets all that was read and not yet written, so that a lost request can be tried again. */
+  reset(): void {
+    this.#reads.clear();
+    this.#writes.clear();
+    this.#merges.clear();
+  }
+
+  /**
+   * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten.
+   * @throws LostWrite
+   */
+  async commit(): Promise<void> {
+    if (this.#writes.size === 0) return;
+    const slots = new Map<string, ArtifactWrite[]>();
+    for (const write of this.#writes.values()) {
+      const slot = slotOfKey(write.key);
+      const writes = slots.get(slot);
+      if (writes) writes.push(write);
+      else slots.set(slot, [write]);
+    }
+    const merges = new Map(this.#merges);
+    this.#writes.clear();
+    this.#merges.clear();
+    for (const writes of [...slots.values()].sort(oneTimeFirst)) await this.#commitSlot(writes, merges);
+  }
+
+  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      const result = await reach(this.#store.commit(writes));
+      if (result.ok) break;
+      const { lost } = result;
+      const merge = merges.get(lost);
+      if (!merge || attempt === MERGE_ATTEMPTS) throw new LostWrite(lost);
+      const fresh = (await reach(this.#store.read([{ key: lost }]))).get(lost);
+      const next = merge(fresh);
+      if (!next) throw new LostWrite(lost);
+      writes = writes.map((write) => (write.key === lost ? next : write));
+    }
+    for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
+  }
+}
+
+const isOneTime = (write: ArtifactWrite): boolean => write.op === 'put' && write.if === 'unconsumed';
+const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(b.some(isOneTime)) - Number(a.some(isOneTime));
+
+const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
+
+/** Any failure of a store is an outage to the caller, never a wrong answer. */
+const reach = async <T>(answer: Promise<T>): Promise<T> => {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw new IdpError('store_unavailable', {}, { cause });
+  }
+};
