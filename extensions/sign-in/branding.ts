@@ -55,9 +55,12 @@ function shade(color: Rgb, surface: Rgb, toward: Rgb, ratio: number): Rgb {
   return toward;
 }
 
-/** Black or white always has 4.5:1 on a colour; white is preferred. */
-function palette(accent: Rgb, surface: Rgb, toward: Rgb): string {
-  const fill = shade(accent, surface, toward, 3);
+/**
+ * Fills keep the accent while they stand out from the surface (their text identifies them, so 3:1 is not asked of them);
+ * links and focus rings take a shade that reads as text. Black or white always has 4.5:1 on a fill; white is preferred.
+ */
+function palette(accent: Rgb, surface: Rgb, toward: Rgb, visible: number): string {
+  const fill = shade(accent, surface, toward, visible);
   const onFill = contrast(white, fill) >= 4.5 ? white : black;
   const properties = {
     accent: fill,
@@ -89,8 +92,8 @@ export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius
   const known = brands.get(key);
   if (known) return known;
   const color = parseColor(accent);
-  const light = palette(color, parseColor(surfaces.light), black);
-  const dark = palette(color, parseColor(surfaces.dark), white);
+  const light = palette(color, parseColor(surfaces.light), black, 1.35);
+  const dark = palette(color, parseColor(surfaces.dark), white, 2.4);
   const css = `:root{--radius:${corner}px;${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`;
   const brand = { css, source: hashSource(css) };
   brands.set(key, brand);

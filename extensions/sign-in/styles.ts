@@ -13,7 +13,7 @@ export const styleSheet = `
   --canvas: ${canvases.light};
   --ink: #14161c;
   --muted: #565d6d;
-  --line: #e1e4eb;
+  --line: #d9dde6;
   --field-line: #868d9c;
   --field: #ffffff;
   --hover: #f4f5f9;
@@ -79,9 +79,10 @@ main { flex: 1; width: 100%; max-width: 27rem; margin: 0 auto; padding: 2.5rem 1
 .mark.status { background: var(--hover); color: var(--ink); border-radius: 50%; }
 .mark.problem { background: var(--danger-soft); color: var(--danger); border-radius: 50%; }
 .logo { display: block; width: auto; height: auto; max-width: 100%; max-height: 3rem; margin-bottom: 1.25rem; }
+h2 { font-size: 1rem; line-height: 1.4; font-weight: 600; }
 h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }
 .lead { margin-top: 0.375rem; color: var(--muted); text-wrap: pretty; }
-.organisation { margin-top: 0.375rem; color: var(--muted); font-weight: 500; text-wrap: balance; }
+.names { margin-top: 0.375rem; color: var(--muted); font-weight: 500; text-wrap: balance; }
 
 .stack { display: grid; gap: 1.25rem; }
 .stack > * { min-width: 0; }
@@ -99,6 +100,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
 }
 .alert svg { margin-top: 0.0625rem; }
 .alert a { color: inherit; }
+.alert:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
 
 label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .field input {
@@ -154,7 +156,7 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   border-radius: calc(var(--radius) / 2);
   font-weight: 550;
 }
-.centred { justify-self: center; }
+.centred { justify-self: center; margin-block: -0.5rem -0.75rem; padding: 0 1rem; }
 
 .account {
   display: flex;
@@ -166,7 +168,7 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   border-radius: var(--radius);
 }
 .account > .who { flex: 1; min-width: 0; line-height: 1.35; }
-.account > .text-link { flex: none; max-width: 45%; }
+.account > .text-link { flex: none; max-width: 40%; text-align: end; }
 .who strong { display: block; font-weight: 600; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }
 .avatar {
@@ -187,7 +189,6 @@ button.account {
   width: 100%;
   min-height: 4.25rem;
   padding: 0.75rem 0.875rem;
-  border-color: var(--field-line);
   background: transparent;
   color: inherit;
   font: inherit;
@@ -247,7 +248,7 @@ footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25r
 .waiting { flex: none; width: 1.75rem; height: 1.75rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; }
 
 @media (min-width: 30rem) {
-  body { background: var(--canvas); justify-content: center; padding: 2rem 1rem; }
+  body { background: radial-gradient(72rem 36rem at 50% -12rem, color-mix(in srgb, var(--accent) 12%, transparent), transparent) no-repeat var(--canvas); justify-content: center; padding: 2rem 1rem; }
   main { flex: none; padding: 2.5rem; border: 1px solid transparent; border-radius: calc(var(--radius) * 1.6); background: var(--surface); box-shadow: var(--shadow); }
   footer { padding: 0.75rem 2.5rem 0; }
 }

@@ -28,8 +28,7 @@ export const da: Texts = {
 
   'consent.title': 'Giv {client} adgang?',
   'consent.title.plain': 'Giv adgang?',
-  'consent.lead': '{client} beder om at:',
-  'consent.lead.plain': 'Applikationen beder om at:',
+  'consent.lead': 'Applikationen vil kunne:',
   'consent.allow': 'Tillad',
   'scope.openid': 'Vide, at det er dig',
   'scope.profile': 'Se dit navn, billede og din profil',

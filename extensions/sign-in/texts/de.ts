@@ -28,8 +28,7 @@ export const de: Texts = {
 
   'consent.title': '{client} Zugriff erlauben?',
   'consent.title.plain': 'Zugriff erlauben?',
-  'consent.lead': '{client} bittet um Folgendes:',
-  'consent.lead.plain': 'Die Anwendung bittet um Folgendes:',
+  'consent.lead': 'Die Anwendung darf dann:',
   'consent.allow': 'Erlauben',
   'scope.openid': 'Wissen, dass Sie es sind',
   'scope.profile': 'Ihren Namen, Ihr Bild und Ihr Profil sehen',

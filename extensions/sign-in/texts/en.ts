@@ -27,8 +27,7 @@ export const en = {
 
   'consent.title': 'Allow {client} access?',
   'consent.title.plain': 'Allow access?',
-  'consent.lead': '{client} asks to:',
-  'consent.lead.plain': 'The application asks to:',
+  'consent.lead': 'The application will be able to:',
   'consent.allow': 'Allow',
   'scope.openid': 'Know that it is you',
   'scope.profile': 'See your name, picture and profile',

@@ -28,8 +28,7 @@ export const fi: Texts = {
 
   'consent.title': 'Sallitaanko pääsy: {client}?',
   'consent.title.plain': 'Sallitaanko pääsy?',
-  'consent.lead': '{client} pyytää lupaa:',
-  'consent.lead.plain': 'Sovellus pyytää lupaa:',
+  'consent.lead': 'Sovellus voi:',
   'consent.allow': 'Salli',
   'scope.openid': 'Varmistaa, että se olet sinä',
   'scope.profile': 'Nähdä nimesi, kuvasi ja profiilisi',

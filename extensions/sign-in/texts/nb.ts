@@ -28,8 +28,7 @@ export const nb: Texts = {
 
   'consent.title': 'Gi {client} tilgang?',
   'consent.title.plain': 'Gi tilgang?',
-  'consent.lead': '{client} ber om å få:',
-  'consent.lead.plain': 'Applikasjonen ber om å få:',
+  'consent.lead': 'Applikasjonen vil kunne:',
   'consent.allow': 'Tillat',
   'scope.openid': 'Vite at det er deg',
   'scope.profile': 'Se navn, bilde og profil',

@@ -28,8 +28,7 @@ export const sv: Texts = {
 
   'consent.title': 'Ge {client} åtkomst?',
   'consent.title.plain': 'Ge åtkomst?',
-  'consent.lead': '{client} ber om att få:',
-  'consent.lead.plain': 'Programmet ber om att få:',
+  'consent.lead': 'Programmet kommer att kunna:',
   'consent.allow': 'Tillåt',
   'scope.openid': 'Veta att det är du',
   'scope.profile': 'Se ditt namn, din bild och din profil',

@@ -21,7 +21,7 @@ export function consentView(view: PageView<'consent'>, context: PageContext): Pa
 ${hiddenFields({ csrf: view.csrf })}
 <div class="account">${avatar(view.personName)}${who(view.personName, [view.userName, view.tenantName])}</div>
 <div>
-<h2>${client ? text('consent.lead', { client: client.name }) : text('consent.lead.plain')}</h2>
+<h2>${text('consent.lead')}</h2>
 <ul class="scopes">${view.scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>
 </div>
 <div class="pair">

@@ -41,8 +41,12 @@ export const field = ({ name, label, type, autocomplete, value, problem, autofoc
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;
 
+/** A name that may be long and without spaces, such as an e-mail address: it breaks after its punctuation. */
+const breakable = (name: string): Html =>
+  html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
+
 /** Who it is about: a name, with lines below it. */
 export const who = (name: string, lines: readonly string[] = []): Html =>
-  html`<span class="who"><strong><bdi>${name}</bdi></strong>${lines.map((line) => html`<span><bdi>${line}</bdi></span>`)}</span>`;
+  html`<span class="who"><strong>${breakable(name)}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
 
 export const avatar = (name: string): Html => html`<span class="avatar" aria-hidden="true">${initials(name)}</span>`;

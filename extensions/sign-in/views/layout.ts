@@ -16,7 +16,7 @@ export interface PageContext {
 export interface PageContent {
   /** The page's heading. */
   readonly title: string;
-  /** Under the heading; absent: the tenant's name. */
+  /** Under the heading, above the names of the client and the tenant. */
   readonly lead?: string;
   /** Stands for the state of the page; absent: the client's logo or monogram. */
   readonly mark?: { readonly icon: Html; readonly problem: boolean };
@@ -71,15 +71,19 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
   return (reference || languages) && html`<footer>${reference}${languages}</footer>`;
 }
 
-function documentTitle({ title, problem }: PageContent, { text, frame }: PageContext): string {
-  const names = [frame.client?.name, frame.tenant?.name].filter((name) => name !== undefined && !title.includes(name));
-  const whole = [title, ...names].join(' – ');
-  return problem ? text('problemTitle', { title: whole }) : whole;
+/** The names of the client and the tenant, as far as the heading does not say them. */
+const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: PageFrame): string[] =>
+  [client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[];
+
+function documentTitle(content: PageContent, { text, frame }: PageContext): string {
+  const title = [content.title, ...unsaidNames(content, frame)].join(' – ');
+  return content.problem ? text('problemTitle', { title }) : title;
 }
 
 /** The whole document. */
 export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
+  const names = unsaidNames(content, frame);
   return html`<!doctype html>
 <html lang="${frame.locale}" dir="ltr">
 <head>
@@ -98,7 +102,7 @@ export function layout(content: PageContent, context: PageContext): Html {
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>
 ${content.lead !== undefined && html`<p class="lead">${content.lead}</p>`}
-${frame.tenant && html`<p class="organisation">${frame.tenant.name}</p>`}
+${names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`}
 </div>
 ${content.body}
 </main>

@@ -15,7 +15,7 @@ export function passwordView(view: PageView<'password'>, context: PageContext): 
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(problem, atFault ? 'password' : undefined)}
 ${hiddenFields({ csrf: view.csrf })}
-<div class="account">${avatar(view.identifier)}${who(view.identifier)}
+<div class="account">${avatar(view.identifier.split('@', 1)[0] ?? '')}${who(view.identifier)}
 <a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
 <input class="off-screen" type="text" name="identifier" value="${view.identifier}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 ${field({
