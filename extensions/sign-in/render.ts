@@ -1,0 +1,55 @@
+/** A view model and its frame in, a document and what it may load out; no state, no I/O. */
+import { hashSource, type PagePolicy } from '../../lib/http/security-headers.js';
+import { brandStyle } from './branding.js';
+import { styleSheet } from './styles.js';
+import { translator } from './texts/index.js';
+import type { PageFrame, PageName, PageView } from './view-models.js';
+import { consentView } from './views/consent.js';
+import { continueView, submitScript } from './views/continue.js';
+import { errorView } from './views/error.js';
+import { expiredView } from './views/expired.js';
+import { identifierView } from './views/identifier.js';
+import { frameLogo, layout, type PageContent, type PageContext } from './views/layout.js';
+import { logoutView } from './views/logout.js';
+import { notFoundView } from './views/not-found.js';
+import { organisationView } from './views/organisation.js';
+import { passwordView } from './views/password.js';
+import { rateLimitedView } from './views/rate-limited.js';
+import { signedOutView } from './views/signed-out.js';
+import { unavailableView } from './views/unavailable.js';
+
+type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) => PageContent;
+
+const views: { readonly [Name in PageName]: View<Name> } = {
+  identifier: identifierView,
+  password: passwordView,
+  organisation: organisationView,
+  consent: consentView,
+  logout: logoutView,
+  continue: continueView,
+  'signed-out': signedOutView,
+  error: errorView,
+  expired: expiredView,
+  'rate-limited': rateLimitedView,
+  unavailable: unavailableView,
+  'not-found': notFoundView,
+};
+
+const sheetSource = hashSource(styleSheet);
+const scriptSource = hashSource(submitScript);
+
+/** The document of a page. */
+export function renderPage<Name extends PageName>(view: PageView<Name>, frame: PageFrame): string {
+  const context: PageContext = { text: translator(frame.locale), frame };
+  return layout(views[view.page as Name](view, context), context).markup;
+}
+
+/** What the document of the same view and frame may load, for `pageHeaders`. */
+export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
+  const image = frameLogo(frame);
+  return {
+    styles: [sheetSource, brandStyle(frame.branding).source],
+    ...(view.page === 'continue' && { script: scriptSource }),
+    ...(image !== undefined && { image }),
+  };
+}

@@ -1,0 +1,269 @@
+/** The style sheet of all pages: one constant, so that its hash in the Content-Security-Policy is one too. */
+
+/** What the card is painted with, in each colour scheme; accents are fitted to it. */
+export const surfaces = { light: '#ffffff', dark: '#1a1c22' } as const;
+
+/** The colour around the card. */
+export const canvases = { light: '#f3f4f8', dark: '#101116' } as const;
+
+export const styleSheet = `
+:root {
+  color-scheme: light dark;
+  --surface: ${surfaces.light};
+  --canvas: ${canvases.light};
+  --ink: #14161c;
+  --muted: #565d6d;
+  --line: #d9dde6;
+  --field-line: #868d9c;
+  --field: #ffffff;
+  --hover: #f4f5f9;
+  --danger: #b3261e;
+  --danger-soft: #fdf2f1;
+  --shadow: 0 1px 2px rgb(20 22 40 / 5%), 0 12px 40px -12px rgb(20 22 40 / 16%);
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --surface: ${surfaces.dark};
+    --canvas: ${canvases.dark};
+    --ink: #f0f1f5;
+    --muted: #a5abb9;
+    --line: #30343e;
+    --field-line: #767d8c;
+    --field: #14161b;
+    --hover: #23262e;
+    --danger: #ff9d94;
+    --danger-soft: #351f1f;
+    --shadow: 0 0 0 1px #2a2d36, 0 16px 48px -12px rgb(0 0 0 / 60%);
+  }
+}
+
+*, *::before, *::after { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0;
+  min-height: 100vh;
+  min-height: 100dvh;
+  display: flex;
+  flex-direction: column;
+  background: var(--surface);
+  color: var(--ink);
+  font: 400 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
+  -webkit-font-smoothing: antialiased;
+  overflow-wrap: anywhere;
+}
+h1, h2, p, ul, dl, dd { margin: 0; }
+ul { padding: 0; list-style: none; }
+a { color: var(--link); text-underline-offset: 0.2em; text-decoration-thickness: 1px; }
+a:hover { text-decoration-thickness: 2px; }
+svg { display: block; flex: none; fill: none; stroke: currentcolor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+
+main { flex: 1; width: 100%; max-width: 27rem; margin: 0 auto; padding: 2.5rem 1.25rem 1.5rem; }
+
+.intro { margin-bottom: 1.75rem; }
+.mark {
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  width: 3rem;
+  height: 3rem;
+  margin-bottom: 1.25rem;
+  border: 1px solid transparent;
+  border-radius: var(--radius);
+  background: var(--accent);
+  color: var(--on-accent);
+  font-size: 1.125rem;
+  font-weight: 650;
+  letter-spacing: 0.01em;
+}
+.mark.status { background: var(--hover); color: var(--ink); border-radius: 50%; }
+.mark.problem { background: var(--danger-soft); color: var(--danger); border-radius: 50%; }
+.logo { display: block; width: auto; height: auto; max-width: 100%; max-height: 3rem; margin-bottom: 1.25rem; }
+h2 { font-size: 1rem; line-height: 1.4; font-weight: 600; }
+h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.015em; text-wrap: balance; }
+.lead { margin-top: 0.375rem; color: var(--muted); text-wrap: pretty; }
+.names { margin-top: 0.375rem; color: var(--muted); font-weight: 500; text-wrap: balance; }
+
+.stack { display: grid; gap: 1.25rem; }
+.stack > * { min-width: 0; }
+
+.alert {
+  display: flex;
+  gap: 0.75rem;
+  padding: 0.75rem 0.875rem;
+  border: 1px solid var(--danger);
+  border-radius: var(--radius);
+  background: var(--danger-soft);
+  color: var(--danger);
+  font-weight: 500;
+  line-height: 1.4;
+}
+.alert svg { margin-top: 0.0625rem; }
+.alert a { color: inherit; }
+.alert:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
+
+label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
+.field input {
+  display: block;
+  width: 100%;
+  min-height: 3rem;
+  padding: 0.625rem 0.875rem;
+  border: 1px solid var(--field-line);
+  border-radius: var(--radius);
+  background: var(--field);
+  color: inherit;
+  font: inherit;
+  font-size: 1rem;
+  appearance: none;
+}
+.field input:hover { border-color: var(--ink); }
+.field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: 0; }
+.field input[aria-invalid] { border-color: var(--danger); }
+.field input[aria-invalid]:focus-visible { outline-color: var(--danger); }
+.field-problem { margin-top: 0.375rem; color: var(--danger); font-size: 0.9375rem; font-weight: 500; }
+
+.button {
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  width: 100%;
+  min-height: 3rem;
+  padding: 0.625rem 1rem;
+  border: 1px solid transparent;
+  border-radius: var(--radius);
+  background: var(--accent);
+  color: var(--on-accent);
+  font: inherit;
+  font-weight: 600;
+  line-height: 1.25;
+  text-align: center;
+  text-decoration: none;
+  cursor: pointer;
+  transition: background-color 120ms ease-out;
+}
+.button:hover, .button:active { background: var(--accent-pressed); }
+.button.neutral { background: var(--ink); color: var(--surface); }
+.button.neutral:hover { opacity: 0.88; }
+.button.quiet { border-color: var(--field-line); background: transparent; color: var(--ink); }
+.button.quiet:hover { background: var(--hover); }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); gap: 0.75rem; }
+.text-link {
+  display: inline-flex;
+  align-items: center;
+  justify-content: center;
+  min-height: 2.75rem;
+  padding: 0 0.25rem;
+  border-radius: calc(var(--radius) / 2);
+  font-weight: 550;
+}
+.centred { justify-self: center; margin-block: -0.5rem -0.75rem; padding: 0 1rem; }
+
+.account {
+  display: flex;
+  align-items: center;
+  gap: 0.75rem;
+  min-height: 3.5rem;
+  padding: 0.375rem 0.875rem;
+  border: 1px solid var(--line);
+  border-radius: var(--radius);
+}
+.account > .who { flex: 1; min-width: 0; line-height: 1.35; }
+.account > .text-link { flex: none; max-width: 40%; text-align: end; }
+.who strong { display: block; font-weight: 600; }
+.who span { display: block; color: var(--muted); font-size: 0.9375rem; }
+.avatar {
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  flex: none;
+  width: 2.25rem;
+  height: 2.25rem;
+  border-radius: 50%;
+  border: 1px solid transparent;
+  background: var(--hover);
+  color: var(--ink);
+  font-size: 0.875rem;
+  font-weight: 600;
+}
+button.account {
+  width: 100%;
+  min-height: 4.25rem;
+  padding: 0.75rem 0.875rem;
+  background: transparent;
+  color: inherit;
+  font: inherit;
+  text-align: start;
+  cursor: pointer;
+  transition: background-color 120ms ease-out;
+}
+button.account:hover { background: var(--hover); border-color: var(--link); }
+button.account > svg { color: var(--muted); }
+.choices { display: grid; gap: 0.75rem; }
+
+.scopes { display: grid; gap: 0.75rem; margin-top: 0.75rem; }
+.scopes li { display: flex; gap: 0.75rem; }
+.scopes svg { margin-top: 0.125rem; color: var(--link); }
+.scopes li > span { min-width: 0; }
+
+.developer { padding: 0.25rem 0.875rem; border: 1px dashed var(--field-line); border-radius: var(--radius); font-size: 0.875rem; }
+.developer summary { display: flex; align-items: center; min-height: 2.75rem; font-weight: 600; cursor: pointer; }
+.developer dl { padding-bottom: 0.75rem; }
+.developer dt { margin-top: 0.5rem; color: var(--muted); }
+.developer dd, code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, monospace; }
+.developer dd { white-space: pre-wrap; }
+.reference { padding: 0.375rem 0; }
+.reference code { color: var(--ink); font-size: 0.875rem; user-select: all; }
+
+footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25rem; color: var(--muted); font-size: 0.9375rem; }
+.languages summary {
+  display: inline-flex;
+  align-items: center;
+  gap: 0.5rem;
+  min-height: 2.75rem;
+  padding: 0 0.5rem;
+  margin-inline-start: -0.5rem;
+  border-radius: var(--radius);
+  cursor: pointer;
+  list-style: none;
+}
+.languages summary::-webkit-details-marker { display: none; }
+.languages summary:hover { color: var(--ink); }
+.languages ul { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+.languages .text-link { padding: 0; font-weight: 400; }
+.languages [aria-current] { color: var(--ink); font-weight: 600; text-decoration: none; }
+
+.off-screen {
+  position: absolute;
+  width: 1px;
+  height: 1px;
+  margin: -1px;
+  padding: 0;
+  border: 0;
+  overflow: hidden;
+  clip-path: inset(50%);
+  white-space: nowrap;
+}
+.wait { display: flex; align-items: center; gap: 0.75rem; }
+.wait .lead { margin: 0; }
+.waiting { flex: none; width: 1.75rem; height: 1.75rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; }
+
+@media (min-width: 30rem) {
+  body { background: radial-gradient(72rem 36rem at 50% -12rem, color-mix(in srgb, var(--accent) 12%, transparent), transparent) no-repeat var(--canvas); justify-content: center; padding: 2rem 1rem; }
+  main { flex: none; padding: 2.5rem; border: 1px solid transparent; border-radius: calc(var(--radius) * 1.6); background: var(--surface); box-shadow: var(--shadow); }
+  footer { padding: 0.75rem 2.5rem 0; }
+}
+@media (prefers-reduced-motion: no-preference) {
+  .waiting { animation: turn 900ms linear infinite; }
+  @keyframes turn { to { transform: rotate(1turn); } }
+}
+@media (prefers-reduced-motion: reduce) {
+  .button, button.account { transition: none; }
+}
+@media (scripting: none) {
+  .wait { display: none; }
+}
+@media (forced-colors: active) {
+  .mark, .avatar, .button, main { border-color: currentcolor; }
+  .waiting { border-top-color: Highlight; }
+}
+`;

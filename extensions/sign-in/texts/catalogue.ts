@@ -1,0 +1,18 @@
+import { en } from './en.js';
+
+export type TextKey = keyof typeof en;
+
+/** A catalogue: a text for every key, no others. */
+export type Texts = Readonly<Record<TextKey, string>>;
+
+type PlaceholdersOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PlaceholdersOf<Rest>
+  : never;
+
+/** The names that a text wants values for. */
+export type Placeholder<Key extends TextKey> = PlaceholdersOf<(typeof en)[Key]>;
+
+type ScopeText = Extract<TextKey, `scope.${string}`>;
+
+/** Tells whether a scope has a text of its own, given `scope.` and its name. */
+export const isScopeText = (key: string): key is ScopeText => key.startsWith('scope.') && Object.hasOwn(en, key);

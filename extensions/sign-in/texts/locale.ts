@@ -1,0 +1,65 @@
+/** Which of the pages' languages a person reads. */
+
+/** The pages' languages, by their own names. */
+export const localeNames = {
+  en: 'English',
+  nb: 'Norsk bokmål',
+  sv: 'Svenska',
+  da: 'Dansk',
+  fi: 'Suomi',
+  de: 'Deutsch',
+} as const;
+
+export type Locale = keyof typeof localeNames;
+
+export const locales = Object.keys(localeNames) as readonly Locale[];
+
+const aliases: Readonly<Record<string, Locale>> = { no: 'nb', nn: 'nb' };
+
+const isLocale = (value: string): value is Locale => Object.hasOwn(localeNames, value);
+
+/** The page language for a language tag: its primary subtag, so `de-AT` reads `de`. @see RFC 4647 §3.4 */
+function match(tag: string): Locale | undefined {
+  const primary = tag.trim().toLowerCase().split(/[-_]/, 1)[0] ?? '';
+  return isLocale(primary) ? primary : aliases[primary];
+}
+
+/** The tags of an Accept-Language header, most wanted first. @see RFC 9110 §12.5.4 */
+function acceptedTags(header: string): string[] {
+  return header
+    .slice(0, 1000)
+    .split(',')
+    .map((range) => {
+      const [tag = '', ...parameters] = range.split(';');
+      const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/i.exec(parameter)?.[1]).find(Boolean);
+      return { tag, weight: weight === undefined ? 1 : Number(weight) };
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight)
+    .map(({ tag }) => tag);
+}
+
+/** Where a person's language may be known from; each absent when it is not. */
+export interface LanguageSources {
+  /** Space-separated language tags, most wanted first. @see OpenID Connect Core §3.1.2.1 */
+  readonly uiLocales?: string | undefined;
+  /** The language chosen on an earlier page. */
+  readonly cookie?: string | undefined;
+  readonly acceptLanguage?: string | undefined;
+  readonly tenantLocale?: string | undefined;
+}
+
+/** The first language that we have, in the order of the sources; English when there is none. */
+export function negotiateLocale({ uiLocales, cookie, acceptLanguage, tenantLocale }: LanguageSources): Locale {
+  const wanted = [
+    ...(uiLocales ?? '').split(' '),
+    cookie ?? '',
+    ...acceptedTags(acceptLanguage ?? ''),
+    tenantLocale ?? '',
+  ];
+  for (const tag of wanted) {
+    const locale = match(tag);
+    if (locale) return locale;
+  }
+  return 'en';
+}

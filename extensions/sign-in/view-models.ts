@@ -1,0 +1,108 @@
+/** What each page shows: plain data, the same for the HTML pages and for a host's own. */
+import type { Branding } from './branding.js';
+import type { Locale } from './texts/index.js';
+
+/** What is wrong with what was sent: the key of the text that says so. */
+export type Problem =
+  | 'identifier.missing'
+  | 'password.missing'
+  | 'credentials.mismatch'
+  | 'attempts.exceeded'
+  | 'organisation.missing'
+  | 'busy';
+
+/** `attempts.exceeded` says how long to wait, in minutes. */
+type Problems<Code extends Problem> =
+  | { readonly problem?: Exclude<Code, 'attempts.exceeded'>; readonly minutes?: number }
+  | { readonly problem: Extract<Code, 'attempts.exceeded'>; readonly minutes: number };
+
+interface Form {
+  /** Where the form is posted to. */
+  readonly action: string;
+  /** Comes back as the field `csrf`. */
+  readonly csrf: string;
+}
+
+/** Hidden fields by name. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** What the authorization server saw, for whoever integrates a client; not for production. */
+export interface DeveloperDetail {
+  readonly error: string;
+  readonly description?: string;
+  readonly detail?: string;
+}
+
+export interface OrganisationChoice {
+  /** Comes back as the field `choice`. */
+  readonly value: string;
+  readonly tenantName: string;
+  readonly personName: string;
+  readonly userName: string;
+}
+
+export interface ConsentScope {
+  readonly name: string;
+  /** Shown for scopes that have no text of their own. */
+  readonly description?: string;
+}
+
+interface PageModels {
+  /** Posts `identifier`. */
+  identifier: Form & { readonly identifier?: string; readonly cancel?: string } & Problems<
+      'identifier.missing' | 'attempts.exceeded' | 'busy'
+    >;
+  /** Posts `identifier` and `password`; `restart` goes back to the identifier. */
+  password: Form & { readonly identifier: string; readonly restart: string } & Problems<
+      'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'
+    >;
+  /** Posts `choice`. */
+  organisation: Form & {
+    readonly choices: readonly OrganisationChoice[];
+    readonly problem?: 'organisation.missing' | 'busy';
+  };
+  /** Posts `decision`: `allow` or `deny`. */
+  consent: Form & {
+    readonly scopes: readonly ConsentScope[];
+    readonly personName: string;
+    readonly userName: string;
+    readonly tenantName: string;
+  };
+  /** Posts the fields, and `logout=yes` unless the answer is to stay. */
+  logout: { readonly action: string; readonly fields: Fields; readonly personName?: string; readonly appName?: string };
+  /** Sends the fields on at once. `action` is http(s). */
+  continue: { readonly action: string; readonly fields: Fields; readonly method: 'get' | 'post' };
+  'signed-out': { readonly returnUrl?: string };
+  /** `title` and `message` are our own words, in the page's language. */
+  error: {
+    readonly title?: string;
+    readonly message?: string;
+    readonly code?: string;
+    readonly restart?: string;
+    readonly developer?: DeveloperDetail;
+  };
+  /** `restart` is posted when it has a token, else followed. */
+  expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
+  'rate-limited': { readonly minutes: number };
+  unavailable: object;
+  'not-found': object;
+}
+
+export type PageName = keyof PageModels;
+
+/** The view model of a page, told apart by `page`. */
+export type PageView<Name extends PageName = PageName> = {
+  [Each in Name]: { readonly page: Each } & PageModels[Each];
+}[Name];
+
+/** What surrounds every page. */
+export interface PageFrame {
+  readonly locale: Locale;
+  readonly client?: { readonly name: string; readonly logoUri?: string; readonly uri?: string };
+  readonly tenant?: { readonly name: string };
+  readonly branding?: Branding;
+  /** Finds the request in the log; shown where something went wrong. */
+  readonly reference?: string;
+  /** Offer the other languages, as links to this page with `ui_locales`. */
+  readonly languageLinks?: boolean;
+}

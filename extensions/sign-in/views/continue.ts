@@ -1,0 +1,26 @@
+/** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
+import { Html, html } from '../../../lib/http/html.js';
+import type { PageView } from '../view-models.js';
+import { hiddenFields } from './form.js';
+import type { PageContent, PageContext } from './layout.js';
+
+/** Taken from the prototype: a field may be named `submit`. */
+export const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';
+
+/** @see OAuth 2.0 Form Post Response Mode §2 */
+export function continueView(
+  { action, fields, method }: PageView<'continue'>,
+  { text, frame }: PageContext,
+): PageContent {
+  const { client } = frame;
+  return {
+    title: client ? text('continue.title', { client: client.name }) : text('continue.title.plain'),
+    problem: false,
+    body: html`<form class="stack" method="${method}" action="${action}">
+${hiddenFields(fields)}
+<div class="wait"><div class="waiting"></div><p class="lead">${text('continue.message')}</p></div>
+<noscript><p>${text('continue.noscript')}</p><button class="button" type="submit">${text('continue.submit')}</button></noscript>
+</form>
+<script>${new Html(submitScript)}</script>`,
+  };
+}

@@ -1,0 +1,52 @@
+/** Parts of forms. */
+import { type Html, html } from '../../../lib/http/html.js';
+import type { Fields } from '../view-models.js';
+import { alertIcon } from './icons.js';
+import { initials } from './layout.js';
+
+export const hiddenFields = (fields: Fields): Html[] =>
+  Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
+
+/**
+ * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
+ * focus; without one the summary itself has it.
+ */
+export const problemSummary = (message: string | undefined, field?: string): Html | false =>
+  message !== undefined &&
+  html`<div class="alert" role="alert"${field === undefined && html` tabindex="-1" autofocus`}>${alertIcon}
+<p>${field === undefined ? message : html`<a href="#${field}">${message}</a>`}</p></div>`;
+
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly type: 'text' | 'password';
+  readonly autocomplete: string;
+  readonly value?: string | undefined;
+  /** What is wrong with it. */
+  readonly problem?: string | undefined;
+  readonly autofocus: boolean;
+  /** Attributes of its own. */
+  readonly attributes?: Html;
+}
+
+/** A labelled input with its problem beside it. */
+export const field = ({ name, label, type, autocomplete, value, problem, autofocus, attributes }: Field): Html =>
+  html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required${
+    value !== undefined && html` value="${value}"`
+  }${autofocus && html` autofocus`}${
+    problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`
+  }${attributes}>
+${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
+</div>`;
+
+/** A name that may be long and without spaces, such as an e-mail address: it breaks after its punctuation. */
+const breakable = (name: string): Html =>
+  html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
+
+/** Who it is about: a name, with lines below it. */
+export const who = (name: string, lines: readonly string[] = []): Html =>
+  html`<span class="who"><strong>${breakable(name)}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
+
+export const avatar = (name: string): Html => html`<span class="avatar" aria-hidden="true">${initials(name)}</span>`;

@@ -1,0 +1,22 @@
+/** The shape of a page that says something rather than asks. */
+import { type Html, html } from '../../../lib/http/html.js';
+import { warningMark } from './icons.js';
+import type { PageContent } from './layout.js';
+
+interface Notice {
+  readonly title: string;
+  readonly message: string;
+  readonly icon?: Html;
+  readonly more?: Html | readonly (Html | false)[] | false;
+}
+
+/** A page about something that went wrong. */
+export const failure = ({ title, message, icon = warningMark, more }: Notice): PageContent => ({
+  title,
+  mark: { icon, problem: true },
+  problem: true,
+  showReference: true,
+  body: html`<div class="stack"><p>${message}</p>${more}</div>`,
+});
+
+export const buttonLink = (href: string, label: string): Html => html`<a class="button" href="${href}">${label}</a>`;

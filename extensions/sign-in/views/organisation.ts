@@ -1,0 +1,26 @@
+/** Which of a person's organisations to sign in to. */
+import { html } from '../../../lib/http/html.js';
+import type { PageView } from '../view-models.js';
+import { avatar, hiddenFields, problemSummary, who } from './form.js';
+import { chevronIcon } from './icons.js';
+import type { PageContent, PageContext } from './layout.js';
+import { problemText } from './sign-in-words.js';
+
+export function organisationView(view: PageView<'organisation'>, context: PageContext): PageContent {
+  const { text, frame } = context;
+  const problem = problemText(view, context);
+  return {
+    title: text('organisation.title'),
+    ...(frame.client && { lead: text('organisation.lead', { client: frame.client.name }) }),
+    problem: problem !== undefined,
+    body: html`<form class="stack" method="post" action="${view.action}">
+${problemSummary(problem)}
+${hiddenFields({ csrf: view.csrf })}
+<ul class="choices">${view.choices.map(
+      ({ value, tenantName, personName, userName }) => html`<li>
+<button class="account" type="submit" name="choice" value="${value}">${avatar(tenantName)}${who(tenantName, [personName, userName])}${chevronIcon}</button>
+</li>`,
+    )}</ul>
+</form>`,
+  };
+}

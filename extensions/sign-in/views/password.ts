@@ -1,0 +1,33 @@
+/** The password of the account named before. */
+import { html } from '../../../lib/http/html.js';
+import type { PageView } from '../view-models.js';
+import { avatar, field, hiddenFields, problemSummary, who } from './form.js';
+import type { PageContent, PageContext } from './layout.js';
+import { problemText, signInTitle } from './sign-in-words.js';
+
+export function passwordView(view: PageView<'password'>, context: PageContext): PageContent {
+  const { text } = context;
+  const problem = problemText(view, context);
+  const atFault = view.problem === 'password.missing' || view.problem === 'credentials.mismatch';
+  return {
+    title: signInTitle(context),
+    problem: problem !== undefined,
+    body: html`<form class="stack" method="post" action="${view.action}" novalidate>
+${problemSummary(problem, atFault ? 'password' : undefined)}
+${hiddenFields({ csrf: view.csrf })}
+<div class="account">${avatar(view.identifier.split('@', 1)[0] ?? '')}${who(view.identifier)}
+<a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
+<input class="off-screen" type="text" name="identifier" value="${view.identifier}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
+${field({
+  name: 'password',
+  label: text('password.label'),
+  type: 'password',
+  autocomplete: 'current-password',
+  problem: atFault ? problem : undefined,
+  autofocus: atFault || problem === undefined,
+  attributes: html` enterkeyhint="go"`,
+})}
+<button class="button" type="submit">${text('password.submit')}</button>
+</form>`,
+  };
+}

@@ -1,0 +1,49 @@
+/** Response headers of the pages. @see OWASP ASVS 5.0 V3.4 */
+import { createHash } from 'node:crypto';
+
+/** What a page may load beyond itself: its inline style and script by hash, one image by address. */
+export interface PagePolicy {
+  /** CSP sources of the inline styles, as `hashSource` gives them. */
+  readonly styles: readonly string[];
+  /** CSP source of the inline script; absent: no script runs. */
+  readonly script?: string;
+  /** The one image: an https URL or a path of this origin; absent: none. */
+  readonly image?: string;
+}
+
+/** The CSP source that admits an inline style or script with exactly this text. @see Content Security Policy Level 3 §2.3.1 */
+export function hashSource(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+function imageSource(image: string): string {
+  if (image.startsWith('/')) return "'self'";
+  const { origin, pathname } = new URL(image);
+  return origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C');
+}
+
+function contentSecurityPolicy({ styles, script, image }: PagePolicy): string {
+  // No form-action: Chromium and Safari apply it to the whole redirect chain that follows a form, up to the client.
+  return [
+    "default-src 'none'",
+    `style-src ${styles.join(' ')}`,
+    ...(script === undefined ? [] : [`script-src ${script}`]),
+    ...(image === undefined ? [] : [`img-src ${imageSource(image)}`]),
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** Headers for a page of the issuer; HSTS only where the issuer is https. */
+export function pageHeaders(issuer: string, policy: PagePolicy): Record<string, string> {
+  return {
+    'Content-Security-Policy': contentSecurityPolicy(policy),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'Cache-Control': 'no-store',
+    ...(issuer.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' }),
+  };
+}

@@ -1,0 +1,147 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { describeInBrowser, launch } from '../support/chromium.js';
+import { gallery } from '../support/page-gallery.js';
+import { type PageServer, servePages } from '../support/page-server.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const schemes = ['light', 'dark'] as const;
+const widths = [360, 1280];
+const screenshots = process.env.SCREENSHOTS;
+
+async function checkAxe(page: Page): Promise<void> {
+  const { violations } = (await page.evaluate(
+    `${axe};axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
+  )) as AxeResults;
+  expect(
+    violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]),
+  ).toEqual([]);
+}
+
+async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (!screenshots) return;
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
+
+describeInBrowser('pages in Chromium', () => {
+  let browser: Browser;
+  let server: PageServer;
+  beforeAll(async () => {
+    browser = await launch();
+    server = await servePages(gallery);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  async function withPage(
+    options: Parameters<Browser['newContext']>[0],
+    use: (page: Page) => Promise<void>,
+  ): Promise<void> {
+    const context: BrowserContext = await browser.newContext(options);
+    try {
+      await use(await context.newPage());
+    } finally {
+      await context.close();
+    }
+  }
+
+  test.each(gallery)(
+    'design §6: $name is accessible in both schemes and widths, loads only itself and breaks no policy',
+    async ({ name, view }) => {
+      await withPage({}, async (page) => {
+        const requests: string[] = [];
+        const complaints: string[] = [];
+        page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+        page.on('console', (message) => complaints.push(message.text()));
+        page.on('pageerror', (error) => complaints.push(error.message));
+        for (const colorScheme of schemes) {
+          for (const width of widths) {
+            await page.emulateMedia({ colorScheme });
+            await page.setViewportSize({ width, height: 800 });
+            await page.goto(`${server.origin}/pages/${name}`);
+            await takeScreenshot(page, `${name}-${colorScheme}-${width}`);
+            await checkAxe(page);
+          }
+        }
+        await page.setViewportSize({ width: 320, height: 640 });
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+        const more = name === 'identifier-branded' ? ['/logo.svg'] : view.page === 'continue' ? ['/stay'] : [];
+        expect([...new Set(requests)]).toEqual([`/pages/${name}`, ...more]);
+        expect(complaints).toEqual([]);
+      });
+    },
+    60_000,
+  );
+
+  test('G7: the styles run by their hashes, and an injected script or style does not', async () => {
+    await withPage({}, async (page) => {
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(`${server.origin}/pages/identifier-square`);
+      const paint = () =>
+        page.evaluate(
+          '(({ backgroundColor, borderRadius }) => [backgroundColor, borderRadius])(getComputedStyle(document.querySelector("button")))',
+        );
+      expect(await paint()).toEqual(['rgb(11, 110, 79)', '0px']);
+      await page.evaluate(`
+        const style = document.createElement('style');
+        style.textContent = 'button { background: red !important }';
+        const script = document.createElement('script');
+        script.textContent = 'window.injected = true';
+        document.head.append(style, script);
+      `);
+      expect(await paint()).toEqual(['rgb(11, 110, 79)', '0px']);
+      expect(await page.evaluate('window.injected')).toBeUndefined();
+      expect(complaints).toHaveLength(2);
+    });
+  });
+
+  test('A5: the hand-over page sends its fields at once, by its hashed script', async () => {
+    await withPage({}, async (page) => {
+      server.received.length = 0;
+      const answer = page.waitForResponse((response) => response.url().endsWith('/stay'));
+      await page.goto(`${server.origin}/pages/continue`);
+      await answer;
+      expect(server.received).toEqual(['code=c0de&state=s']);
+    });
+  });
+
+  test('pages §3.1: forms work without JavaScript', async () => {
+    await withPage({ javaScriptEnabled: false }, async (page) => {
+      const press = async (name: string, button: string, fill: Record<string, string> = {}) => {
+        await page.goto(`${server.origin}/pages/${name}`);
+        for (const [label, value] of Object.entries(fill)) await page.getByLabel(label).fill(value);
+        const answer = page.waitForResponse((response) => !response.url().includes('/pages/'));
+        await page.getByRole('button', { name: button }).click();
+        await answer;
+        return Object.fromEntries(new URLSearchParams(server.received.pop()));
+      };
+      const identifier = 'alice@acme.test';
+      const password = 'p&ss=word';
+      expect(await press('identifier', 'Continue', { 'E-mail or user name': identifier })).toEqual({
+        csrf: 'token',
+        identifier,
+      });
+      expect(await press('password', 'Sign in', { Password: password })).toEqual({
+        csrf: 'token',
+        identifier,
+        password,
+      });
+      expect(await press('organisation', 'Globex')).toEqual({ csrf: 'token', choice: '2' });
+      expect(await press('consent', 'Allow')).toEqual({ csrf: 'token', decision: 'allow' });
+      expect(await press('consent', 'Cancel')).toEqual({ csrf: 'token', decision: 'deny' });
+      expect(await press('logout', 'Sign out')).toEqual({ xsrf: 'token', logout: 'yes' });
+      expect(await press('logout', 'Stay signed in')).toEqual({ xsrf: 'token' });
+      expect(await press('continue', 'Continue')).toEqual({ code: 'c0de', state: 's' });
+      expect(await press('expired', 'Start again')).toEqual({ csrf: 'token' });
+    });
+  });
+});

@@ -1,0 +1,143 @@
+/** Every page in every state, with ordinary and with awkward content. */
+import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
+
+export interface GalleryPage {
+  readonly name: string;
+  readonly view: PageView;
+  readonly frame: PageFrame;
+}
+
+const frame: PageFrame = {
+  locale: 'en',
+  client: { name: 'Acme Orders' },
+  tenant: { name: 'Acme Industries AS' },
+  reference: '0198f1c2-7d3e-7a41',
+  languageLinks: true,
+};
+
+/** Long names in the language with the longest words. */
+const long: PageFrame = {
+  ...frame,
+  locale: 'de',
+  client: { name: 'Kommunenes Sentralforbund Saksbehandling' },
+  tenant: { name: 'Interkommunales Rechenzentrum für Verwaltungsdigitalisierung' },
+};
+const longUserName = 'maximiliane.bartholomaeus-schwarzenberger+fachverwaltung@example';
+
+const form = { action: '/interaction/1', csrf: 'token' };
+const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenantName: 'Acme Industries AS' };
+const identifier = { page: 'identifier', ...form, cancel: '/interaction/1/cancel' } as const;
+const password = { page: 'password', ...form, identifier: 'alice@acme.test', restart: '/interaction/1' } as const;
+const choices = [
+  { value: '1', ...alice },
+  { value: '2', personName: 'Alice Andersen', userName: 'alice@globex.test', tenantName: 'Globex' },
+];
+const consent = {
+  page: 'consent',
+  ...form,
+  ...alice,
+  scopes: [
+    { name: 'openid' },
+    { name: 'profile' },
+    { name: 'email' },
+    { name: 'org' },
+    { name: 'offline_access' },
+    { name: 'orders.read', description: 'Read your orders' },
+    { name: 'orders.write' },
+  ],
+} as const;
+const handOver = { page: 'continue', action: '/stay', fields: { code: 'c0de', state: 's' } } as const;
+const developer = {
+  error: 'invalid_redirect_uri',
+  description: "redirect_uri did not match any of the client's registered redirect_uris",
+  detail: 'received https://app.example.com/callback?x=1\nregistered https://app.example.com/callback',
+};
+
+export const gallery: readonly GalleryPage[] = [
+  { name: 'identifier', view: identifier, frame },
+  { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
+  { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },
+  { name: 'identifier-busy', view: { ...identifier, problem: 'busy' }, frame },
+  { name: 'identifier-plain', view: { page: 'identifier', ...form }, frame: { locale: 'en' } },
+  { name: 'identifier-long', view: { ...identifier, identifier: longUserName }, frame: long },
+  {
+    name: 'identifier-branded',
+    view: identifier,
+    frame: { ...frame, locale: 'nb', branding: { accentColor: '#ffd400', radius: 24, logoUri: '/logo.svg' } },
+  },
+  {
+    name: 'identifier-square',
+    view: identifier,
+    frame: { ...frame, locale: 'fi', branding: { accentColor: '#0b6e4f', radius: 0 } },
+  },
+  { name: 'password', view: password, frame },
+  { name: 'password-mismatch', view: { ...password, problem: 'credentials.mismatch' }, frame },
+  { name: 'password-missing', view: { ...password, problem: 'password.missing' }, frame: { ...frame, locale: 'sv' } },
+  { name: 'password-throttled', view: { ...password, problem: 'attempts.exceeded', minutes: 4 }, frame },
+  {
+    name: 'password-long',
+    view: { ...password, identifier: longUserName, problem: 'credentials.mismatch' },
+    frame: long,
+  },
+  {
+    name: 'organisation',
+    view: { page: 'organisation', ...form, choices },
+    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+  },
+  {
+    name: 'organisation-missing',
+    view: { page: 'organisation', ...form, choices, problem: 'organisation.missing' },
+    frame: { locale: 'da', client: { name: 'Acme Orders' }, languageLinks: true },
+  },
+  {
+    name: 'organisation-long',
+    view: {
+      page: 'organisation',
+      ...form,
+      choices: [
+        ...choices,
+        { value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '' },
+      ],
+    },
+    frame: { ...long, tenant: { name: 'Globex' } },
+  },
+  { name: 'consent', view: consent, frame },
+  {
+    name: 'consent-long',
+    view: { ...consent, userName: longUserName, tenantName: long.tenant?.name ?? '' },
+    frame: long,
+  },
+  {
+    name: 'logout',
+    view: {
+      page: 'logout',
+      action: '/end',
+      fields: { xsrf: 'token' },
+      personName: 'Alice Andersen',
+      appName: 'Acme Orders',
+    },
+    frame,
+  },
+  {
+    name: 'logout-plain',
+    view: { page: 'logout', action: '/end', fields: { xsrf: 'token' } },
+    frame: { locale: 'de' },
+  },
+  { name: 'continue', view: { ...handOver, method: 'post' }, frame },
+  { name: 'continue-plain', view: { ...handOver, method: 'get' }, frame: { locale: 'sv' } },
+  { name: 'signed-out', view: { page: 'signed-out', returnUrl: 'https://app.example.com/' }, frame },
+  { name: 'signed-out-plain', view: { page: 'signed-out' }, frame: { locale: 'nb', languageLinks: true } },
+  { name: 'error', view: { page: 'error' }, frame },
+  {
+    name: 'error-developer',
+    view: { page: 'error', code: 'invalid_request', restart: '/authorize', developer },
+    frame: { locale: 'en', reference: '0198f1c2-7d3e-7a41' },
+  },
+  { name: 'expired', view: { page: 'expired', restart: { action: '/restart', csrf: 'token' } }, frame },
+  { name: 'expired-link', view: { page: 'expired', restart: { action: '/restart' } }, frame: long },
+  { name: 'expired-client', view: { page: 'expired', clientUri: 'https://app.example.com/' }, frame },
+  { name: 'expired-dead-end', view: { page: 'expired' }, frame: { locale: 'en' } },
+  { name: 'rate-limited', view: { page: 'rate-limited', minutes: 12 }, frame },
+  { name: 'unavailable', view: { page: 'unavailable' }, frame: { ...frame, locale: 'da' } },
+  { name: 'not-found', view: { page: 'not-found' }, frame: { locale: 'en', reference: '0198f1c2-7d3e-7a41' } },
+];
