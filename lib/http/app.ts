@@ -26,10 +26,14 @@ export interface AppOptions {
   readonly logger: Logger;
 }
 
-/** Handles a request that is ours; false for any other, which was not touched. */
-export type HandleRequest = (req: IncomingMessage, res: ServerResponse, url: string) => Promise<Context | false>;
+export interface App {
+  /** Whether a route here answers the URL, as the browser sent it. */
+  owns(method: string, url: string): boolean;
+  /** Answers a request that is ours, on a context of our own. */
+  run(req: IncomingMessage, res: ServerResponse, url: string): Promise<Context>;
+}
 
-export function createApp(options: AppOptions): HandleRequest {
+export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
   const router = extensionRouter(extensions, context, Object.values(protocol().routes));
   const isProtocolPath = protocolPaths(Object.values(protocol().routes));
@@ -39,24 +43,25 @@ export function createApp(options: AppOptions): HandleRequest {
     compose([onError, methodNotAllowed(routes), router.routes() as unknown as Middleware, middleware, ...app.middleware]);
   const built = new WeakMap<object, Middleware>();
 
-  return async (req, res, url) => {
-    const path = pathBelow(mountPath, url);
-    if (path === undefined) return false;
-    const pathname = path.split('?', 1)[0] as string;
-    if (!isProtocolPath(pathname) && router.match(pathname, req.method ?? 'GET').path.length === 0) return false;
-
-    const current = protocol();
-    const run = built.get(current) ?? build(current);
-    built.set(current, run);
-    const given = req.url;
-    req.url = path;
-    try {
-      const ctx = current.app.createContext(req, res);
-      await run(ctx, async () => {});
-      return ctx;
-    } finally {
-      if (given !== undefined) req.url = given;
-    }
+  return {
+    owns(method, url) {
+      const path = pathBelow(mountPath, url)?.split('?', 1)[0];
+      return path !== undefined && (isProtocolPath(path) || router.match(path, method).path.length > 0);
+    },
+    async run(req, res, url) {
+      const current = protocol();
+      const run = built.get(current) ?? build(current);
+      built.set(current, run);
+      const given = req.url;
+      req.url = pathBelow(mountPath, url) ?? '/';
+      try {
+        const ctx = current.app.createContext(req, res);
+        await run(ctx, async () => {});
+        return ctx;
+      } finally {
+        if (given !== undefined) req.url = given;
+      }
+    },
   };
 }
 

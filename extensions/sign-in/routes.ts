@@ -1,0 +1,173 @@
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { IdpError } from '../../lib/errors.js';
+import type { ExtensionContext, Interaction } from '../../lib/extension.js';
+import type { Account } from '../../lib/directory/index.js';
+import { form } from '../../lib/http/form.js';
+import { createAttempts } from './attempts.js';
+import { type Surroundings, show } from './show.js';
+import type { OrganisationChoice, PageName, PageView } from './view-models.js';
+
+/** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
+export function signInRoutes(router: Router, context: ExtensionContext): void {
+  const { issuer, own, interactions, directory, csrf } = context;
+  const attempts = createAttempts(context);
+  const base = `${own}/interaction/:uid`;
+  const url = ({ uid }: Interaction, step = '') => context.url(`${own}/interaction/${uid}${step}`);
+
+  const surroundings = async ({ client, parameters, tids }: Interaction): Promise<Surroundings> => {
+    const [only, ...others] = tids ?? [];
+    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
+    return { client, tenant, uiLocales: parameters.ui_locales };
+  };
+  const page = async <Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> => {
+    ctx.status = status;
+    show(ctx, issuer, view, await surroundings(interaction));
+  };
+  const goOn = (ctx: Context, target: string): void => {
+    ctx.status = 303;
+    ctx.redirect(target);
+  };
+
+  /** The interaction of a posted form; undefined once a page was shown instead. */
+  const posted = async (ctx: Context): Promise<Interaction | undefined> => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return undefined;
+    if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
+    ctx.status = 403;
+    show(ctx, issuer, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
+    return undefined;
+  };
+
+  const identifierView = (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) =>
+    ({ page: 'identifier', action: url(interaction, '/identifier'), csrf: csrf.token(ctx, interaction.uid), ...more }) as PageView<'identifier'>;
+  const passwordView = (ctx: Context, interaction: Interaction, identifier: string, more: Partial<PageView<'password'>> = {}) =>
+    ({
+      page: 'password',
+      action: url(interaction, '/password'),
+      csrf: csrf.token(ctx, interaction.uid),
+      identifier,
+      restart: `${url(interaction)}?restart=yes`,
+      ...more,
+    }) as PageView<'password'>;
+
+  router.get(base, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    if (interaction.prompt === 'consent') return consent(ctx, interaction);
+    const hint = interaction.parameters.login_hint?.trim();
+    if (hint && ctx.query.restart === undefined) return page(ctx, interaction, passwordView(ctx, interaction, hint.slice(0, 320)));
+    return page(ctx, interaction, identifierView(ctx, interaction, hint ? { identifier: hint.slice(0, 320) } : {}));
+  });
+
+  router.post(`${base}/identifier`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const identifier = field(ctx, 'identifier').trim();
+    if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
+    return page(ctx, interaction, passwordView(ctx, interaction, identifier));
+  });
+
+  router.post(`${base}/password`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const identifier = field(ctx, 'identifier').trim();
+    const password = field(ctx, 'password');
+    if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
+    if (password === '') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'password.missing' }), 400);
+
+    const attempt = await attempts.begin(identifier, ctx.ip);
+    if ('minutes' in attempt) {
+      return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'attempts.exceeded', minutes: attempt.minutes }), 429);
+    }
+    const accounts = await tryPassword(interaction, identifier, password);
+    if (accounts === 'busy') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
+    const [account, ...others] = accounts;
+    if (!account) return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'credentials.mismatch' }), 400);
+    await attempt.succeeded();
+    if (others.length > 0) return page(ctx, interaction, organisationView(ctx, interaction, accounts));
+    return signIn(ctx, interaction, account.person.user.id);
+  });
+
+  router.post(`${base}/organisation`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const [oid = '', proof] = field(ctx, 'choice').split('.');
+    if (!csrf.check(ctx, choiceOf(interaction, oid), proof)) {
+      return page(ctx, interaction, identifierView(ctx, interaction), 400);
+    }
+    return signIn(ctx, interaction, oid);
+  });
+
+  router.post(`${base}/consent`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const target = field(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
+    goOn(ctx, target);
+  });
+
+  router.get(`${base}/restart`, async (ctx: Context) => {
+    const target = await interactions.restart(ctx, String(ctx.params.uid));
+    if (target) return goOn(ctx, target);
+    ctx.status = 400;
+    show(ctx, issuer, { page: 'expired' }, {});
+  });
+
+  async function signIn(ctx: Context, interaction: Interaction, oid: string): Promise<void> {
+    goOn(ctx, await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local' }));
+  }
+
+  async function tryPassword(interaction: Interaction, identifier: string, password: string): Promise<readonly Account[] | 'busy'> {
+    const candidates = await directory.accounts.candidates(identifier, interaction.tids ? { tids: interaction.tids } : {});
+    try {
+      return await directory.credentials.checkPassword(candidates, password);
+    } catch (error) {
+      if (error instanceof IdpError && error.code === 'busy') return 'busy';
+      throw error;
+    }
+  }
+
+  function organisationView(ctx: Context, interaction: Interaction, accounts: readonly Account[]): PageView<'organisation'> {
+    const choices = accounts.map(
+      ({ person, tenant }): OrganisationChoice => ({
+        value: `${person.user.id}.${csrf.token(ctx, choiceOf(interaction, person.user.id))}`,
+        tenantName: tenant.name,
+        personName: nameOf(person),
+        userName: person.user.userName,
+      }),
+    );
+    return { page: 'organisation', action: url(interaction, '/organisation'), csrf: csrf.token(ctx, interaction.uid), choices };
+  }
+
+  async function consent(ctx: Context, interaction: Interaction): Promise<void> {
+    const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);
+    if (!account) throw new IdpError('not_found');
+    const descriptions = await context.scopeDescriptions();
+    const asked = interaction.missingScopes.length > 0 ? interaction.missingScopes : (interaction.parameters.scope?.split(' ') ?? []);
+    const scopes = asked.map((name) => {
+      const description = descriptions.get(name);
+      return { name, ...(description ? { description } : {}) };
+    });
+    const { person, tenant } = account;
+    await page(ctx, interaction, {
+      page: 'consent',
+      action: url(interaction, '/consent'),
+      csrf: csrf.token(ctx, interaction.uid),
+      scopes,
+      personName: nameOf(person),
+      userName: person.user.userName,
+      tenantName: tenant.name,
+    });
+  }
+}
+
+const nameOf = ({ givenName, familyName }: Account['person']): string => `${givenName} ${familyName}`.trim();
+
+/** Whoever proved the password may choose this account, in this sign-in. */
+const choiceOf = ({ uid }: Interaction, oid: string): string => `choice ${uid} ${oid}`;
+
+/** A text field of the posted form; empty when it is missing or repeated. */
+function field(ctx: Context, name: string): string {
+  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,71 @@
+import type { Context } from 'koa';
+import type { ExtensionContext, ProtocolPage, ShowPage } from '../../lib/extension.js';
+import { pageHeaders } from '../../lib/http/security-headers.js';
+import type { Client, Tenant } from '../../lib/store/records.js';
+import { pagePolicy, renderPage } from './render.js';
+import { negotiateLocale } from './texts/index.js';
+import type { PageFrame, PageName, PageView } from './view-models.js';
+
+/** Whose page it is. */
+export interface Surroundings {
+  readonly client?: Client | undefined;
+  readonly tenant?: Tenant | undefined;
+  readonly uiLocales?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+/** Sends a page: its document, and headers that let it load nothing but itself. */
+export function show<Name extends PageName>(ctx: Context, issuer: string, view: PageView<Name>, surroundings: Surroundings): void {
+  const frame = frameOf(ctx, surroundings);
+  ctx.set(pageHeaders(issuer, pagePolicy(view as PageView, frame)));
+  ctx.type = 'html';
+  ctx.body = renderPage(view, frame);
+}
+
+function frameOf(ctx: Context, { client, tenant, uiLocales, reference }: Surroundings): PageFrame {
+  const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
+  const asked = typeof ctx.query.ui_locales === 'string' ? ctx.query.ui_locales : uiLocales;
+  const branding = client?.styles ?? tenant?.branding;
+  return {
+    locale: negotiateLocale({ uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale }),
+    ...(client ? { client: { name: client.name, ...(logoUri ? { logoUri } : {}), ...(uri ? { uri } : {}) } } : {}),
+    ...(tenant ? { tenant: { name: tenant.name } } : {}),
+    ...(branding ? { branding } : {}),
+    ...(reference ? { reference } : {}),
+    ...(ctx.method === 'GET' && ctx.path.includes('/interaction/') ? { languageLinks: true } : {}),
+  };
+}
+
+/** The pages that the protocol asks for. */
+export const createShowPage =
+  ({ issuer, production }: ExtensionContext): ShowPage =>
+  (ctx, page) => {
+    const client = 'client' in page ? page.client : undefined;
+    const reference = page.page === 'error' ? page.reference : undefined;
+    show(ctx, issuer, viewOf(page, production), { client, reference });
+  };
+
+function viewOf(page: ProtocolPage, production: boolean): PageView {
+  switch (page.page) {
+    case 'error':
+      return {
+        page: 'error',
+        code: page.error,
+        ...(production ? {} : { developer: { error: page.error, ...(page.description ? { description: page.description } : {}) } }),
+      };
+    case 'expired': {
+      const { client_uri: clientUri } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      return { page: 'expired', ...(page.restart ? { restart: { action: page.restart } } : {}), ...(clientUri ? { clientUri } : {}) };
+    }
+    case 'logout':
+      return { page: 'logout', action: page.action, fields: page.fields, ...(page.client ? { appName: page.client.name } : {}) };
+    case 'signed-out': {
+      const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      return { page: 'signed-out', ...(returnUrl ? { returnUrl } : {}) };
+    }
+    case 'continue':
+      return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
+    case 'unavailable':
+      return { page: 'unavailable' };
+  }
+}

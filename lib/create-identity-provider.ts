@@ -1,0 +1,177 @@
+/** The composition root: options in, a running identity provider out. The one file that imports across folders. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
+import { standardClaims } from '../extensions/claims/index.js';
+import { signIn } from '../extensions/sign-in/index.js';
+import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
+import { applySeed, createDirectory, createPasswords, type Directory, type Seed } from './directory/index.js';
+import { ConfigError } from './errors.js';
+import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { createApp, type ProtocolApp } from './http/app.js';
+import { createAddressOf } from './http/client-address.js';
+import { createCsrf } from './http/csrf.js';
+import { createCallback, createMiddleware } from './http/hosts.js';
+import type { IdentityProvider } from './identity-provider.js';
+import { developmentNotice } from './insecure-options.js';
+import { loadSigningKeys } from './oidc/keys.js';
+import { createProtocol } from './oidc/provider.js';
+import type { IdentityProviderOptions } from './options.js';
+import { resolveOptions } from './resolve-options.js';
+import { hashedKey } from './store/artifact-key.js';
+import { createCaches } from './store/cache.js';
+import { collections } from './store/collections.js';
+import { createKeyring } from './store/keyring.js';
+
+/** Longer than the dispatcher needs for a round, in milliseconds. */
+const OUTBOX_LEASE = 10_000;
+
+/**
+ * Resolves when it can serve: stores opened, keys loaded, seed applied.
+ * @throws ConfigError with everything that is wrong with the options.
+ */
+export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
+  const options = resolveOptions(input);
+  const { issuer, logger, mountPath } = options;
+  const notice = developmentNotice(options);
+  if (notice) logger.warn(notice);
+
+  const artifacts = options.artifacts ?? memoryArtifacts();
+  const store = options.directory ?? memoryDirectory();
+  await store.open(Object.values(collections));
+  const throwAway = () => [randomBytes(32).toString('base64url')];
+  const keyring = createKeyring(options.keys.encryption ?? throwAway());
+  const cookieKeys = options.cookies.keys ?? throwAway();
+  const caches = createCaches(store, { logger });
+  const node = randomUUID();
+  const directory = createDirectory({
+    store,
+    caches,
+    keyring,
+    hasher: createPasswords({ algorithm: options.passwords.algorithm }),
+    lease: () => artifacts.lease('events', node, OUTBOX_LEASE),
+    logger,
+    issuer,
+  });
+  if (options.seed) await applySeed(directory, options.seed as Seed);
+
+  const extensions: readonly Extension[] = [signIn(), ...(options.extensions as readonly Extension[])];
+  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...(options.claims as never[])], {
+    logger,
+    mapping: options.claimMapping,
+  });
+
+  const late: { showPage?: ShowPage; protocol?: ReturnType<typeof createProtocol> } = {};
+  const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
+  const protocolOf = () => late.protocol as NonNullable<typeof late.protocol>;
+  const [csrfKey] = keyring.derive('csrf');
+  const context: ExtensionContext = {
+    issuer,
+    production: options.production,
+    own: options.paths.own,
+    url: (path) => issuer + path,
+    directory,
+    interactions: {
+      load: (ctx) => protocolOf().interactions.load(ctx),
+      signIn: (...call) => protocolOf().interactions.signIn(...call),
+      allow: (...call) => protocolOf().interactions.allow(...call),
+      abort: (...call) => protocolOf().interactions.abort(...call),
+      restart: (...call) => protocolOf().interactions.restart(...call),
+    },
+    scopeDescriptions: () => describeScopes(directory, claims),
+    csrf: createCsrf(csrfKey, new URL(issuer).origin),
+    async attempts(counter, window, by) {
+      const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
+      return { count, resetsAt: new Date(resetsAt) };
+    },
+    limits: options.limits,
+    logger,
+  };
+  const pages = extensions.flatMap((extension) => extension.pages ?? []);
+  if (pages.length > 1) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: 'one extension that shows pages' }]);
+  const [createPages] = pages;
+  if (createPages) late.showPage = createPages(context);
+  late.protocol = createProtocol({
+    options,
+    artifacts,
+    directory,
+    keyring,
+    claims,
+    keys: await loadSigningKeys(options.keys.signing),
+    logger,
+    showPage,
+    cookieKeys,
+    addressOf: createAddressOf(options.trustProxy),
+    discovery: discoveryOf(extensions, context),
+  });
+  options.onProvider?.(late.protocol.provider as never);
+
+  const { provider, routes, middleware } = late.protocol;
+  const served = { app: provider, routes, middleware } as unknown as ProtocolApp;
+  const app = createApp({ protocol: () => served, mountPath, own: options.paths.own, extensions, context, showPage, logger });
+  const servers = new Set<Server>();
+  const callback = createCallback(app);
+
+  return {
+    issuer,
+    directory,
+    get provider() {
+      return protocolOf().provider as never;
+    },
+    events: directory.events,
+    tenant: (tid) => directory.forTenant(tid),
+    middleware: () => createMiddleware(app),
+    callback: () => callback,
+    async listen(port, host) {
+      const server = createServer(callback);
+      servers.add(server);
+      server.requestTimeout = 15_000;
+      server.headersTimeout = 10_000;
+      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+      return server;
+    },
+    async health() {
+      const check = async (probe: Promise<void>) => probe.then(() => 'up' as const, () => 'down' as const);
+      const [artifactStore, directoryStore] = await Promise.all([check(artifacts.health()), check(store.health())]);
+      return { status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down', artifacts: artifactStore, directory: directoryStore };
+    },
+    async close() {
+      await Promise.all(
+        [...servers].map(
+          (server) =>
+            new Promise<void>((resolve) => {
+              server.close(() => resolve());
+              server.closeIdleConnections();
+            }),
+        ),
+      );
+      for (const extension of extensions) await extension.close?.();
+      await directory.close();
+      caches.close();
+      await Promise.all([artifacts.close(), store.close()]);
+    },
+  };
+}
+
+/** A scope says what its claims say, or whose API it opens. */
+async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
+  const words = new Map<string, string>();
+  for (const { scope, description } of declarations) words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
+  for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
+  return words;
+}
+
+/** Members that extensions add; two that add the same are refused. */
+function discoveryOf(extensions: readonly Extension[], context: ExtensionContext): Record<string, unknown> {
+  const owners = new Map<string, string>();
+  const document: Record<string, unknown> = {};
+  for (const { name, discovery } of extensions) {
+    for (const [member, value] of Object.entries(discovery?.(context) ?? {})) {
+      const owner = owners.get(member);
+      if (owner) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: `one owner of ${member} in discovery`, received: `${owner} and ${name}` }]);
+      owners.set(member, name);
+      document[member] = value;
+    }
+  }
+  return document;
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Koa, { type Middleware } from 'koa';
+import type { App } from './app.js';
+
+/** The URL as the browser sent it, whatever a host stripped for those it mounts. */
+const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req as { originalUrl?: string }).originalUrl ?? fallback;
+
+/**
+ * Koa middleware in somebody's app. Our context is our own, so the host's keys, proxies and parsers have no say in it; the answer is handed
+ * over to the host's context, so whatever wraps us (compression, sessions, logs) works on it.
+ */
+export const createMiddleware = (app: App): Middleware =>
+  async function identityProvider(ctx, next) {
+    const url = urlOf(ctx.req, ctx.originalUrl);
+    if (!app.owns(ctx.method, url)) return next();
+    const parsed = (ctx.request as { body?: unknown }).body;
+    if (parsed !== undefined) (ctx.req as { body?: unknown }).body ??= parsed;
+    const inner = await app.run(ctx.req, ctx.res, url);
+    if (inner.body !== null && inner.body !== undefined) ctx.body = inner.body;
+    ctx.status = inner.status;
+  };
+
+/** A listener for `node:http`; for hosts that pass `next`, middleware: what is not ours goes on to them. */
+export function createCallback(app: App) {
+  const host = new Koa();
+  host.use(createMiddleware(app));
+  const listener = host.callback();
+  return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
+    if (next && !app.owns(req.method ?? 'GET', urlOf(req))) next();
+    else void listener(req, res);
+  };
+}
