@@ -50,7 +50,8 @@ const MANY_TENANTS = 16;
 const PAGE = 100;
 
 export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
-  const { persons, subsidiaries, groups } = collections;
+  const { persons, subsidiaries } = collections;
+  const groups = caches.rows<Group>('groups');
 
   const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
     const found = await Promise.all(
@@ -116,7 +117,7 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     },
 
     async groups({ tid, user }) {
-      const found = await Promise.all(user.groupIds.map((id) => caches.get('groups', id, () => groups.get(id))));
+      const found = await Promise.all(user.groupIds.map(groups.get));
       return found.filter((group) => group?.tid === tid).flatMap((group) => group ?? []);
     },
   };

@@ -56,9 +56,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
       await checkIdFree();
       const apiResource = await rows
         .insert(newRecord(id, { status: 'active' as const, ...defined(given), secrets: [hashedSecret(secret)] }))
-        .catch((error: unknown) =>
-          collections.apiResources.get(id).then((holder) => refuse(error, holder ? '/id' : '/scopes')),
-        );
+        .catch((error: unknown) => collections.apiResources.get(id).then((holder) => refuse(error, holder ? '/id' : '/scopes')));
       // Two creations at once pass the first look; then both see the other here, and neither stays.
       await checkIdFree().catch(async (error: unknown) => {
         await rows.remove(id);
@@ -79,9 +77,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
     remove: rows.remove,
 
     async rotateSecret(id, secret = newSecret()) {
-      const apiResource = await rows.update(id, (row) =>
-        patched(row, { secrets: rotatedSecrets(row.secrets, secret) }),
-      );
+      const apiResource = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
       return { apiResource, secret };
     },
 
@@ -92,18 +88,13 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
   };
 }
 
-/** No resource can have this id. */
-const ALL_SCOPES = ' scopes';
-
-export const createApiScopes =
-  ({ collections, caches }: DirectoryContext) =>
-  async (): Promise<ApiScopes> => {
-    const scopes = await caches.get('apiResources', ALL_SCOPES, async () => {
-      const active = (await collections.apiResources.find({})).filter((resource) => resource.status === 'active');
-      return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
-    });
-    return scopes ?? new Map();
-  };
+export function createApiScopes({ collections, caches }: DirectoryContext): () => Promise<ApiScopes> {
+  const all = caches.over(['apiResources'], async () => {
+    const active = (await collections.apiResources.find({})).filter(({ status }) => status === 'active');
+    return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
+  });
+  return async () => (await all.get('all')) ?? new Map();
+}
 
 /** The store does not say what a conflict was about. */
 function refuse(error: unknown, path: string): never {

@@ -1,7 +1,7 @@
 import { IdpError } from '../errors.js';
 import type { CollectionName } from '../store/collections.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
-import type { Caches } from './context.js';
+import type { DirectoryContext } from './context.js';
 
 /** A collection whose rows are read through the caches, and whose writes tell them. */
 export interface CachedCollection<R extends Row> {
@@ -18,9 +18,9 @@ export interface CachedCollection<R extends Row> {
 export function cachedCollection<R extends Row>(
   name: CollectionName,
   rows: Collection<R>,
-  caches: Caches,
+  caches: DirectoryContext['caches'],
 ): CachedCollection<R> {
-  const get = (id: string) => caches.get(name, id, () => rows.get(id));
+  const { get } = caches.rows<R>(name);
   return {
     get,
     async require(id) {

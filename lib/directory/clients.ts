@@ -4,19 +4,7 @@ import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
-import {
-  branding,
-  checkInput,
-  defined,
-  inputSchema,
-  line,
-  newRecord,
-  type Patch,
-  patched,
-  patchSchema,
-  strings,
-  token,
-} from './input.js';
+import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings, token } from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
@@ -52,11 +40,7 @@ export type ClientFields = Static<typeof clientFields>;
 const required = { id: token(), name: fields.name };
 const { name: _, ...others } = fields;
 export const clientInput = Type.Composite(
-  [
-    inputSchema(required),
-    Type.Partial(inputSchema(others)),
-    inputSchema({ secret: Type.Optional(Type.String({ minLength: 1 })) }),
-  ],
+  [inputSchema(required), Type.Partial(inputSchema(others)), inputSchema({ secret: Type.Optional(Type.String({ minLength: 1 })) })],
   { additionalProperties: false },
 );
 /** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
@@ -156,12 +140,10 @@ export function createClients({ collections, caches }: DirectoryContext): Client
 }
 
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
-const authMethod = (metadata: Client['metadata']): unknown =>
-  metadata.token_endpoint_auth_method ?? 'client_secret_basic';
+const authMethod = (metadata: Client['metadata']): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 
 /** Whether a client with this metadata authenticates with a secret. */
-export const usesSecret = (metadata: Client['metadata']): boolean =>
-  String(authMethod(metadata)).startsWith('client_secret_');
+export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
 /** @see RFC 9700 §2.1.1: public clients must use PKCE. */
 function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {

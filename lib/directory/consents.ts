@@ -39,5 +39,4 @@ export function createConsents({ collections: { consents } }: DirectoryContext):
   };
 }
 
-const consentId = (userId: string, clientId: string): string =>
-  hash('sha256', JSON.stringify([userId, clientId]), 'base64url');
+const consentId = (userId: string, clientId: string): string => hash('sha256', JSON.stringify([userId, clientId]), 'base64url');

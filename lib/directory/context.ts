@@ -1,4 +1,4 @@
-import type { CollectionName } from '../store/collections.js';
+import type { Caches } from '../store/cache.js';
 import type { Collection, DirectoryStore } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type {
@@ -14,14 +14,6 @@ import type {
   Subsidiary,
   Tenant,
 } from '../store/records.js';
-
-/** The read-through caches that the services share, as far as these need them. */
-export interface Caches {
-  /** The value kept under the collection and id, or what `load` answers. */
-  get<T>(collection: CollectionName, id: string, load: () => Promise<T | undefined>): Promise<T | undefined>;
-  /** After a write: forgets the collection here, and soon on all nodes. */
-  changed(collection: CollectionName): Promise<void>;
-}
 
 export interface Collections {
   readonly tenants: Collection<Tenant>;
@@ -40,7 +32,7 @@ export interface Collections {
 /** What every service of the directory is made from. */
 export interface DirectoryContext {
   readonly collections: Collections;
-  readonly caches: Caches;
+  readonly caches: Pick<Caches, 'rows' | 'over' | 'changed'>;
   readonly keyring: Keyring;
   /** After a write that left events in a person's document. */
   readonly nudge: () => void;

@@ -5,7 +5,7 @@ import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
 import { type Clients, createClients } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
-import { type Caches, type DirectoryContext, openedCollections } from './context.js';
+import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
 import { createEvents, type Events } from './event-listeners.js';
 import { createGroups, type Groups } from './groups.js';
@@ -21,7 +21,7 @@ import { createUsers, type Users } from './users.js';
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
   readonly store: DirectoryStore;
-  readonly caches: Caches;
+  readonly caches: DirectoryContext['caches'];
   readonly keyring: Keyring;
   /** @default scrypt */
   readonly hasher?: Passwords;

@@ -43,8 +43,9 @@ export function createGroups(
 ): Groups {
   const rows = tenantScope(collections.groups, specs.groups, tid);
   const persons = tenantScope(collections.persons, specs.persons, tid);
+  const cached = caches.rows<Group>('groups');
   const get = async (id: string) => {
-    const group = await caches.get('groups', id, () => collections.groups.get(id));
+    const group = await cached.get(id);
     return group?.tid === tid ? group : undefined;
   };
   return {

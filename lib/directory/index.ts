@@ -3,7 +3,6 @@ export { type Account, type Accounts, credentialOwner, isUsable, subOf } from '.
 export type { ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
-export type { Caches } from './context.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
 export type { Credentials } from './credentials.js';
 export type { Events } from './event-listeners.js';

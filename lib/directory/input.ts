@@ -13,8 +13,7 @@ export type Patch<Input> = {
 const strict = { additionalProperties: false } as const;
 
 /** One line, without control characters. */
-export const line = (maxLength = 200) =>
-  Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
 export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
 export const strings = () => Type.Array(Type.String());
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */

@@ -120,10 +120,7 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
       const { parentUserId: _, ...rest } = row.user;
       const now = new Date();
       const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
-      return withEvents(
-        { ...row, user: { ...rest, notBefore: now }, updatedAt: now },
-        pendingEvent('UserClaimRemoved', row.tid, event),
-      );
+      return withEvents({ ...row, user: { ...rest, notBefore: now }, updatedAt: now }, pendingEvent('UserClaimRemoved', row.tid, event));
     });
     if (!hasUser(child)) throw new IdpError('not_found');
     nudge();
@@ -189,9 +186,7 @@ async function strikeOff(persons: Collection<Person>, parentUserId: string): Pro
 async function isChild(persons: Collection<Person>, userId: string, parentUserId: string): Promise<boolean> {
   const person = await byUser(persons, userId);
   if (person === undefined) return false;
-  const row = await persons.update(person.id, (current) =>
-    current.user?.parentUserId === parentUserId ? current : { ...current },
-  );
+  const row = await persons.update(person.id, (current) => (current.user?.parentUserId === parentUserId ? current : { ...current }));
   return row?.user?.parentUserId === parentUserId;
 }
 

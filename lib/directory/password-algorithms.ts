@@ -27,9 +27,7 @@ const scryptAlgorithm: PasswordAlgorithm = {
 
 type Argon2 = (
   algorithm: 'argon2id',
-  options: Readonly<
-    Record<'message' | 'nonce', Buffer> & Record<'parallelism' | 'tagLength' | 'memory' | 'passes', number>
-  >,
+  options: Readonly<Record<'message' | 'nonce', Buffer> & Record<'parallelism' | 'tagLength' | 'memory' | 'passes', number>>,
   done: (error: Error | null, hash: Buffer) => void,
 ) => void;
 

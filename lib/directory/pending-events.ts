@@ -8,9 +8,6 @@ export function pendingEvent<Name extends keyof EventMap>(type: Name, tid: strin
 }
 
 /** The person with events of the same write: they are kept, or lost, together. */
-export function withEvents<P extends Pick<Person, 'pendingEvents' | 'outbox'>>(
-  person: P,
-  ...events: PendingEvent[]
-): P {
+export function withEvents<P extends Pick<Person, 'pendingEvents' | 'outbox'>>(person: P, ...events: PendingEvent[]): P {
   return { ...person, pendingEvents: [...person.pendingEvents, ...events], outbox: 'yes' };
 }

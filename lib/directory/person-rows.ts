@@ -18,8 +18,7 @@ export interface PersonRows extends TenantScope<Person> {
 
 export function personRows({ collections, nudge }: DirectoryContext, tid: string): PersonRows {
   const rows = tenantScope(collections.persons, specs.persons, tid);
-  const first = async (index: keyof typeof specs.persons.indexes, values: readonly string[]) =>
-    (await rows.find(index, values))[0];
+  const first = async (index: keyof typeof specs.persons.indexes, values: readonly string[]) => (await rows.find(index, values))[0];
 
   const withUser = (person: Person | undefined) => (hasUser(person) ? person : undefined);
   const getByUser = async (userId: string) => withUser(await first('byUser', [userId]));

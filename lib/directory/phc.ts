@@ -16,9 +16,7 @@ export const formatPhc = ({ algorithm, parameters, salt, hash }: Phc): string =>
 
 /** Undefined for text of another form. */
 export function parsePhc(text: string): Phc | undefined {
-  const match = /^\$([a-z0-9-]+)\$((?:v=\d+\$)?[a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(
-    text,
-  );
+  const match = /^\$([a-z0-9-]+)\$((?:v=\d+\$)?[a-z]+=\d+(?:,[a-z]+=\d+)*)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(text);
   if (match === null) return undefined;
   const [, algorithm = '', parameters = '', salt = '', hash = ''] = match;
   return { algorithm, parameters, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };

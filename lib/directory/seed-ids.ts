@@ -13,19 +13,13 @@ export interface SeedIds {
 
 export function seedIds(issuer: string): SeedIds {
   const namespace = v5(issuer, v5.URL);
-  const id = (given: string | undefined, ...names: readonly string[]) =>
-    given?.toLowerCase() ?? v5(JSON.stringify(names), namespace);
+  const id = (given: string | undefined, ...names: readonly string[]) => given?.toLowerCase() ?? v5(JSON.stringify(names), namespace);
   return {
     tenant: (tenant) => id(tenant.id, 'tenant', tenant.name),
     subsidiary: (tid, subsidiary) => id(subsidiary.id, 'subsidiary', tid, subsidiary.name),
     group: (tid, group) => id(group.id, 'group', tid, group.name),
     user: (tid, user) => id(user.id, 'user', tid, userNameKey(user.userName)),
     person: (tid, { id: given, user, externalId, email, givenName, familyName }) =>
-      id(
-        given,
-        'person',
-        tid,
-        ...(user ? [userNameKey(user.userName)] : [externalId ?? email ?? '', givenName, familyName]),
-      ),
+      id(given, 'person', tid, ...(user ? [userNameKey(user.userName)] : [externalId ?? email ?? '', givenName, familyName])),
   };
 }

@@ -93,8 +93,7 @@ async function applyPerson(
   const { id: given, user, subsidiary: name, ...plain } = person;
   const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
   const fields = { ...plain, ...(subsidiary && { subsidiaryId: ids.subsidiary(tid, subsidiary) }) };
-  const personId = async () =>
-    given?.toLowerCase() ?? (user && (await users.findByUserName(user.userName))?.id) ?? ids.person(tid, person);
+  const personId = async () => given?.toLowerCase() ?? (user && (await users.findByUserName(user.userName))?.id) ?? ids.person(tid, person);
 
   const input = user && userInput(user, ids.user(tid, user));
   await upsert(
@@ -122,12 +121,7 @@ const userInput = ({ userName, emailVerified, groups }: SeedUser, id: string) =>
   ...(groups && { groups: { names: [...groups] } }),
 });
 
-async function applyClient(
-  { clients }: Directory,
-  client: ClientInput,
-  tenants: readonly SeedTenant[],
-  ids: SeedIds,
-): Promise<void> {
+async function applyClient({ clients }: Directory, client: ClientInput, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {
   const { id, secret, ...given } = client;
   const tids = (names: readonly string[]) =>
     names.map((name) => {
@@ -146,15 +140,9 @@ async function applyClient(
   if (secret !== undefined && !(await clients.checkSecret(id, secret))) await clients.rotateSecret(id, secret);
 }
 
-async function applyLinks(
-  directory: Directory,
-  tenant: SeedTenant,
-  tenants: readonly SeedTenant[],
-  ids: SeedIds,
-): Promise<void> {
+async function applyLinks(directory: Directory, tenant: SeedTenant, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {
   const { users, linking } = directory.forTenant(ids.tenant(tenant));
-  const userIdOf = async (of: TenantDirectory['users'], userName: string) =>
-    (await of.findByUserName(userName))?.user.id ?? '';
+  const userIdOf = async (of: TenantDirectory['users'], userName: string) => (await of.findByUserName(userName))?.user.id ?? '';
   for (const { user } of tenant.persons ?? []) {
     const parentTenant = tenants.find(({ name }) => name === user?.linkedTo?.tenant);
     if (user?.linkedTo === undefined || parentTenant === undefined) continue;

@@ -4,18 +4,7 @@ import type { Tenant } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { idFor } from './identifiers.js';
-import {
-  branding,
-  checkInput,
-  defined,
-  inputSchema,
-  line,
-  newRecord,
-  type Patch,
-  patched,
-  patchSchema,
-  strings,
-} from './input.js';
+import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from './input.js';
 
 const fields = {
   name: line(),

@@ -57,9 +57,7 @@ function namedUser(userName: string): Pick<User, 'userName' | 'userNameKey'> {
   return { userName: userName.trim(), userNameKey: key };
 }
 
-const identified = (
-  externalIdentities: readonly ExternalIdentity[],
-): Pick<User, 'externalIdentities' | 'externalIdentityKeys'> => ({
+const identified = (externalIdentities: readonly ExternalIdentity[]): Pick<User, 'externalIdentities' | 'externalIdentityKeys'> => ({
   externalIdentities,
   externalIdentityKeys: externalIdentities.map(externalIdentityKey),
 });

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals';
+import { codeOf, testDirectory } from '../support/test-directory.js';
+
+const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
+
+describe('clients (design §3)', () => {
+  test('a client needs an id and a name; the rest has safe defaults', async () => {
+    await using t = await testDirectory();
+    const { client } = await t.directory.clients.create({ id: 'web', name: 'Web' });
+    expect(client).toMatchObject({
+      requirePkce: true, allowPlainPkce: false, requireConsent: false, accessTokenType: 'reference', idTokenClaims: 'minimal',
+      email: 'all', adminTenants: [], trustedLoginHint: false, status: 'active',
+    }); // biome-ignore format: a list
+  });
+
+  test('J5 its secret is shown once, kept hashed, and right or wrong', async () => {
+    await using t = await testDirectory();
+    const { clients } = t.directory;
+    const { secret = '' } = await clients.create(web);
+    expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
+    expect(JSON.stringify(await t.store.collection('clients').find({}))).not.toContain(secret);
+    expect((await clients.checkSecret('web', secret))?.id).toBe('web');
+    for (const wrong of ['', secret.slice(1), `${secret}x`]) expect(await clients.checkSecret('web', wrong)).toBeUndefined();
+    expect(await clients.checkSecret('none', secret)).toBeUndefined();
+  });
+
+  test('security §3 two secrets live at once, the third ends the first', async () => {
+    await using t = await testDirectory();
+    const { clients } = t.directory;
+    const first = (await clients.create(web)).secret!;
+    const { secret: second } = await clients.rotateSecret('web');
+    const live = async (secret: string) => (await clients.checkSecret('web', secret)) !== undefined;
+    expect([await live(first), await live(second)]).toEqual([true, true]);
+    const { secret: third, client } = await clients.rotateSecret('web');
+    expect([await live(first), await live(second), await live(third)]).toEqual([false, true, true]);
+    expect((await clients.rotateSecret('web', third)).client.version).toBe(client.version);
+    expect(await codeOf(clients.rotateSecret('none'))).toBe('not_found');
+  });
+
+  test('one that needs no secret gets none', async () => {
+    await using t = await testDirectory();
+    for (const method of ['none', 'private_key_jwt']) {
+      const metadata = { token_endpoint_auth_method: method };
+      const { client, secret } = await t.directory.clients.create({ id: method, name: 'x', metadata });
+      expect([client.secrets, secret]).toEqual([[], undefined]);
+    }
+  });
+
+  test('RFC 9700 §2.1.1 a public client cannot turn PKCE off, now or later', async () => {
+    await using t = await testDirectory();
+    const { clients } = t.directory;
+    const metadata = { token_endpoint_auth_method: 'none' };
+    const refused = { code: 'invalid_record', details: { path: '/requirePkce' } };
+    await expect(clients.create({ id: 'spa', name: 'SPA', metadata, requirePkce: false })).rejects.toMatchObject(refused);
+    await clients.create({ ...web, requirePkce: false });
+    await expect(clients.update('web', { metadata })).rejects.toMatchObject(refused);
+    expect((await clients.require('web')).metadata).toEqual(web.metadata);
+  });
+
+  test.each([
+    [{ ...web, secrets: [] }, '/secrets'],
+    [{ ...web, id: 'a b' }, '/id'],
+    [{ ...web, lifetimes: { accessToken: 0 } }, '/lifetimes/accessToken'],
+    [{ ...web, accessTokenType: 'opaque' }, '/accessTokenType'],
+  ])('%j is refused at %s', async (input, path) => {
+    await using t = await testDirectory();
+    const refused = { code: 'invalid_record', details: { path } };
+    await expect(t.directory.clients.create(input as typeof web)).rejects.toMatchObject(refused);
+  });
+
+  test('changed and removed, its consents with it', async () => {
+    await using t = await testDirectory();
+    const { clients, consents } = t.directory;
+    await clients.create(web);
+    expect(await clients.update('web', { allowedScopes: ['openid'], styles: { radius: 4 } })).toMatchObject({ allowedScopes: ['openid'] });
+    expect(await clients.update('web', { styles: null })).not.toHaveProperty('styles');
+    await consents.allow('alice', 'web', ['openid']);
+    await clients.remove('web');
+    expect([await clients.get('web'), await consents.find('alice')]).toEqual([undefined, []]);
+    expect(await codeOf(clients.require('web'))).toBe('not_found');
+  });
+});
+
+describe('API resources (design §3)', () => {
+  const orders = { id: 'orders', name: 'Orders', scopes: ['orders.read'] };
+
+  test('an id is of a client or of an API resource, never both', async () => {
+    await using t = await testDirectory();
+    const { clients, apiResources } = t.directory;
+    await clients.create(web);
+    await apiResources.create(orders);
+    await expect(apiResources.create({ ...orders, id: 'web', scopes: [] })).rejects.toMatchObject({
+      code: 'conflict',
+      details: { path: '/id' },
+    });
+    await expect(clients.create({ ...web, id: 'orders' })).rejects.toMatchObject({ code: 'conflict', details: { path: '/id' } });
+    await Promise.allSettled([clients.create({ ...web, id: 'both' }), apiResources.create({ ...orders, id: 'both', scopes: [] })]);
+    expect([await clients.get('both'), await apiResources.get('both')].filter((row) => row !== undefined).length).toBeLessThan(2);
+  });
+
+  test('a scope has one owner', async () => {
+    await using t = await testDirectory();
+    const { apiResources } = t.directory;
+    await apiResources.create(orders);
+    const refused = { code: 'conflict', details: { path: '/scopes' } };
+    await expect(apiResources.create({ ...orders, id: 'other' })).rejects.toMatchObject(refused);
+    await apiResources.create({ ...orders, id: 'other', scopes: [] });
+    await apiResources.create({ ...orders, id: 'third', scopes: [] });
+    await expect(apiResources.update('other', { scopes: ['x', 'orders.read'] })).rejects.toMatchObject(refused);
+    await expect(apiResources.create(orders)).rejects.toMatchObject({ details: { path: '/id' } });
+  });
+
+  test('§4 the live set of API scopes follows every change', async () => {
+    await using t = await testDirectory();
+    const { apiResources, apiScopes } = t.directory;
+    const owners = async () => [...(await apiScopes())].map(([scope, { id }]) => [scope, id]);
+    expect(await owners()).toEqual([]);
+    await apiResources.create(orders);
+    expect(await owners()).toEqual([['orders.read', 'orders']]);
+    await apiResources.update('orders', { scopes: ['orders.read', 'orders.write'] });
+    expect(await owners()).toEqual([
+      ['orders.read', 'orders'],
+      ['orders.write', 'orders'],
+    ]);
+    await apiResources.update('orders', { status: 'disabled' });
+    expect(await owners()).toEqual([]);
+    await apiResources.remove('orders');
+    expect(await apiResources.get('orders')).toBeUndefined();
+  });
+
+  test('J5 its secret is shown once, kept hashed, rotated', async () => {
+    await using t = await testDirectory();
+    const { apiResources } = t.directory;
+    const { secret = '' } = await apiResources.create(orders);
+    const { secret: next } = await apiResources.rotateSecret('orders');
+    expect((await apiResources.checkSecret('orders', secret))?.id).toBe('orders');
+    expect((await apiResources.checkSecret('orders', next))?.id).toBe('orders');
+    expect(await apiResources.checkSecret('orders', 'wrong')).toBeUndefined();
+    expect((await apiResources.create({ ...orders, id: 'own', scopes: [], secret: 'brought along' })).secret).toBeUndefined();
+    expect((await apiResources.checkSecret('own', 'brought along'))?.id).toBe('own');
+  });
+});

@@ -1,0 +1,149 @@
+import * as crypto from 'node:crypto';
+import { scryptSync } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { createPasswords } from '../../lib/directory/index.js';
+import { cheapHasher, codeOf, tenantWithUser, testDirectory } from '../support/test-directory.js';
+
+const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
+
+describe('password hashes (security §3)', () => {
+  const passwords = createPasswords();
+
+  test('scrypt N=2^14 r=8 p=5 with 16 bytes of salt, as a PHC string', async () => {
+    const phc = await passwords.hash('correct horse');
+    expect(phc).toMatch(/^\$scrypt\$ln=14,r=8,p=5\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    const [salt = '', hash] = phc.split('$').slice(3);
+    expect(base64(scryptSync('correct horse', Buffer.from(salt, 'base64'), 32, { N: 2 ** 14, r: 8, p: 5 }))).toBe(hash);
+    expect(await passwords.verify(phc, 'correct horse')).toBe(true);
+    expect(await passwords.verify(phc, 'wrong horse')).toBe(false);
+    expect(passwords.isOutdated(phc)).toBe(false);
+  });
+
+  test('hashes of other parameters are verified, and known to be outdated', async () => {
+    const salt = Buffer.alloc(16, 1);
+    const hash = scryptSync('secret', salt, 32, { N: 2 ** 10, r: 8, p: 1 });
+    const phc = `$scrypt$ln=10,r=8,p=1$${base64(salt)}$${base64(hash)}`;
+    expect(await passwords.verify(phc, 'secret')).toBe(true);
+    expect(await passwords.verify(phc, 'Secret')).toBe(false);
+    expect(passwords.isOutdated(phc)).toBe(true);
+  });
+
+  test('composed and decomposed characters are the same password (NFC)', async () => {
+    const phc = await passwords.hash('pa\u030a ski');
+    expect(await passwords.verify(phc, 'p\u00e5 ski')).toBe(true);
+  });
+
+  test.each([undefined, '', 'plain', '$md5$a=1$AAAA$AAAA'])('%j verifies nothing', async (phc) => {
+    expect(await passwords.verify(phc, '')).toBe(false);
+  });
+
+  test('a password of more than 128 characters is never right', async () => {
+    expect(await passwords.verify(await passwords.hash('x'.repeat(129)), 'x'.repeat(129))).toBe(false);
+  });
+
+  test('past what may wait, busy', async () => {
+    const answers = await Promise.all(Array.from({ length: 120 }, () => codeOf(createTurnsProbe())));
+    expect(answers.filter((code) => code === 'busy').length).toBeGreaterThan(0);
+    expect(new Set(answers)).toEqual(new Set([undefined, 'busy']));
+    expect(await passwords.verify(undefined, 'x')).toBe(false);
+
+    function createTurnsProbe() {
+      const cheap = `$scrypt$ln=1,r=1,p=1$${base64(Buffer.alloc(16))}$${base64(Buffer.alloc(32))}`;
+      return passwords.verify(cheap, 'x');
+    }
+  });
+
+  const hasArgon2 = 'argon2' in crypto;
+  (hasArgon2 ? test : test.skip)('argon2id where Node has it, reading scrypt too', async () => {
+    const argon2id = createPasswords({ algorithm: 'argon2id' });
+    const phc = await argon2id.hash('correct horse');
+    expect(phc).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(await argon2id.verify(phc, 'correct horse')).toBe(true);
+    expect(await argon2id.verify(phc, 'wrong')).toBe(false);
+    const older = await passwords.hash('correct horse');
+    expect([await argon2id.verify(older, 'correct horse'), argon2id.isOutdated(older)]).toEqual([true, true]);
+  });
+  (hasArgon2 ? test.skip : test)('argon2id is refused at start where Node lacks it', () => {
+    expect(() => createPasswords({ algorithm: 'argon2id' })).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+  });
+});
+
+describe('credentials (design §3)', () => {
+  const setUp = async () => {
+    const hasher = cheapHasher();
+    const t = await testDirectory({ hasher });
+    const acme = await tenantWithUser(t.directory, 'Acme', 'alice@acme.test');
+    return { t, hasher, acme, ...t.directory };
+  };
+
+  test.each([
+    ['fourteen chars', 'at least 15 characters'],
+    ['x'.repeat(129), 'at most 128 characters'],
+    ['ALICE@acme.test', 'something other than the user name'],
+  ])('the policy refuses %j', async (password, expected) => {
+    const { t, credentials, acme } = await setUp();
+    await using _ = t;
+    const refused = { code: 'invalid_record', details: { path: '/password', expected } };
+    await expect(credentials.setPassword(acme.userId, password)).rejects.toMatchObject(refused);
+    expect(await t.store.collection('credentials').find({})).toEqual([]);
+  });
+
+  test('with a second factor required, eight characters will do', async () => {
+    const { t, credentials, tenants, acme } = await setUp();
+    await using _ = t;
+    await tenants.update(acme.tid, { signIn: { requireMfa: true } });
+    await credentials.setPassword(acme.userId, '😀'.repeat(8));
+    await expect(credentials.setPassword(acme.userId, 'x'.repeat(7))).rejects.toMatchObject({ code: 'invalid_record' });
+    await expect(credentials.setPassword('none', 'x'.repeat(20))).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('a password signs in the accounts whose owner has it', async () => {
+    const { t, credentials, accounts, acme } = await setUp();
+    await using _ = t;
+    const globex = await tenantWithUser(t.directory, 'Globex', 'alice@acme.test');
+    await credentials.setPassword(acme.userId, 'the password of Acme');
+    await credentials.setPassword(globex.userId, 'the password of Globex');
+    const signsIn = async (password: string) => {
+      const fitting = await credentials.checkPassword(await accounts.candidates('alice@acme.test'), password);
+      return fitting.map(({ tenant }) => tenant.name).sort();
+    };
+    expect(await signsIn('the password of Acme')).toEqual(['Acme']);
+    expect(await signsIn('the password of Globex')).toEqual(['Globex']);
+    expect(await signsIn('another')).toEqual([]);
+
+    const { linking } = t.directory.forTenant(globex.tid);
+    await linking.link(globex.userId, acme);
+    expect(await signsIn('the password of Acme')).toEqual(['Acme', 'Globex']);
+    expect(await signsIn('the password of Globex')).toEqual([]);
+    await linking.unlink(globex.userId, acme.userId);
+    expect(await signsIn('the password of Globex')).toEqual(['Globex']);
+  });
+
+  test('G2 every check costs a hash: nobody, no password, a wrong one, the right one', async () => {
+    const { t, hasher, credentials, accounts, acme } = await setUp();
+    await using _ = t;
+    const cost = async (name: string, password: string) => {
+      const before = hasher.count;
+      await credentials.checkPassword(await accounts.candidates(name), password);
+      return hasher.count - before;
+    };
+    expect(await cost('nobody', 'x')).toBe(1);
+    expect(await cost('alice@acme.test', 'x')).toBe(1);
+    await credentials.setPassword(acme.userId, 'the right password');
+    expect([await cost('alice@acme.test', 'x'), await cost('alice@acme.test', 'the right password')]).toEqual([1, 1]);
+    await t.directory.forTenant(acme.tid).users.disable(acme.userId);
+    expect(await cost('alice@acme.test', 'the right password')).toBe(1);
+  });
+
+  test('an outdated hash is made anew by a sign-in, not by a failed one', async () => {
+    const { t, credentials, accounts, acme } = await setUp();
+    await using _ = t;
+    const rows = t.store.collection<{ id: string; version: number; passwordHash: string }>('credentials');
+    await rows.insert({ id: acme.userId, passwordHash: 'old:pw' });
+    const candidates = await accounts.candidates('alice@acme.test');
+    expect(await credentials.checkPassword(candidates, 'wrong')).toEqual([]);
+    expect((await rows.get(acme.userId))?.passwordHash).toBe('old:pw');
+    expect(await credentials.checkPassword(candidates, 'pw')).toHaveLength(1);
+    expect((await rows.get(acme.userId))?.passwordHash).toBe('cheap:pw');
+  });
+});

@@ -1,0 +1,89 @@
+/** A directory over the memory store, for tests. */
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../lib/directory/index.js';
+import type { IdpEvent } from '../../lib/events.js';
+import { createCaches } from '../../lib/store/cache.js';
+import { collections } from '../../lib/store/collections.js';
+import type { DirectoryStore } from '../../lib/store/directory-store.js';
+import { createKeyring } from '../../lib/store/keyring.js';
+
+export const ISSUER = 'https://login.example.com';
+
+/** Hashes that cost nothing, and a count of them. */
+export function cheapHasher(): Passwords & { count: number } {
+  return {
+    count: 0,
+    async hash(password) {
+      this.count += 1;
+      return `cheap:${password}`;
+    },
+    async verify(phc, password) {
+      this.count += 1;
+      return phc === `cheap:${password}` || phc === `old:${password}`;
+    },
+    isOutdated: (phc) => phc.startsWith('old:'),
+  };
+}
+
+export const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
+
+export interface TestDirectory extends AsyncDisposable {
+  readonly directory: Directory;
+  readonly store: DirectoryStore;
+  /** All dispatched events, in order, once what is pending was dispatched. */
+  dispatched(): Promise<readonly { type: string; subject: string; sequence: number; data: unknown }[]>;
+}
+
+export async function testDirectory(
+  options: Partial<DirectoryOptions> & { readonly listen?: (event: IdpEvent) => void } = {},
+): Promise<TestDirectory> {
+  const store = options.store ?? memoryDirectory();
+  await store.open(Object.values(collections));
+  const caches = createCaches(store, { logger: silentLogger });
+  const directory = createDirectory({
+    caches,
+    keyring: createKeyring(['first-secret-of-the-tests']),
+    hasher: cheapHasher(),
+    lease: async () => true,
+    logger: silentLogger,
+    issuer: ISSUER,
+    ...options,
+    store,
+  });
+  return {
+    directory,
+    store,
+    async dispatched() {
+      directory.outbox.nudge();
+      while ((await store.collection('persons').find({ byOutbox: ['yes'] })).length > 0) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const rows = await store
+        .collection<{ id: string; version: number; type: string; subject: string; sequence: number; data: unknown }>('events')
+        .find({});
+      return rows.toSorted((a, b) => a.sequence - b.sequence);
+    },
+    async [Symbol.asyncDispose]() {
+      await directory.close();
+      caches.close();
+    },
+  };
+}
+
+/** A tenant with a user of this name, and the ids of both. */
+export async function tenantWithUser(directory: Directory, tenantName: string, userName: string) {
+  const { id: tid } = await directory.tenants.create({ name: tenantName });
+  return { tid, ...(await userIn(directory, tid, userName)) };
+}
+
+export async function userIn(directory: Directory, tid: string, userName: string) {
+  const person = await directory.forTenant(tid).persons.create({ givenName: 'Given', familyName: 'Family', user: { userName } });
+  return { personId: person.id, userId: person.user!.id };
+}
+
+/** The code of the error that the promise is rejected with; undefined when it is fulfilled. */
+export const codeOf = (promise: Promise<unknown>): Promise<string | undefined> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => (error as { code?: string }).code ?? String(error),
+  );
