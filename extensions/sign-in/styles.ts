@@ -17,6 +17,7 @@ export const styleSheet = `
   --field-line: #868d9c;
   --field: #ffffff;
   --hover: #f4f5f9;
+  --neutral: #3a404e;
   --danger: #b3261e;
   --danger-soft: #fdf2f1;
   --shadow: 0 1px 2px rgb(20 22 40 / 5%), 0 12px 40px -12px rgb(20 22 40 / 16%);
@@ -31,7 +32,8 @@ export const styleSheet = `
     --field-line: #767d8c;
     --field: #14161b;
     --hover: #23262e;
-    --danger: #ff9d94;
+    --neutral: #4b5160;
+  --danger: #ff9d94;
     --danger-soft: #351f1f;
     --shadow: 0 0 0 1px #2a2d36, 0 16px 48px -12px rgb(0 0 0 / 60%);
   }
@@ -117,7 +119,7 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   appearance: none;
 }
 .field input:hover { border-color: var(--ink); }
-.field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: 0; }
+.field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: -1px; }
 .field input[aria-invalid] { border-color: var(--danger); }
 .field input[aria-invalid]:focus-visible { outline-color: var(--danger); }
 .field-problem { margin-top: 0.375rem; color: var(--danger); font-size: 0.9375rem; font-weight: 500; }
@@ -142,8 +144,8 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   transition: background-color 120ms ease-out;
 }
 .button:hover, .button:active { background: var(--accent-pressed); }
-.button.neutral { background: var(--ink); color: var(--surface); }
-.button.neutral:hover { opacity: 0.88; }
+.button.neutral { background: var(--neutral); color: #ffffff; }
+.button.neutral:hover { background: color-mix(in srgb, var(--neutral) 86%, #000000); }
 .button.quiet { border-color: var(--field-line); background: transparent; color: var(--ink); }
 .button.quiet:hover { background: var(--hover); }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); gap: 0.75rem; }
@@ -203,7 +205,7 @@ button.account > svg { color: var(--muted); }
 .scopes { display: grid; gap: 0.75rem; margin-top: 0.75rem; }
 .scopes li { display: flex; gap: 0.75rem; }
 .scopes svg { margin-top: 0.125rem; color: var(--link); }
-.scopes li > span { min-width: 0; }
+.scopes li > span { min-width: 0; text-wrap: pretty; }
 
 .developer { padding: 0.25rem 0.875rem; border: 1px dashed var(--field-line); border-radius: var(--radius); font-size: 0.875rem; }
 .developer summary { display: flex; align-items: center; min-height: 2.75rem; font-weight: 600; cursor: pointer; }
@@ -248,7 +250,7 @@ footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25r
 .waiting { flex: none; width: 1.75rem; height: 1.75rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; }
 
 @media (min-width: 30rem) {
-  body { background: radial-gradient(72rem 36rem at 50% -12rem, color-mix(in srgb, var(--accent) 12%, transparent), transparent) no-repeat var(--canvas); justify-content: center; padding: 2rem 1rem; }
+  body { background: radial-gradient(72rem 36rem at 50% -12rem, color-mix(in srgb, var(--accent) 8%, transparent), transparent) no-repeat var(--canvas); justify-content: center; padding: 2rem 1rem; }
   main { flex: none; padding: 2.5rem; border: 1px solid transparent; border-radius: calc(var(--radius) * 1.6); background: var(--surface); box-shadow: var(--shadow); }
   footer { padding: 0.75rem 2.5rem 0; }
 }

@@ -14,14 +14,17 @@ export type Locale = keyof typeof localeNames;
 
 export const locales = Object.keys(localeNames) as readonly Locale[];
 
-const aliases: Readonly<Record<string, Locale>> = { no: 'nb', nn: 'nb' };
+const aliases: ReadonlyMap<string, Locale> = new Map([
+  ['no', 'nb'],
+  ['nn', 'nb'],
+]);
 
 const isLocale = (value: string): value is Locale => Object.hasOwn(localeNames, value);
 
 /** The page language for a language tag: its primary subtag, so `de-AT` reads `de`. @see RFC 4647 §3.4 */
 function match(tag: string): Locale | undefined {
   const primary = tag.trim().toLowerCase().split(/[-_]/, 1)[0] ?? '';
-  return isLocale(primary) ? primary : aliases[primary];
+  return isLocale(primary) ? primary : aliases.get(primary);
 }
 
 /** The tags of an Accept-Language header, most wanted first. @see RFC 9110 §12.5.4 */

@@ -1,5 +1,5 @@
 /** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
-import { Html, html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './form.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -20,7 +20,7 @@ export function continueView(
 ${hiddenFields(fields)}
 <div class="wait"><div class="waiting"></div><p class="lead">${text('continue.message')}</p></div>
 <noscript><p>${text('continue.noscript')}</p><button class="button" type="submit">${text('continue.submit')}</button></noscript>
-</form>
-<script>${new Html(submitScript)}</script>`,
+</form>`,
+    script: submitScript,
   };
 }

@@ -25,15 +25,14 @@ export interface PageContent {
   /** Something went wrong that the log tells more about: the frame's reference is shown. */
   readonly showReference?: boolean;
   readonly body: Html;
+  /** Runs once the whole page is there; a constant whose hash is in the page's policy. */
+  readonly script?: string;
 }
 
-/** Up to two letters that stand for a name. */
+/** Up to two letters that stand for a name; its first character when it has none. */
 export function initials(name: string): string {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
-  return words
-    .slice(0, 2)
-    .map((word) => [...word][0]?.toUpperCase())
-    .join('');
+  return (words.length === 0 ? [name.trim()] : words.slice(0, 2)).map((word) => [...word][0]?.toUpperCase()).join('');
 }
 
 /** The picture that names whose page it is. */
@@ -107,6 +106,7 @@ ${names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`}
 ${content.body}
 </main>
 ${footer(content, context)}
+${content.script !== undefined && html`<script>${new Html(content.script)}</script>`}
 </body>
 </html>
 `;

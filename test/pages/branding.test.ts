@@ -1,0 +1,78 @@
+import { describe, expect, test } from '@jest/globals';
+import { brandStyle, contrastRatio, logoUrl } from '../../extensions/sign-in/branding.js';
+import { surfaces } from '../../extensions/sign-in/styles.js';
+
+function palettes(accentColor: string) {
+  const { css } = brandStyle({ accentColor });
+  return css.split('@media').map((rule) => {
+    const properties = Object.fromEntries(
+      [...rule.matchAll(/--([\w-]+):(#[0-9a-f]{6});/g)].map((match) => match.slice(1, 3)),
+    );
+    return properties as Record<'accent' | 'accent-pressed' | 'on-accent' | 'link', string>;
+  });
+}
+
+describe('brandStyle', () => {
+  const corners = ['00', '33', '77', 'bb', 'ff'];
+  const colors = corners.flatMap((r) => corners.flatMap((g) => corners.map((b) => `#${r}${g}${b}`)));
+
+  test('pages §3.4: text on any accent, pressed or not, and links have at least 4.5:1 in both schemes', () => {
+    for (const color of colors) {
+      const schemes = palettes(color);
+      expect(schemes).toHaveLength(2);
+      schemes.forEach((palette, index) => {
+        const surface = index === 0 ? surfaces.light : surfaces.dark;
+        const ratios = [
+          contrastRatio(palette['on-accent'], palette.accent),
+          contrastRatio(palette['on-accent'], palette['accent-pressed']),
+          contrastRatio(palette.link, surface),
+        ];
+        expect([color, Math.min(...ratios) >= 4.5]).toEqual([color, true]);
+      });
+    }
+  });
+
+  test('an accent that reads well is kept; one that vanishes in the surface is not', () => {
+    expect(palettes('#0b6e4f')[0]?.accent).toBe('#0b6e4f');
+    expect(palettes('#ffffff')[0]?.accent).not.toBe('#ffffff');
+    expect(palettes(surfaces.dark)[1]?.accent).not.toBe(surfaces.dark);
+  });
+
+  test.each([
+    'red',
+    '#fff',
+    '#12345g',
+    '#123456;}*{display:none}',
+    '</style><script>alert(1)</script>',
+    'url(//evil.example)',
+    '',
+  ])('G7: the accent %j is not a token and counts as absent', (accentColor) => {
+    expect(brandStyle({ accentColor })).toEqual(brandStyle());
+  });
+
+  test.each([-1, 24.5, 25, Number.NaN, Number.POSITIVE_INFINITY, '1px}*{x:y' as unknown as number])(
+    'G7: the radius %p is not a token and counts as absent',
+    (radius) => {
+      expect(brandStyle({ radius })).toEqual(brandStyle());
+    },
+  );
+});
+
+describe('logoUrl', () => {
+  test('G7: https URLs and paths of this origin, nothing else', () => {
+    expect(logoUrl('https://cdn.example/logo.png')).toBe('https://cdn.example/logo.png');
+    expect(logoUrl('/idp/logo/1')).toBe('/idp/logo/1');
+    const refused = [
+      'http://cdn.example/l.png',
+      'data:image/svg+xml,<svg/>',
+      'javascript:1',
+      '//evil.example/l',
+      '/\\evil.example',
+      'logo.png',
+      'https:logo',
+      'https://u:p@cdn.example/l',
+      '',
+    ];
+    expect(refused.map(logoUrl)).toEqual(refused.map(() => undefined));
+  });
+});

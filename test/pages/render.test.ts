@@ -1,0 +1,164 @@
+import { describe, expect, test } from '@jest/globals';
+import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
+import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
+import { hashSource, pageHeaders } from '../../lib/http/security-headers.js';
+import { gallery } from '../support/page-gallery.js';
+
+const frame: PageFrame = { locale: 'en', client: { name: 'Orders' }, tenant: { name: 'Acme' }, reference: 'r-1' };
+const form = { action: '/i/1', csrf: 't' };
+const title = (markup: string) => /<title>(.*)<\/title>/.exec(markup)?.[1];
+
+/** Every string in a value replaced; `page`, problems and methods stay, because they are not free text. */
+function fill<Value>(value: Value, text: string, key = ''): Value {
+  if (typeof value === 'string') {
+    return (['page', 'problem', 'method', 'locale'].includes(key) ? value : text) as Value;
+  }
+  if (Array.isArray(value)) return value.map((item) => fill(item, text)) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, name)]);
+  return Object.fromEntries(entries) as Value;
+}
+
+const corpus = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onfocus=alert(1) autofocus x='",
+  '</title></style></textarea><svg onload=alert(1)>',
+  'javascript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  '&lt;script&gt;&#x3c;',
+  '{{7*7}}`);',
+  '\u202e<!--',
+  '"/><form action=//evil.example><input name=csrf>',
+];
+
+/** The element and attribute names of a document, which content must not change. */
+const skeleton = (markup: string) =>
+  [...markup.replace(/<style>.*?<\/style>/gs, '').matchAll(/<(\/?[a-z0-9]+)((?:\s+[a-z-]+(?:="[^"]*")?)*)\s*>/g)].map(
+    ([, name, attributes = '']) => [
+      name,
+      ...[...attributes.matchAll(/\s([a-z-]+)(?:="[^"]*")?/g)].map((match) => match[1]),
+    ],
+  );
+
+describe('renderPage', () => {
+  test.each(gallery)('G7 A5: no content changes the markup of $name', ({ view, frame: surroundings }) => {
+    const withName = (text: string) =>
+      renderPage(fill(view, text), fill({ ...surroundings, branding: { accentColor: '', logoUri: '' } }, text));
+    const expected = skeleton(withName('plain')).filter(([name]) => name !== 'wbr');
+    for (const text of corpus) {
+      const markup = withName(text);
+      expect(skeleton(markup).filter(([name]) => name !== 'wbr')).toEqual(expected);
+      expect(markup).not.toMatch(/(?:href|src|action)="(?!#|\/|\?|https?:)/);
+      expect(markup.split('<').length - 1).toBe((markup.match(/<[a-z/!]/g) ?? []).length);
+    }
+  });
+
+  test('A5: the hand-over page escapes the names of its fields, and posts to http(s) only', () => {
+    const name = '"><script>alert(1)</script>';
+    const markup = renderPage(
+      { page: 'continue', method: 'post', action: 'https://app.example/cb', fields: { [name]: name } },
+      frame,
+    );
+    const escaped = '&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
+    expect(markup).toContain(`<input type="hidden" name="${escaped}" value="${escaped}">`);
+    expect(renderPage({ page: 'continue', method: 'post', action: 'javascript:1', fields: {} }, frame)).toContain(
+      'action="#"',
+    );
+  });
+
+  test.each(gallery)(
+    'G7: the policy of $name admits exactly its styles and script',
+    ({ view, frame: surroundings }) => {
+      const markup = renderPage(view, surroundings);
+      const csp = pageHeaders('https://login.example.com', pagePolicy(view, surroundings))['Content-Security-Policy'];
+      const sources = (tag: string) =>
+        [...markup.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map((match) => hashSource(match[1] ?? ''));
+      expect(csp).toContain(`style-src ${sources('style').join(' ')};`);
+      expect(/script-src ([^;]*)/.exec(csp ?? '')?.[1]).toBe(
+        view.page === 'continue' ? sources('script').join(' ') : undefined,
+      );
+      expect(markup).not.toMatch(/\s(?:style|on\w+)=/);
+    },
+  );
+
+  test('pages §3.1: the client and the organisation are in the title and on the page', () => {
+    const markup = renderPage({ page: 'identifier', ...form }, frame);
+    expect(title(markup)).toBe('Sign in to Orders – Acme');
+    expect(markup).toContain('<h1>Sign in to Orders</h1>');
+    expect(markup).toContain('<p class="names">Acme</p>');
+    expect(renderPage({ page: 'signed-out' }, frame)).toContain('<p class="names">Orders · Acme</p>');
+  });
+
+  test('pages §3.1: a problem is in the title, in an alert and tied to its field', () => {
+    const view: PageView = {
+      page: 'password',
+      ...form,
+      identifier: 'alice',
+      restart: '/i',
+      problem: 'credentials.mismatch',
+    };
+    const markup = renderPage(view, frame);
+    expect(title(markup)).toBe('Error: Sign in to Orders – Acme');
+    expect(markup).toMatch(/role="alert".*href="#password">That e-mail and password don’t match\./s);
+    expect(markup).toMatch(
+      /<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem">/,
+    );
+    expect(markup).toContain(
+      '<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>',
+    );
+  });
+
+  test('pages §3.1: a problem of no field takes the focus itself', () => {
+    const view: PageView = {
+      page: 'password',
+      ...form,
+      identifier: 'a',
+      restart: '/i',
+      problem: 'attempts.exceeded',
+      minutes: 1,
+    };
+    const markup = renderPage(view, frame);
+    expect(markup).toMatch(/role="alert" tabindex="-1" autofocus>/);
+    expect(markup).toContain('Try again in 1 minute.');
+    expect(markup.match(/autofocus/g)).toHaveLength(1);
+    expect(markup).not.toContain('aria-invalid=');
+  });
+
+  test('design §6: a custom scope shows its description, else its name; known scopes have texts', () => {
+    const scopes = [
+      { name: 'email', description: 'x' },
+      { name: 'hr', description: 'Your cost centre' },
+      { name: '__proto__' },
+    ];
+    const person = { personName: 'Alice', userName: 'alice', tenantName: 'Acme' };
+    const markup = renderPage({ page: 'consent', ...form, ...person, scopes }, { ...frame, locale: 'de' });
+    expect([...markup.matchAll(/<span>([^<]*)<\/span><\/li>/g)].map((match) => match[1])).toEqual([
+      'Ihre E-Mail-Adresse sehen',
+      'Your cost centre',
+      '__proto__',
+    ]);
+  });
+
+  test('pages §3.2: what developers see is shown only when given, and the reference only where something failed', () => {
+    expect(renderPage({ page: 'error' }, frame)).not.toContain('For developers');
+    expect(renderPage({ page: 'error', developer: { error: 'invalid_client' } }, frame)).toContain(
+      '<dd>invalid_client</dd>',
+    );
+    expect(renderPage({ page: 'error' }, frame)).toContain('<code>r-1</code>');
+    expect(renderPage({ page: 'identifier', ...form }, frame)).not.toContain('r-1');
+  });
+
+  test('pages §3.1: the language menu marks the page’s language and is there when asked for', () => {
+    expect(renderPage({ page: 'not-found' }, frame)).not.toContain('<nav');
+    const markup = renderPage({ page: 'not-found' }, { ...frame, locale: 'nb', languageLinks: true });
+    expect(markup).toContain('<html lang="nb" dir="ltr">');
+    expect(markup).toContain('href="?ui_locales=nb" lang="nb" hreflang="nb" aria-current="true">Norsk bokmål</a>');
+    expect(markup).toContain('href="?ui_locales=fi" lang="fi" hreflang="fi">Suomi</a>');
+  });
+
+  test('G2: the password page is the same whatever the account, but for the name typed', () => {
+    const page = (identifier: string) => renderPage({ page: 'password', ...form, identifier, restart: '/i' }, frame);
+    expect(page('alice').replaceAll('alice', 'x')).toBe(page('aaron').replaceAll('aaron', 'x'));
+  });
+});
