@@ -16,8 +16,10 @@ export const createMiddleware = (app: App): Middleware =>
     const parsed = (ctx.request as { body?: unknown }).body;
     if (parsed !== undefined) (ctx.req as { body?: unknown }).body ??= parsed;
     const inner = await app.run(ctx.req, ctx.res, url);
-    if (inner.body !== null && inner.body !== undefined) ctx.body = inner.body;
-    ctx.status = inner.status;
+    // Both contexts write to one response: setting the body would overwrite the status.
+    const { status, body } = inner;
+    if (body !== null && body !== undefined) ctx.body = body;
+    ctx.status = status;
   };
 
 /** A listener for `node:http`; for hosts that pass `next`, middleware: what is not ours goes on to them. */

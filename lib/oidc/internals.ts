@@ -81,7 +81,8 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   pinUrlsToIssuer(provider, hooks);
   for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'AccessToken', 'ClientCredentials', 'RefreshToken'] as const) {
     Object.assign(provider[kind].prototype, {
-      generateTokenId(this: { grantId?: string }) {
+      generateTokenId(this: { grantId?: string; format?: string }) {
+        this.format = 'opaque';
         return mintId(kind, this, hooks);
       },
     });

@@ -80,6 +80,9 @@ export function createProtocol(
       addressOf: dependencies.addressOf,
     },
   );
+  provider.on('server_error', (ctx, error) => {
+    dependencies.logger.error({ err: error, reference: referenceOf(ctx), method: ctx.method, path: ctx.path }, 'request failed');
+  });
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { idp?: string } | undefined;
     if (login) Object.assign(ctx.oidc.session as object, { idp: login.idp, act: undefined });
