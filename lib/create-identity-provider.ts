@@ -56,10 +56,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (options.seed) await applySeed(directory, options.seed as Seed);
 
   const extensions: readonly Extension[] = [signIn(), ...(options.extensions as readonly Extension[])];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...(options.claims as never[])], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...(options.claims as never[])],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const late: { showPage?: ShowPage; protocol?: ReturnType<typeof createProtocol> } = {};
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
@@ -131,9 +134,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       return server;
     },
     async health() {
-      const check = async (probe: Promise<void>) => probe.then(() => 'up' as const, () => 'down' as const);
+      const check = async (probe: Promise<void>) =>
+        probe.then(
+          () => 'up' as const,
+          () => 'down' as const,
+        );
       const [artifactStore, directoryStore] = await Promise.all([check(artifacts.health()), check(store.health())]);
-      return { status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down', artifacts: artifactStore, directory: directoryStore };
+      return {
+        status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
+        artifacts: artifactStore,
+        directory: directoryStore,
+      };
     },
     async close() {
       await Promise.all(
@@ -156,7 +167,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 /** A scope says what its claims say, or whose API it opens. */
 async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
   const words = new Map<string, string>();
-  for (const { scope, description } of declarations) words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
+  for (const { scope, description } of declarations)
+    words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
   for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
   return words;
 }
@@ -168,7 +180,10 @@ function discoveryOf(extensions: readonly Extension[], context: ExtensionContext
   for (const { name, discovery } of extensions) {
     for (const [member, value] of Object.entries(discovery?.(context) ?? {})) {
       const owner = owners.get(member);
-      if (owner) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: `one owner of ${member} in discovery`, received: `${owner} and ${name}` }]);
+      if (owner)
+        throw new ConfigError('extension_conflict', [
+          { path: 'extensions', expected: `one owner of ${member} in discovery`, received: `${owner} and ${name}` },
+        ]);
       owners.set(member, name);
       document[member] = value;
     }

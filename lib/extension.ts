@@ -88,7 +88,12 @@ export interface ExtensionContext {
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
-  readonly limits: { readonly signInFailures: number; readonly signInWindow: number; readonly signInFailuresPerAccount: number; readonly signInFailuresPerAddress: number };
+  readonly limits: {
+    readonly signInFailures: number;
+    readonly signInWindow: number;
+    readonly signInFailuresPerAccount: number;
+    readonly signInFailuresPerAddress: number;
+  };
   readonly logger: Logger;
 }
 

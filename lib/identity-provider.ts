@@ -1,5 +1,4 @@
-import type { Server } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';

@@ -52,12 +52,8 @@ const insecureDefaults: readonly InsecureDefault[] = [
 export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
   return [
-    ...(typeof issuer === 'string' && /^http:/i.test(issuer)
-      ? [wrong(['issuer'], 'an https URL (in production)', issuer, true)]
-      : []),
-    ...insecureDefaults
-      .filter(({ path, isInUse }) => isInUse(valueAt(input, path)))
-      .map(({ path, expected }) => missing(path, expected)),
+    ...(typeof issuer === 'string' && /^http:/i.test(issuer) ? [wrong(['issuer'], 'an https URL (in production)', issuer, true)] : []),
+    ...insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(input, path))).map(({ path, expected }) => missing(path, expected)),
     ...findDevPasswords(valueAt(input, ['seed']), ['seed'], new Set()),
   ];
 }

@@ -34,9 +34,7 @@ function findReservedClaims(options: unknown): readonly ConfigProblem[] {
   const mapping = valueAt(options, ['claimMapping']);
   return Object.keys(Object(mapping))
     .filter((claim) => reserved.has(claim))
-    .map((claim) =>
-      wrong(['claimMapping', claim], 'a claim that is not part of the protocol', valueAt(mapping, [claim])),
-    );
+    .map((claim) => wrong(['claimMapping', claim], 'a claim that is not part of the protocol', valueAt(mapping, [claim])));
 }
 
 /** @see OpenID Connect Core §15.1 */
@@ -51,9 +49,7 @@ function findSigningKeyProblems(options: unknown): readonly ConfigProblem[] {
       : [],
   );
   const hasRsa = keys.some((key) => (key as JWK).kty === 'RSA');
-  return hasRsa
-    ? repeated
-    : [...repeated, wrong(path, 'an RSA key among them, because every client understands RS256', keys)];
+  return hasRsa ? repeated : [...repeated, wrong(path, 'an RSA key among them, because every client understands RS256', keys)];
 }
 
 function findIdleBeyondAbsolute(

@@ -54,9 +54,7 @@ type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
 /** The options, complete. What is still optional has no default, or one that whoever builds the service makes. */
-export interface ResolvedOptions
-  extends Pick<IdentityProviderOptions, Sometimes>,
-    Required<Pick<IdentityProviderOptions, Always>> {
+export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes>, Required<Pick<IdentityProviderOptions, Always>> {
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;

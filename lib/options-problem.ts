@@ -16,21 +16,14 @@ const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.sli
 /** The path as one would write it: `cookies.keys[0]`, `claimMapping["cost-center"]`. */
 export function formatPath(path: OptionPath): string {
   const written = path.map((part) =>
-    typeof part === 'number'
-      ? `[${part}]`
-      : /^[\w$]{1,60}$/.test(part)
-        ? `.${part}`
-        : `[${JSON.stringify(shorten(part))}]`,
+    typeof part === 'number' ? `[${part}]` : /^[\w$]{1,60}$/.test(part) ? `.${part}` : `[${JSON.stringify(shorten(part))}]`,
   );
   return written.join('').replace(/^\./, '') || 'options';
 }
 
 /** What is at `path`; undefined as soon as there is nothing to look into. */
 export const valueAt = (value: unknown, path: OptionPath): unknown =>
-  path.reduce<unknown>(
-    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
-    value,
-  );
+  path.reduce<unknown>((inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined), value);
 
 /** Nothing is at `path`, or something whose value does not matter. */
 export const missing = (path: OptionPath, expected: string): ConfigProblem => ({ path: formatPath(path), expected });

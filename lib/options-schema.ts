@@ -24,23 +24,17 @@ const instance = (expected: string, ...members: string[]) => {
   };
   return Type.Object({}, { expected, check });
 };
-const callback = () =>
-  Type.Unknown({ check: (value: unknown) => (typeof value === 'function' ? undefined : 'a function') });
+const callback = () => Type.Unknown({ check: (value: unknown) => (typeof value === 'function' ? undefined : 'a function') });
 const oneOf = (...choices: string[]) =>
   Type.String({ enum: choices, expected: `one of ${choices.map((choice) => `'${choice}'`).join(', ')}` });
 const integer = (what: string, minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, expected: `${what} from ${minimum} to ${maximum}` });
 const seconds = (minimum: number, maximum: number) => integer('whole seconds', minimum, maximum);
 const count = (minimum: number, maximum: number) => integer('a whole number', minimum, maximum);
-const secret = (minLength: number) =>
-  Type.String({ minLength, expected: `a string of at least ${minLength} characters` });
-const secrets = () =>
-  Type.Array(secret(32), { minItems: 1, expected: 'an array of one or more strings, newest first' });
+const secret = (minLength: number) => Type.String({ minLength, expected: `a string of at least ${minLength} characters` });
+const secrets = () => Type.Array(secret(32), { minItems: 1, expected: 'an array of one or more strings, newest first' });
 const named = (expected: string) => {
-  const item = Type.Object(
-    { name: Type.String({ minLength: 1, expected: 'a name' }) },
-    { expected: 'an object with a name' },
-  );
+  const item = Type.Object({ name: Type.String({ minLength: 1, expected: 'a name' }) }, { expected: 'an object with a name' });
   return Type.Array(item, { expected });
 };
 

@@ -24,9 +24,7 @@ export const checkOwnPath: ValueCheck = (value) => {
   if (typeof value !== 'string' || !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(value)) {
     return "a path such as '/idp': a leading slash, no trailing one, only letters, digits and - . _ ~";
   }
-  return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`))
-    ? `a path outside ${takenPaths.join(' and ')}`
-    : undefined;
+  return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`)) ? `a path outside ${takenPaths.join(' and ')}` : undefined;
 };
 
 export const checkTrustProxy: ValueCheck = (value) =>
@@ -36,14 +34,10 @@ export const checkTrustProxy: ValueCheck = (value) =>
 
 export const checkClaimScope: ValueCheck = (value) =>
   // @see RFC 6749 §3.3
-  value === false || (typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value))
-    ? undefined
-    : 'the name of a scope, or false';
+  value === false || (typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) ? undefined : 'the name of a scope, or false';
 
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
-  value === 'argon2id' && !('argon2' in crypto)
-    ? "'scrypt', because this version of Node has no crypto.argon2"
-    : undefined;
+  value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 
 /** The algorithm a signing key is for. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
@@ -66,10 +60,8 @@ export const checkSigningKey: ValueCheck = (value) => {
     return 'a private key as a JWK, RSA (RS256) or P-256 (ES256)';
   }
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
-  if (jwk.kty === 'RSA' ? modulusLength < 2048 : namedCurve !== 'prime256v1')
-    return 'RSA of at least 2048 bits, or P-256';
+  if (jwk.kty === 'RSA' ? modulusLength < 2048 : namedCurve !== 'prime256v1') return 'RSA of at least 2048 bits, or P-256';
   if (!isPair) return 'a private key and the public key that belongs to it';
-  if (jwk.alg !== undefined && jwk.alg !== signingAlgorithm(jwk))
-    return `a key whose alg is ${signingAlgorithm(jwk)}, or absent`;
+  if (jwk.alg !== undefined && jwk.alg !== signingAlgorithm(jwk)) return `a key whose alg is ${signingAlgorithm(jwk)}, or absent`;
   return jwk.use === undefined || jwk.use === 'sig' ? undefined : "a key whose use is 'sig', or absent";
 };

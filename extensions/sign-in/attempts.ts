@@ -17,7 +17,9 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
         { name: `sign-in of ${account}`, window: HOUR, limit: limits.signInFailuresPerAccount },
         { name: `sign-in from ${address}`, window: HOUR, limit: limits.signInFailuresPerAddress },
       ];
-      const counted = await Promise.all(counters.map(async (counter) => ({ ...counter, ...(await attempts(counter.name, counter.window)) })));
+      const counted = await Promise.all(
+        counters.map(async (counter) => ({ ...counter, ...(await attempts(counter.name, counter.window)) })),
+      );
       const exceeded = counted.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
       if (exceeded.length > 0) return { minutes: Math.max(1, Math.ceil((Math.max(...exceeded) - Date.now()) / 60_000)) };
       return {

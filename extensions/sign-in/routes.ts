@@ -1,8 +1,8 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import type { Account } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
-import type { Account } from '../../lib/directory/index.js';
 import { form } from '../../lib/http/form.js';
 import { createAttempts } from './attempts.js';
 import { type Surroundings, show } from './show.js';
@@ -40,7 +40,12 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   };
 
   const identifierView = (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) =>
-    ({ page: 'identifier', action: url(interaction, '/identifier'), csrf: csrf.token(ctx, interaction.uid), ...more }) as PageView<'identifier'>;
+    ({
+      page: 'identifier',
+      action: url(interaction, '/identifier'),
+      csrf: csrf.token(ctx, interaction.uid),
+      ...more,
+    }) as PageView<'identifier'>;
   const passwordView = (ctx: Context, interaction: Interaction, identifier: string, more: Partial<PageView<'password'>> = {}) =>
     ({
       page: 'password',
@@ -78,7 +83,12 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
 
     const attempt = await attempts.begin(identifier, ctx.ip);
     if ('minutes' in attempt) {
-      return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'attempts.exceeded', minutes: attempt.minutes }), 429);
+      return page(
+        ctx,
+        interaction,
+        passwordView(ctx, interaction, identifier, { problem: 'attempts.exceeded', minutes: attempt.minutes }),
+        429,
+      );
     }
     const accounts = await tryPassword(interaction, identifier, password);
     if (accounts === 'busy') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
@@ -102,7 +112,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.post(`${base}/consent`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const target = field(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
+    const target =
+      field(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
     goOn(ctx, target);
   });
 

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
-import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import { ConfigError } from '../errors.js';
+import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
 import { createErrorHandler } from './errors.js';
 import { methodNotAllowed } from './methods.js';
@@ -79,9 +79,13 @@ function pathBelow(mountPath: string, url: string): string | undefined {
 /** oidc-provider's router folds case and takes one trailing slash. */
 function protocolPaths(routes: readonly string[]): (pathname: string) => boolean {
   const known = new Set(
-    [...routes, '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server', '/connect/endsession/confirm', '/connect/endsession/success'].map(
-      (route) => route.toLowerCase(),
-    ),
+    [
+      ...routes,
+      '/.well-known/openid-configuration',
+      '/.well-known/oauth-authorization-server',
+      '/connect/endsession/confirm',
+      '/connect/endsession/success',
+    ].map((route) => route.toLowerCase()),
   );
   return (pathname) => {
     const folded = pathname.toLowerCase().replace(/\/$/, '');
@@ -99,7 +103,10 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
       for (const method of methods) {
         const route = `${method} ${String(path)}`;
         const owner = owners.get(route) ?? owners.get(String(path));
-        if (owner && owner !== name) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` }]);
+        if (owner && owner !== name)
+          throw new ConfigError('extension_conflict', [
+            { path: 'extensions', expected: `one owner of ${route}`, received: `${owner} and ${name}` },
+          ]);
         owners.set(route, name);
       }
     }

@@ -26,8 +26,13 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       ctx.status = status;
       if (status === 503) ctx.set('Retry-After', RETRY_AFTER);
       const code = codeOf(error, status);
-      if (isPage(ctx.path) || wantsPage(ctx)) await showPage(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference });
-      else ctx.body = { error: code, error_description: status < 500 && error instanceof Error ? error.message : 'the service could not answer' };
+      if (isPage(ctx.path) || wantsPage(ctx))
+        await showPage(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference });
+      else
+        ctx.body = {
+          error: code,
+          error_description: status < 500 && error instanceof Error ? error.message : 'the service could not answer',
+        };
       ctx.status = status;
     }
   };

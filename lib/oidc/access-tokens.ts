@@ -15,7 +15,12 @@ const decoder = new TextDecoder();
  * What an access token says, the same whether it is read by introspection or by a resource server.
  * @see RFC 9068 §2.2
  */
-export async function accessTokenClaims(parts: OidcParts, accounts: Accounts, ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<Record<string, unknown>> {
+export async function accessTokenClaims(
+  parts: OidcParts,
+  accounts: Accounts,
+  ctx: KoaContextWithOIDC,
+  token: AccessTokenModel,
+): Promise<Record<string, unknown>> {
   if (!token.accountId) return {};
   const account = await accounts.load(ctx, token.accountId);
   const login = pinnedLogin(ctx);
@@ -37,7 +42,7 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
       if (!ctx || !isClient(record) || record.accessTokenType !== 'jwt') return undefined;
       const audiences = scopes.audiences(ctx, token.scope);
       const client = await ctx.oidc.provider.Client.find(token.clientId);
-      const sub = token.accountId ? await subjectOf(parts, accounts, ctx, token.accountId, token.clientId) : token.clientId;
+      const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;
       const pseudonym = client && pseudonymOf(parts, client);
       const payload = {
         ...(await accessTokenClaims(parts, accounts, ctx, token)),

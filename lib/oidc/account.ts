@@ -1,10 +1,10 @@
 import type { Account, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../claims.js';
-import { type Account as DirectoryAccount, type Directory, isUsable, subOf } from '../directory/index.js';
+import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../directory/index.js';
+import { isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
-import type { OidcParts } from './dependencies.js';
-import { isClient } from './clients.js';
 import { pseudonymOf } from './pairwise.js';
 
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
@@ -59,7 +59,8 @@ export function createAccounts(parts: OidcParts): Accounts {
           const login = pinnedLogin(ctx);
           const pseudonym = client && pseudonymOf(parts, client);
           const scopes = new Set(scope.split(' '));
-          const wantsAll = use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
+          const wantsAll =
+            use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
           const claims = wantsAll
             ? await resolver.resolve(
                 {
@@ -106,7 +107,7 @@ function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): Claim
 }
 
 /** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
-export async function subjectOf(parts: OidcParts, accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {
+export async function subjectOf(accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {
   const pinned = pinnedLogin(ctx);
   if (pinned) return pinned.sub;
   const request = ctx ?? currentRequest();

@@ -1,10 +1,10 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { recordOf, saveSession } from './internals.js';
-import type { OidcParts } from './dependencies.js';
 import { isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { recordOf, saveSession } from './internals.js';
 import type { Scopes } from './scopes.js';
-import { LostWrite } from './unit-of-work.js';
 import { sessionTtl } from './sessions.js';
+import { LostWrite } from './unit-of-work.js';
 
 type Query = Record<string, string | string[] | undefined>;
 
@@ -37,7 +37,13 @@ const reservedNames = new Set(
 );
 
 /** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
-export const passedOnParameters = ['login_hint_token', 'sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
+export const passedOnParameters = [
+  'login_hint_token',
+  'sso_token',
+  'eid_user_visible_data',
+  'eid_user_visible_data_format',
+  'eid_call_initiator',
+] as const;
 
 const routesWithCustom = new Set(['authorization', 'pushed_authorization_request']);
 
@@ -66,22 +72,24 @@ const carriedOf = (ctx: KoaContextWithOIDC): Carried | undefined => {
 };
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
-export const createRequestCheck = (scopes: Scopes) => (ctx: KoaContextWithOIDC): void => {
-  const { params, client } = ctx.oidc;
-  const carried = carriedOf(ctx);
-  const record = client && recordOf(client);
-  if (!carried || !client || !params || !isClient(record)) return;
-  if (carried.custom === null) {
-    throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
-  }
-  const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
-  checkScopes(asked, record.allowedScopes, scopes.known(ctx));
-  // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
-  const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
-  if (asked.includes('offline_access') && mayStayOffline) {
-    params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
-  }
-};
+export const createRequestCheck =
+  (scopes: Scopes) =>
+  (ctx: KoaContextWithOIDC): void => {
+    const { params, client } = ctx.oidc;
+    const carried = carriedOf(ctx);
+    const record = client && recordOf(client);
+    if (!carried || !client || !params || !isClient(record)) return;
+    if (carried.custom === null) {
+      throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
+    }
+    const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
+    checkScopes(asked, record.allowedScopes, scopes.known(ctx));
+    // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
+    const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
+    if (asked.includes('offline_access') && mayStayOffline) {
+      params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
+    }
+  };
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
 export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {
@@ -97,7 +105,13 @@ type Payload = Record<string, unknown>;
  */
 export const createResponder =
   ({ adapters, options, showPage }: OidcParts) =>
-  async (mode: string, ctx: KoaContextWithOIDC, redirectUri: string, payload: Payload, send: (payload: Payload) => Promise<void>): Promise<void> => {
+  async (
+    mode: string,
+    ctx: KoaContextWithOIDC,
+    redirectUri: string,
+    payload: Payload,
+    send: (payload: Payload) => Promise<void>,
+  ): Promise<void> => {
     const isError = 'error' in payload;
     const unit = adapters.unitOf(ctx);
     try {

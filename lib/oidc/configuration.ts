@@ -1,6 +1,6 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
-import { createRequestCheck, carriedParameter, passedOnParameters } from './authorize.js';
+import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { ClientAdapter, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
@@ -31,7 +31,13 @@ const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', '
 /** Our options as oidc-provider's configuration. */
 export function createConfiguration(
   parts: OidcParts,
-  { accounts, scopes, logout, cookieKeys, renderError }: {
+  {
+    accounts,
+    scopes,
+    logout,
+    cookieKeys,
+    renderError,
+  }: {
     readonly accounts: Accounts;
     readonly scopes: Scopes;
     readonly logout: ReturnType<typeof createLogout>;
@@ -86,7 +92,7 @@ export function createConfiguration(
     jwks: { keys: keys.all.map(({ jwk }) => jwk) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
-      const sub = await subjectOf(parts, accounts, ctx, oid, client.clientId);
+      const sub = await subjectOf(accounts, ctx, oid, client.clientId);
       return pseudonymOf(parts, client)?.(sub) ?? sub;
     },
     pkce: {

@@ -5,8 +5,8 @@ import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
-import type { ModelAdapters } from './model-adapter.js';
 import type { SigningKeys } from './keys.js';
+import type { ModelAdapters } from './model-adapter.js';
 import type { Pseudonyms } from './subject.js';
 
 /** What the parts of the protocol are made from. */

@@ -3,7 +3,12 @@ import type { OidcParts } from './dependencies.js';
 import type { Scopes } from './scopes.js';
 
 /** Makes the discovery document tell what is true now: scopes are data, and some members oidc-provider fixes are ours to say. */
-export function completeDiscovery({ claims }: OidcParts, scopes: Scopes, ctx: KoaContextWithOIDC, own: Readonly<Record<string, unknown>>): void {
+export function completeDiscovery(
+  { claims }: OidcParts,
+  scopes: Scopes,
+  ctx: KoaContextWithOIDC,
+  own: Readonly<Record<string, unknown>>,
+): void {
   const document = ctx.body as Record<string, unknown>;
   ctx.body = {
     ...document,

@@ -1,7 +1,7 @@
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { subOf } from '../directory/index.js';
 import type { Accounts } from './account.js';
 import { isClient } from './clients.js';
-import { subOf } from '../directory/index.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from './login-context.js';
@@ -19,7 +19,7 @@ export const createGrantLoader =
     if (!client || !account || !isClient(record)) return undefined;
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];
-    const scopes = record.requireConsent ? await allowedByUser(parts, ctx, account.accountId, client.clientId, asked) : asked;
+    const scopes = record.requireConsent ? await allowedByUser(parts, account.accountId, client.clientId, asked) : asked;
     const known = session.grantIdFor(client.clientId);
     const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
     const isSameLogin = existing?.accountId === account.accountId && existing.login.authTime === session.loginTs;
@@ -37,7 +37,9 @@ export const createGrantLoader =
     grant.addOIDCScope(all.join(' '));
     grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
     const now = Math.floor(Date.now() / 1000);
-    const exp = all.includes('offline_access') ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute) : grant.login.sessionEndsAt;
+    const exp = all.includes('offline_access')
+      ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
+      : grant.login.sessionEndsAt;
     grant.exp = exp;
     const grantId = await grant.save();
 
@@ -48,7 +50,7 @@ export const createGrantLoader =
   };
 
 /** Of the scopes asked for, those the user allowed this client before. `openid` by itself tells nothing that needs asking. */
-async function allowedByUser({ directory }: OidcParts, ctx: KoaContextWithOIDC, oid: string, clientId: string, asked: readonly string[]): Promise<string[]> {
+async function allowedByUser({ directory }: OidcParts, oid: string, clientId: string, asked: readonly string[]): Promise<string[]> {
   const consent = await directory.consents.get(oid, clientId);
   return asked.filter((scope) => consent?.scopes.includes(scope));
 }

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { type ArtifactKey, } from '../store/artifact-store.js';
 import { artifactKey, slotOf } from '../store/artifact-key.js';
+import type { ArtifactKey } from '../store/artifact-store.js';
 
 /**
  * The shape of the ids we hand out: slot (11 characters), one that tells the kind, 32 random ones (192 bits). A session's grants, codes and
@@ -20,7 +20,10 @@ const SLOT = 11;
 const RANDOM = 32;
 const UID = 22;
 
-const random = (length: number): string => randomBytes(Math.ceil((length * 3) / 4)).toString('base64url').slice(0, length);
+const random = (length: number): string =>
+  randomBytes(Math.ceil((length * 3) / 4))
+    .toString('base64url')
+    .slice(0, length);
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>

@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { type Client as ProviderClient, errors, type Interaction as ProviderInteraction } from 'oidc-provider';
-import type { Interaction, Interactions, SignIn } from '../extension.js';
+import { errors, type Client as ProviderClient, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { subOf } from '../directory/index.js';
+import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
@@ -34,7 +34,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     }
   };
 
-  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> => provider().interactionResult(ctx.req, ctx.res, result as never);
+  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
+    provider().interactionResult(ctx.req, ctx.res, result as never);
 
   return {
     async load(ctx) {
@@ -42,7 +43,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const client = details && (await provider().Client.find(String(details.params.client_id)));
       const record = client && recordOf(client);
       if (!details || !isClient(record)) return expired(ctx);
-      const parameters = Object.fromEntries(Object.entries(details.params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+      const parameters = Object.fromEntries(
+        Object.entries(details.params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      );
       restart.remember(ctx, details.uid, parameters);
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
@@ -61,7 +64,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const now = Math.floor(Date.now() / 1000);
       // A sign-in in the very second of `notBefore` is after it.
       const ts = Math.max(now, Math.ceil((account?.person.user.notBefore?.getTime() ?? 0) / 1000));
-      await switchAccount(ctx, interaction, signIn);
+      await switchAccount(ctx, signIn);
       return finish(ctx, { login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp } });
     },
 
@@ -79,7 +82,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
    * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing; another person's sign-in is
    * a full logout first.
    */
-  async function switchAccount(ctx: Context, interaction: Interaction, { oid, amr, idp }: SignIn): Promise<void> {
+  async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn): Promise<void> {
     const session = (await provider().Session.get(ctx)) as OurSession;
     if (!session.accountId || session.accountId === oid) return;
     const [before, after] = await Promise.all([session.accountId, oid].map((id) => directory.accounts.findByOid(id)));
@@ -102,7 +105,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     await Promise.allSettled(
       clients.flatMap((client) => {
         const sid = client && session.authorizations?.[client.clientId]?.sid;
-        return client?.backchannelLogoutUri && sid ? [(client as ProviderClient & LogsOut).backchannelLogout(session.accountId as string, sid)] : [];
+        return client?.backchannelLogoutUri && sid
+          ? [(client as ProviderClient & LogsOut).backchannelLogout(session.accountId as string, sid)]
+          : [];
       }),
     );
     const unit = adapters.unitOf(undefined);
@@ -119,4 +124,3 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];
-

@@ -4,7 +4,13 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { decodeProtectedHeader } from 'jose';
-import Provider, { type Client, type Configuration, type KoaContextWithOIDC, type Session, type TokenEndpointGrantContext } from 'oidc-provider';
+import Provider, {
+  type Client,
+  type Configuration,
+  type KoaContextWithOIDC,
+  type Session,
+  type TokenEndpointGrantContext,
+} from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
 
@@ -16,7 +22,13 @@ export interface ProviderHooks {
   /** Runs the handler of a grant type; what it throws becomes the token endpoint's error. */
   grant(name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void>;
   /** Sends an authorization response, success or error. */
-  respond(mode: string, ctx: KoaContextWithOIDC, redirectUri: string, payload: Payload, send: (payload: Payload) => Promise<void>): Promise<void>;
+  respond(
+    mode: string,
+    ctx: KoaContextWithOIDC,
+    redirectUri: string,
+    payload: Payload,
+    send: (payload: Payload) => Promise<void>,
+  ): Promise<void>;
   /** Parameters of an endpoint, before oidc-provider sees them. */
   parameters(route: string, parameters: Query): Query;
   /** Identity and API scopes that exist now. */
@@ -52,7 +64,12 @@ export interface AccessTokenModel {
 }
 
 /** Fields of our own that oidc-provider keeps on its records. Read once per class, on first use: models/payload.js. */
-const extraMembers = { Session: ['idp', 'act', 'grants'], Grant: ['login'], AccessToken: ['structured'], ClientCredentials: ['structured'] } as const;
+const extraMembers = {
+  Session: ['idp', 'act', 'grants'],
+  Grant: ['login'],
+  AccessToken: ['structured'],
+  ClientCredentials: ['structured'],
+} as const;
 
 /** An oidc-provider whose extension points are ours. */
 export function createHookedProvider(issuer: string, configuration: Configuration, hooks: ProviderHooks): Provider {
@@ -79,7 +96,14 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
 
   const provider = new HookedProvider(issuer, configuration);
   pinUrlsToIssuer(provider, hooks);
-  for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'AccessToken', 'ClientCredentials', 'RefreshToken'] as const) {
+  for (const kind of [
+    'Grant',
+    'AuthorizationCode',
+    'PushedAuthorizationRequest',
+    'AccessToken',
+    'ClientCredentials',
+    'RefreshToken',
+  ] as const) {
     Object.assign(provider[kind].prototype, {
       generateTokenId(this: { grantId?: string; format?: string }) {
         this.format = 'opaque';
@@ -203,7 +227,8 @@ function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
 
     /** The id of a signed token is public (its `jti`): by itself it finds nothing. */
     static override async find(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined> {
-      const id = typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await hooks.structuredToken.idOf(value) : value;
+      const id =
+        typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await hooks.structuredToken.idOf(value) : value;
       const token = id === undefined ? undefined : await super.find?.(id, ...rest);
       return token && (token.structured === true) === (id !== value) ? token : undefined;
     }
@@ -212,7 +237,8 @@ function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
 
 function mintId(kind: TaggedKind, model: { grantId?: string }, hooks: ProviderHooks): string {
   const ctx = Provider.ctx;
-  if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken) return hooks.successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
+  if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken)
+    return hooks.successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
   if (kind === 'Grant') return createId(kind, ctx?.oidc.session?.uid);
   return createId(kind, model.grantId);
 }
@@ -245,7 +271,10 @@ export const isPairwise = (client: Client): boolean => (client as { declaredSubj
 /** Writes the session into the unit of work now, not after the response: shared/session.js does the same later and finds it done. */
 export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise<void> {
   const session = ctx.oidc.session as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
-  if (session && !session.destroyed && (!session.new || session.touched)) await session.save(ttl);
+  if (!session || session.destroyed || (session.new && !session.touched)) return;
+  await session.save(ttl);
+  // Saving takes the mark off that makes shared/session.js set the cookie of a new session.
+  session.touched = true;
 }
 
 /** An ID token has no `typ`; every other JWT we mint has one and is no `id_token_hint`. @see RFC 8725 §3.11 */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import { isUsable } from '../directory/index.js';
 import { accessTokenClaims } from './access-tokens.js';
 import type { Accounts } from './account.js';
 import { isClient } from './clients.js';
-import { isUsable } from '../directory/index.js';
 import type { OidcParts } from './dependencies.js';
 import { type AccessTokenModel, recordOf } from './internals.js';
 import { pinnedLogin } from './login-context.js';
@@ -23,7 +23,8 @@ export const createIntrospectionPolicy =
     const audiences = scopes.audiences(ctx, token.scope);
     if (client.clientAuthMethod === 'none') return false;
     const isOwn = token.clientId === client.clientId;
-    if (!isOwn && ((token.kind as string) === 'RefreshToken' || isClient(recordOf(client)) || !audiences.includes(client.clientId))) return false;
+    if (!isOwn && ((token.kind as string) === 'RefreshToken' || isClient(recordOf(client)) || !audiences.includes(client.clientId)))
+      return false;
 
     const account = token.accountId ? await accounts.load(ctx, token.accountId) : undefined;
     if (token.accountId && (!account || !isUsable(account, loginAt(ctx)))) return false;

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, generateKeyPair, type KeyObject, createPrivateKey } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 

@@ -17,7 +17,7 @@ export function createLogout(parts: OidcParts) {
     /** No question when the ID token is of this very session: who holds it may end it. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
-      const { secret } = ctx.oidc.session?.state as { secret: string };
+      const { secret } = sessionOf(ctx).state as { secret: string };
       await showPage(ctx, { page: 'logout', action: ctx.oidc.urlFor('end_session_confirm'), fields: { xsrf: secret }, ...clientOf(ctx) });
     },
 

@@ -111,7 +111,8 @@ class ModelAdapter implements Adapter {
       if (!ctx) await unit.read(key);
       this.#putSession(write, payload as SessionPayload, unit);
     } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
-    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(isMintedOnce.has(this.#model) ? { ...write, if: 'absent' } : write);
+    else if (this.#model !== 'RefreshToken' || !unit.peek(key))
+      unit.put(isMintedOnce.has(this.#model) ? { ...write, if: 'absent' } : write);
     if (!ctx) await unit.commit();
   }
 
@@ -178,7 +179,12 @@ class ModelAdapter implements Adapter {
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
-  async #spent(payload: AdapterPayload, artifact: Artifact, unit: UnitOfWork, ctx: KoaContextWithOIDC | undefined): Promise<AdapterPayload | undefined> {
+  async #spent(
+    payload: AdapterPayload,
+    artifact: Artifact,
+    unit: UnitOfWork,
+    ctx: KoaContextWithOIDC | undefined,
+  ): Promise<AdapterPayload | undefined> {
     const spentAt = artifact.consumedAt as number;
     const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
     if (this.#model === 'AuthorizationCode') {
@@ -231,7 +237,9 @@ const grantLink = (grantId: string): Record<string, ArtifactKey> => {
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && isSameRecord(before.value, next.value);
+  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 &&
+  next.expiresAt >= before.expiresAt &&
+  isSameRecord(before.value, next.value);
 
 const isSameRecord = (a: string, b: string): boolean => withoutTimes(a) === withoutTimes(b);
 const withoutTimes = (value: string): string => {

@@ -17,7 +17,12 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 
   // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
   login?.checks.add(
-    new Check('account_gone', 'the account of the session cannot be used', 'login_required', (ctx) => Boolean(sessionOf(ctx)?.accountId) && !ctx.oidc.account),
+    new Check(
+      'account_gone',
+      'the account of the session cannot be used',
+      'login_required',
+      (ctx) => Boolean(sessionOf(ctx)?.accountId) && !ctx.oidc.account,
+    ),
   );
   // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
   login?.checks.remove('id_token_hint');

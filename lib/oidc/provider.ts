@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { isLiveSecret } from '../directory/index.js';
 import type { Interactions } from '../extension.js';
 import { createStructuredTokens } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { carryParameters, createResponder } from './authorize.js';
-import { isLiveSecret } from '../directory/index.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { completeDiscovery } from './discovery.js';
 import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
-import { createHookedProvider, recordOf } from './internals.js';
+import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
@@ -87,6 +87,9 @@ export function createProtocol(
     const login = ctx.oidc.result?.login as { idp?: string } | undefined;
     if (login) Object.assign(ctx.oidc.session as object, { idp: login.idp, act: undefined });
   });
+  onAuthorizationResponse(provider, (ctx, out) => {
+    out.scope ??= ctx.oidc.params?.scope;
+  });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
   const renderError = async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
@@ -96,7 +99,8 @@ export function createProtocol(
       await interactionsExpired(ctx);
       return;
     }
-    if (ctx.status >= 500 && out.error === 'temporarily_unavailable') return void (await dependencies.showPage(ctx, { page: 'unavailable' }));
+    if (ctx.status >= 500 && out.error === 'temporarily_unavailable')
+      return void (await dependencies.showPage(ctx, { page: 'unavailable' }));
     await dependencies.showPage(ctx, {
       page: 'error',
       status: ctx.status,
@@ -125,7 +129,8 @@ export function createProtocol(
         if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
       }
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      if (route === 'discovery' && ctx.status === 200) completeDiscovery(parts, scopes, ctx as unknown as KoaContextWithOIDC, dependencies.discovery);
+      if (route === 'discovery' && ctx.status === 200)
+        completeDiscovery(parts, scopes, ctx as unknown as KoaContextWithOIDC, dependencies.discovery);
       if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     },
   };

@@ -46,11 +46,19 @@ export function createRestart({ options, keyring }: OidcParts, provider: () => P
     async begin(ctx: Context, uid: string): Promise<string | undefined> {
       const parameters = read(ctx, uid);
       if (!parameters?.client_id) return undefined;
-      const request = new UnsecuredJWT({ ...parameters }).setIssuer(parameters.client_id).setAudience(options.issuer).setIssuedAt().setNotBefore('0s').setExpirationTime('60s');
+      const request = new UnsecuredJWT({ ...parameters })
+        .setIssuer(parameters.client_id)
+        .setAudience(options.issuer)
+        .setIssuedAt()
+        .setNotBefore('0s')
+        .setExpirationTime('60s');
       const { PushedAuthorizationRequest } = provider();
       const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request: request.encode() }).save(60);
       const url = new URL(provider().urlFor('authorization'));
-      url.search = new URLSearchParams({ client_id: parameters.client_id, request_uri: `urn:ietf:params:oauth:request_uri:${id}` }).toString();
+      url.search = new URLSearchParams({
+        client_id: parameters.client_id,
+        request_uri: `urn:ietf:params:oauth:request_uri:${id}`,
+      }).toString();
       return url.href;
     },
   };

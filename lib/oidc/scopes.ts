@@ -17,12 +17,12 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
     readonly owners: ApiScopes;
     readonly known: ReadonlySet<string>;
   }
-  const identity = ["openid", "offline_access", ...claims.scopes.keys()];
+  const identity = ['openid', 'offline_access', ...claims.scopes.keys()];
   const snapshots = new WeakMap<ApiScopes, Snapshot>();
   const requests = new WeakMap<object, Snapshot>();
   const snapshotOf = (owners: ApiScopes): Snapshot => {
-    let snapshot = snapshots.get(owners);
-    if (!snapshot) snapshots.set(owners, (snapshot = { owners, known: new Set([...identity, ...owners.keys()]) }));
+    const snapshot = snapshots.get(owners) ?? { owners, known: new Set([...identity, ...owners.keys()]) };
+    snapshots.set(owners, snapshot);
     return snapshot;
   };
   const of = (ctx: object): Snapshot => requests.get(ctx) ?? snapshotOf(none);
@@ -41,4 +41,3 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
 }
 
 const none: ApiScopes = new Map();
-

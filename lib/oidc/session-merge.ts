@@ -39,7 +39,8 @@ export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Art
   if (mine.authorizations || now.authorizations) {
     merged.authorizations = { ...now.authorizations };
     for (const [clientId, authorization] of Object.entries(mine.authorizations ?? {})) {
-      if (JSON.stringify(authorization) !== JSON.stringify(before.authorizations?.[clientId])) merged.authorizations[clientId] = authorization;
+      if (JSON.stringify(authorization) !== JSON.stringify(before.authorizations?.[clientId]))
+        merged.authorizations[clientId] = authorization;
     }
   }
   const grants = new Map([...(now.grants ?? []), ...(mine.grants ?? [])].map((grant) => [grant.grantId, grant]));

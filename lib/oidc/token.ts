@@ -3,7 +3,7 @@ import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
-import { type OurGrant } from './login-context.js';
+import type { OurGrant } from './login-context.js';
 import type { Scopes } from './scopes.js';
 import { LostWrite } from './unit-of-work.js';
 
@@ -48,7 +48,9 @@ interface TokenModel {
 type Ttl = (ctx: KoaContextWithOIDC | undefined, token: TokenModel, client: Parameters<typeof recordOf>[0] | undefined) => number;
 
 /** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
-export function lifetimesOf({ options: { lifetimes } }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
+export function lifetimesOf({
+  options: { lifetimes },
+}: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
   const ofClient = (client: Parameters<Ttl>[2]) => {
     const record = client && recordOf(client);
     return isClient(record) ? record : undefined;

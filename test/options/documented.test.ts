@@ -13,9 +13,7 @@ interface Member {
 }
 
 const source = ts.createSourceFile('options.ts', readFileSync('lib/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
-const interfaces = new Map(
-  source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]),
-);
+const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]));
 
 /** The members of an interface of options, and of those it refers to. */
 function membersOf(name: string, prefix = ''): Member[] {
@@ -38,12 +36,10 @@ function membersOf(name: string, prefix = ''): Member[] {
 
 /** The members that the schema knows, and whether they may be absent. */
 function validatedBy(schema: TSchema, prefix = ''): { path: string; optional: boolean }[] {
-  return Object.entries<TSchema>(schema.additionalProperties === false ? schema.properties : {}).flatMap(
-    ([name, member]) => [
-      { path: `${prefix}${name}`, optional: !schema.required.includes(name) },
-      ...validatedBy(member, `${prefix}${name}.`),
-    ],
-  );
+  return Object.entries<TSchema>(schema.additionalProperties === false ? schema.properties : {}).flatMap(([name, member]) => [
+    { path: `${prefix}${name}`, optional: !schema.required.includes(name) },
+    ...validatedBy(member, `${prefix}${name}.`),
+  ]);
 }
 
 const members = membersOf('IdentityProviderOptions');
@@ -62,9 +58,7 @@ describe('design 1: each option is documented where it is declared, and validate
   });
 
   it('documents the defaults that are used', () => {
-    const documented = members.flatMap(({ path, default: text = '' }) =>
-      /^[\d'[{]|^false$/.test(text) ? [[path, text]] : [],
-    );
+    const documented = members.flatMap(({ path, default: text = '' }) => (/^[\d'[{]|^false$/.test(text) ? [[path, text]] : []));
     const used = documented.map(([path = '', text = '']) => {
       const value = path.split('.').reduce<unknown>((inner, name) => Reflect.get(Object(inner), name), defaults);
       const written =
@@ -81,10 +75,7 @@ describe('design 1: each option is documented where it is declared, and validate
 
   it('documents the ranges that are validated', () => {
     const numbers = members.filter(({ path }) => /^(lifetimes|limits)\./.test(path));
-    const ranges = numbers.map(({ path, description }) => [
-      path,
-      ...(description.match(/([\d,]+) to ([\d,]+)\./)?.slice(1) ?? []),
-    ]);
+    const ranges = numbers.map(({ path, description }) => [path, ...(description.match(/([\d,]+) to ([\d,]+)\./)?.slice(1) ?? [])]);
     const validated = numbers.map(({ path }) => {
       const [group = '', name = ''] = path.split('.');
       const { minimum, maximum } = optionsSchema.properties[group]!.properties[name];

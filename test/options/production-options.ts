@@ -4,8 +4,7 @@ import type { IdentityProviderOptions } from '../../lib/options.js';
 
 export const rsaKey = (modulusLength = 2048): JWK =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey.export({ format: 'jwk' }) as JWK;
-export const ecKey = (namedCurve = 'P-256'): JWK =>
-  generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'jwk' }) as JWK;
+export const ecKey = (namedCurve = 'P-256'): JWK => generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'jwk' }) as JWK;
 
 /** A store by shape alone: options are checked, never used. */
 export const storeLike = (ephemeral: boolean): never => {

@@ -59,10 +59,7 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
 
   it('tells all of them at once', () => {
     expect(() =>
-      resolveOptions(
-        { issuer: 'http://localhost:3000', seed: { persons: [{ user: { devPassword: 'alice' } }] } },
-        production,
-      ),
+      resolveOptions({ issuer: 'http://localhost:3000', seed: { persons: [{ user: { devPassword: 'alice' } }] } }, production),
     ).toThrow(
       new Error(
         [

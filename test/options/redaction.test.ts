@@ -34,12 +34,7 @@ describe('design 1: values that may be secret are redacted', () => {
     }
     expect(error).toBeInstanceOf(ConfigError);
     const { message, stack, problems, details } = error as ConfigError;
-    const told = [
-      message,
-      stack,
-      JSON.stringify([error, problems, details]),
-      inspect(error, { depth: 20, showHidden: true }),
-    ];
+    const told = [message, stack, JSON.stringify([error, problems, details]), inspect(error, { depth: 20, showHidden: true })];
     expect(told.join('\n')).not.toContain(canary);
   });
 

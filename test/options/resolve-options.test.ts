@@ -55,14 +55,7 @@ describe('design 1: everything wrong is told at once', () => {
       mail: 5,
     });
     const paths = found.map(({ path }) => path);
-    expect(paths.toSorted()).toEqual([
-      'issuer',
-      'keys.signing[0]',
-      'keys.signing[1]',
-      'keys.signing[2]',
-      'mail',
-      'trustProxy',
-    ]);
+    expect(paths.toSorted()).toEqual(['issuer', 'keys.signing[0]', 'keys.signing[1]', 'keys.signing[2]', 'mail', 'trustProxy']);
   });
 
   it.each([undefined, null, 'text', 5, [], () => {}])('refuses %p for options', (options) => {
@@ -303,10 +296,7 @@ describe('what comes out', () => {
   });
 
   it('shortens the default idle time to the absolute one', () => {
-    const { lifetimes } = resolveOptions(
-      { issuer, lifetimes: { refreshTokenAbsolute: 3600, sessionAbsolute: 600 } },
-      {},
-    );
+    const { lifetimes } = resolveOptions({ issuer, lifetimes: { refreshTokenAbsolute: 3600, sessionAbsolute: 600 } }, {});
     expect(lifetimes).toMatchObject({ refreshTokenIdle: 3600, sessionIdle: 600 });
   });
 
@@ -316,14 +306,7 @@ describe('what comes out', () => {
     given.cookies.keys.push('later');
     given.lifetimes.code = 1;
     expect(resolved).toMatchObject({ cookies: { keys: ['c'.repeat(32)] }, lifetimes: { code: 30 } });
-    const frozen = [
-      resolved,
-      resolved.cookies,
-      resolved.cookies.keys,
-      resolved.lifetimes,
-      resolved.locales,
-      resolved.limits,
-    ];
+    const frozen = [resolved, resolved.cookies, resolved.cookies.keys, resolved.lifetimes, resolved.locales, resolved.limits];
     expect(frozen.every(Object.isFrozen)).toBe(true);
   });
 });

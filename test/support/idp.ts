@@ -1,0 +1,50 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { testKeys } from './keys.js';
+import { testSeed } from './seed.js';
+
+export interface TestIdp {
+  readonly idp: IdentityProvider;
+  readonly issuer: string;
+  /** What was logged at warn and error. */
+  readonly logged: unknown[][];
+  readonly server: Server;
+  close(): Promise<void>;
+}
+
+export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'issuer'>> {
+  /** The issuer's path: `/idp`. */
+  readonly path?: string;
+  /** What serves it, in place of `idp.callback()`. */
+  readonly host?: (idp: IdentityProvider) => RequestListener;
+}
+
+/** An identity provider of its own on a free port, over memory stores, with {@link testSeed}. */
+export async function startIdp({ path = '', host = (idp) => idp.callback(), ...options }: TestIdpOptions = {}): Promise<TestIdp> {
+  let listener: RequestListener = (_req, res) => res.writeHead(503).end();
+  const server = createServer((req, res) => listener(req, res));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const logged: unknown[][] = [];
+  const keep = (...data: unknown[]) => void logged.push(data);
+  const idp = await createIdentityProvider({
+    issuer,
+    seed: testSeed,
+    keys: { signing: testKeys },
+    logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
+    ...options,
+  });
+  listener = host(idp);
+  return {
+    idp,
+    issuer,
+    logged,
+    server,
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await idp.close();
+    },
+  };
+}
