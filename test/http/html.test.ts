@@ -25,8 +25,6 @@ describe('html', () => {
   test.each(['href', 'src', 'action', 'formaction'])(
     'G11: %s takes http(s) URLs and paths of this origin only',
     (name) => {
-      const opened = new Html(`<a ${name}="`);
-      expect(opened.markup).toContain(name);
       const markup: Record<string, (url: string) => string> = {
         href: (url) => html`<a href="${url}">`.markup,
         src: (url) => html`<img src="${url}">`.markup,
