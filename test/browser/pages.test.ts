@@ -19,9 +19,7 @@ async function checkAxe(page: Page): Promise<void> {
   const { violations } = (await page.evaluate(
     `${axe};axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
   )) as AxeResults;
-  expect(
-    violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]),
-  ).toEqual([]);
+  expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)])).toEqual([]);
 }
 
 async function takeScreenshot(page: Page, name: string): Promise<void> {
@@ -42,10 +40,7 @@ describeInBrowser('pages in Chromium', () => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  async function withPage(
-    options: Parameters<Browser['newContext']>[0],
-    use: (page: Page) => Promise<void>,
-  ): Promise<void> {
+  async function withPage(options: Parameters<Browser['newContext']>[0], use: (page: Page) => Promise<void>): Promise<void> {
     const context: BrowserContext = await browser.newContext(options);
     try {
       await use(await context.newPage());

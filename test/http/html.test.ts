@@ -4,9 +4,7 @@ import { hashSource, pageHeaders } from '../../lib/http/security-headers.js';
 
 describe('html', () => {
   test('G7: escapes text and quoted attributes', () => {
-    expect(html`<p title="${`"'`}">${'<b>&</b>'}</p>`.markup).toBe(
-      '<p title="&quot;&#39;">&lt;b&gt;&amp;&lt;/b&gt;</p>',
-    );
+    expect(html`<p title="${`"'`}">${'<b>&</b>'}</p>`.markup).toBe('<p title="&quot;&#39;">&lt;b&gt;&amp;&lt;/b&gt;</p>');
   });
 
   test('nests templates and arrays, and renders nothing for false, null and undefined', () => {
@@ -22,19 +20,16 @@ describe('html', () => {
     expect(html`${new Html('<br>')}`.markup).toBe('<br>');
   });
 
-  test.each(['href', 'src', 'action', 'formaction'])(
-    'G11: %s takes http(s) URLs and paths of this origin only',
-    (name) => {
-      const markup: Record<string, (url: string) => string> = {
-        href: (url) => html`<a href="${url}">`.markup,
-        src: (url) => html`<img src="${url}">`.markup,
-        action: (url) => html`<form action="${url}">`.markup,
-        formaction: (url) => html`<button formaction="${url}">`.markup,
-      };
-      expect(markup[name]?.('javascript:alert(1)')).toContain(`${name}="#"`);
-      expect(markup[name]?.('https://a.example/?b=1&c="')).toContain(`${name}="https://a.example/?b=1&amp;c=&quot;"`);
-    },
-  );
+  test.each(['href', 'src', 'action', 'formaction'])('G11: %s takes http(s) URLs and paths of this origin only', (name) => {
+    const markup: Record<string, (url: string) => string> = {
+      href: (url) => html`<a href="${url}">`.markup,
+      src: (url) => html`<img src="${url}">`.markup,
+      action: (url) => html`<form action="${url}">`.markup,
+      formaction: (url) => html`<button formaction="${url}">`.markup,
+    };
+    expect(markup[name]?.('javascript:alert(1)')).toContain(`${name}="#"`);
+    expect(markup[name]?.('https://a.example/?b=1&c="')).toContain(`${name}="https://a.example/?b=1&amp;c=&quot;"`);
+  });
 });
 
 describe('safeUrl', () => {
@@ -110,12 +105,8 @@ describe('pageHeaders', () => {
   test('G7: one script by hash, one image by address, and neither opens the policy further', () => {
     const csp = (image: string) => pageHeaders('https://a.example', { ...policy, image })['Content-Security-Policy'];
     expect(csp('/logo.svg')).toContain("; img-src 'self'; ");
-    expect(csp('https://cdn.example/a;script-src *,b.png?x')).toContain(
-      '; img-src https://cdn.example/a%3Bscript-src%20*%2Cb.png; ',
-    );
+    expect(csp('https://cdn.example/a;script-src *,b.png?x')).toContain('; img-src https://cdn.example/a%3Bscript-src%20*%2Cb.png; ');
     const script = hashSource('go()');
-    expect(pageHeaders('https://a.example', { ...policy, script })['Content-Security-Policy']).toContain(
-      `; script-src ${script}; `,
-    );
+    expect(pageHeaders('https://a.example', { ...policy, script })['Content-Security-Policy']).toContain(`; script-src ${script}; `);
   });
 });

@@ -5,9 +5,7 @@ import { surfaces } from '../../extensions/sign-in/styles.js';
 function palettes(accentColor: string) {
   const { css } = brandStyle({ accentColor });
   return css.split('@media').map((rule) => {
-    const properties = Object.fromEntries(
-      [...rule.matchAll(/--([\w-]+):(#[0-9a-f]{6});/g)].map((match) => match.slice(1, 3)),
-    );
+    const properties = Object.fromEntries([...rule.matchAll(/--([\w-]+):(#[0-9a-f]{6});/g)].map((match) => match.slice(1, 3)));
     return properties as Record<'accent' | 'accent-pressed' | 'on-accent' | 'link', string>;
   });
 }
@@ -38,17 +36,12 @@ describe('brandStyle', () => {
     expect(palettes(surfaces.dark)[1]?.accent).not.toBe(surfaces.dark);
   });
 
-  test.each([
-    'red',
-    '#fff',
-    '#12345g',
-    '#123456;}*{display:none}',
-    '</style><script>alert(1)</script>',
-    'url(//evil.example)',
-    '',
-  ])('G7: the accent %j is not a token and counts as absent', (accentColor) => {
-    expect(brandStyle({ accentColor })).toEqual(brandStyle());
-  });
+  test.each(['red', '#fff', '#12345g', '#123456;}*{display:none}', '</style><script>alert(1)</script>', 'url(//evil.example)', ''])(
+    'G7: the accent %j is not a token and counts as absent',
+    (accentColor) => {
+      expect(brandStyle({ accentColor })).toEqual(brandStyle());
+    },
+  );
 
   test.each([-1, 24.5, 25, Number.NaN, Number.POSITIVE_INFINITY, '1px}*{x:y' as unknown as number])(
     'G7: the radius %p is not a token and counts as absent',

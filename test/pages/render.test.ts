@@ -12,10 +12,7 @@ const title = (markup: string) => /<title>(.*)<\/title>/.exec(markup)?.[1];
 /** The element and attribute names of a document, which content must not change. */
 const skeleton = (markup: string) =>
   [...markup.replace(/<style>.*?<\/style>/gs, '').matchAll(/<(\/?[a-z0-9]+)((?:\s+[a-z-]+(?:="[^"]*")?)*)\s*>/g)].map(
-    ([, name, attributes = '']) => [
-      name,
-      ...[...attributes.matchAll(/\s([a-z-]+)(?:="[^"]*")?/g)].map((match) => match[1]),
-    ],
+    ([, name, attributes = '']) => [name, ...[...attributes.matchAll(/\s([a-z-]+)(?:="[^"]*")?/g)].map((match) => match[1])],
   );
 
 describe('renderPage', () => {
@@ -33,31 +30,21 @@ describe('renderPage', () => {
 
   test('A5: the hand-over page escapes the names of its fields, and posts to http(s) only', () => {
     const name = '"><script>alert(1)</script>';
-    const markup = renderPage(
-      { page: 'continue', method: 'post', action: 'https://app.example/cb', fields: { [name]: name } },
-      frame,
-    );
+    const markup = renderPage({ page: 'continue', method: 'post', action: 'https://app.example/cb', fields: { [name]: name } }, frame);
     const escaped = '&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;';
     expect(markup).toContain(`<input type="hidden" name="${escaped}" value="${escaped}">`);
-    expect(renderPage({ page: 'continue', method: 'post', action: 'javascript:1', fields: {} }, frame)).toContain(
-      'action="#"',
-    );
+    expect(renderPage({ page: 'continue', method: 'post', action: 'javascript:1', fields: {} }, frame)).toContain('action="#"');
   });
 
-  test.each(gallery)(
-    'G7: the policy of $name admits exactly its styles and script',
-    ({ view, frame: surroundings }) => {
-      const markup = renderPage(view, surroundings);
-      const csp = pageHeaders('https://login.example.com', pagePolicy(view, surroundings))['Content-Security-Policy'];
-      const sources = (tag: string) =>
-        [...markup.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map((match) => hashSource(match[1] ?? ''));
-      expect(csp).toContain(`style-src ${sources('style').join(' ')};`);
-      expect(/script-src ([^;]*)/.exec(csp ?? '')?.[1]).toBe(
-        view.page === 'continue' ? sources('script').join(' ') : undefined,
-      );
-      expect(markup).not.toMatch(/\s(?:style|on\w+)=/);
-    },
-  );
+  test.each(gallery)('G7: the policy of $name admits exactly its styles and script', ({ view, frame: surroundings }) => {
+    const markup = renderPage(view, surroundings);
+    const csp = pageHeaders('https://login.example.com', pagePolicy(view, surroundings))['Content-Security-Policy'];
+    const sources = (tag: string) =>
+      [...markup.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map((match) => hashSource(match[1] ?? ''));
+    expect(csp).toContain(`style-src ${sources('style').join(' ')};`);
+    expect(/script-src ([^;]*)/.exec(csp ?? '')?.[1]).toBe(view.page === 'continue' ? sources('script').join(' ') : undefined);
+    expect(markup).not.toMatch(/\s(?:style|on\w+)=/);
+  });
 
   test('pages §3.1: the client and the organisation are in the title and on the page', () => {
     const markup = renderPage({ page: 'identifier', ...form }, frame);
@@ -78,12 +65,8 @@ describe('renderPage', () => {
     const markup = renderPage(view, frame);
     expect(title(markup)).toBe('Error: Sign in to Orders – Acme');
     expect(markup).toMatch(/role="alert".*href="#password">That e-mail and password don’t match\./s);
-    expect(markup).toMatch(
-      /<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem"/,
-    );
-    expect(markup).toContain(
-      '<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>',
-    );
+    expect(markup).toMatch(/<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem"/);
+    expect(markup).toContain('<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>');
   });
 
   test('pages §3.1: a problem of no field takes the focus itself', () => {
@@ -103,11 +86,7 @@ describe('renderPage', () => {
   });
 
   test('design §6: a custom scope shows its description, else its name; known scopes have texts', () => {
-    const scopes = [
-      { name: 'email', description: 'x' },
-      { name: 'hr', description: 'Your cost centre' },
-      { name: '__proto__' },
-    ];
+    const scopes = [{ name: 'email', description: 'x' }, { name: 'hr', description: 'Your cost centre' }, { name: '__proto__' }];
     const person = { personName: 'Alice', userName: 'alice', tenantName: 'Acme' };
     const markup = renderPage({ page: 'consent', ...form, ...person, scopes }, { ...frame, locale: 'de' });
     expect([...markup.matchAll(/<span>([^<]*)<\/span><\/li>/g)].map((match) => match[1])).toEqual([
@@ -119,9 +98,7 @@ describe('renderPage', () => {
 
   test('pages §3.2: what developers see is shown only when given, and the reference only where something failed', () => {
     expect(renderPage({ page: 'error' }, frame)).not.toContain('For developers');
-    expect(renderPage({ page: 'error', developer: { error: 'invalid_client' } }, frame)).toContain(
-      '<dd>invalid_client</dd>',
-    );
+    expect(renderPage({ page: 'error', developer: { error: 'invalid_client' } }, frame)).toContain('<dd>invalid_client</dd>');
     expect(renderPage({ page: 'error' }, frame)).toContain('<code>r-1</code>');
     expect(renderPage({ page: 'identifier', ...form }, frame)).not.toContain('r-1');
   });

@@ -17,12 +17,7 @@ describe('catalogues', () => {
   });
 
   test('minutes are whole, at least one, and inflected', () => {
-    expect([0, 1, 1.2, 15].map((count) => translator('en').minutes(count))).toEqual([
-      '1 minute',
-      '1 minute',
-      '2 minutes',
-      '15 minutes',
-    ]);
+    expect([0, 1, 1.2, 15].map((count) => translator('en').minutes(count))).toEqual(['1 minute', '1 minute', '2 minutes', '15 minutes']);
     expect(translator('de').minutes(15)).toBe('15 Minuten');
     expect(translator('fi').minutes(15)).toBe('15 minuuttia');
   });

@@ -20,9 +20,7 @@ function isExecutable(path: string): boolean {
 export function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const given = process.env.CHROMIUM_PATH;
-  const candidates = given
-    ? [given]
-    : [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...applications];
+  const candidates = given ? [given] : [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...applications];
   return candidates.find(isExecutable);
 }
 

@@ -9,10 +9,7 @@ export function fill<Value>(value: Value, text: string, keep: readonly string[] 
   }
   if (Array.isArray(value)) return value.map((item) => fill(item, text, keep)) as Value;
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, item]) => [
-    key === 'fields' ? text : name,
-    fill(item, text, keep, name),
-  ]);
+  const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, keep, name)]);
   return Object.fromEntries(entries) as Value;
 }
 

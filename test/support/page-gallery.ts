@@ -94,10 +94,7 @@ export const gallery: readonly GalleryPage[] = [
     view: {
       page: 'organisation',
       ...form,
-      choices: [
-        ...choices,
-        { value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '' },
-      ],
+      choices: [...choices, { value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '' }],
     },
     frame: { ...long, tenant: { name: 'Globex' } },
   },

@@ -6,8 +6,7 @@ import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
 import { pageHeaders } from '../../lib/http/security-headers.js';
 import type { GalleryPage } from './page-gallery.js';
 
-const logo =
-  '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"><rect width="160" height="40" rx="8" fill="#7a5c00"/></svg>';
+const logo = '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"><rect width="160" height="40" rx="8" fill="#7a5c00"/></svg>';
 
 export interface PageServer extends AsyncDisposable {
   readonly origin: string;

@@ -5,9 +5,7 @@ export type TextKey = keyof typeof en;
 /** A catalogue: a text for every key, no others. */
 export type Texts = Readonly<Record<TextKey, string>>;
 
-type PlaceholdersOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | PlaceholdersOf<Rest>
-  : never;
+type PlaceholdersOf<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | PlaceholdersOf<Rest> : never;
 
 /** The names that a text wants values for. */
 export type Placeholder<Key extends TextKey> = PlaceholdersOf<(typeof en)[Key]>;

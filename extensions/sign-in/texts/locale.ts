@@ -54,12 +54,7 @@ export interface LanguageSources {
 
 /** The first language that we have, in the order of the sources; English when there is none. */
 export function negotiateLocale({ uiLocales, cookie, acceptLanguage, tenantLocale }: LanguageSources): Locale {
-  const wanted = [
-    ...(uiLocales ?? '').split(' '),
-    cookie ?? '',
-    ...acceptedTags(acceptLanguage ?? ''),
-    tenantLocale ?? '',
-  ];
+  const wanted = [...(uiLocales ?? '').split(' '), cookie ?? '', ...acceptedTags(acceptLanguage ?? ''), tenantLocale ?? ''];
   for (const tag of wanted) {
     const locale = match(tag);
     if (locale) return locale;

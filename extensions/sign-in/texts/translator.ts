@@ -9,9 +9,7 @@ import { sv } from './sv.js';
 
 export const catalogues: Readonly<Record<Locale, Texts>> = { en, nb, sv, da, fi, de };
 
-type Values<Key extends TextKey> = [Placeholder<Key>] extends [never]
-  ? []
-  : [values: Readonly<Record<Placeholder<Key>, string>>];
+type Values<Key extends TextKey> = [Placeholder<Key>] extends [never] ? [] : [values: Readonly<Record<Placeholder<Key>, string>>];
 
 export interface Translate {
   /** The text with its placeholders filled; plain text, to be escaped like any other. */
@@ -25,8 +23,6 @@ export function translator(locale: Locale): Translate {
   const translate = (key: TextKey, values: Readonly<Record<string, string>> = {}): string =>
     texts[key].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
   const minutes = (count: number): string =>
-    new Intl.NumberFormat(locale, { style: 'unit', unit: 'minute', unitDisplay: 'long' }).format(
-      Math.max(1, Math.ceil(count)),
-    );
+    new Intl.NumberFormat(locale, { style: 'unit', unit: 'minute', unitDisplay: 'long' }).format(Math.max(1, Math.ceil(count)));
   return Object.assign(translate, { minutes }) as Translate;
 }

@@ -8,10 +8,7 @@ import type { PageContent, PageContext } from './layout.js';
 export const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';
 
 /** @see OAuth 2.0 Form Post Response Mode §2 */
-export function continueView(
-  { action, fields, method }: PageView<'continue'>,
-  { text, frame }: PageContext,
-): PageContent {
+export function continueView({ action, fields, method }: PageView<'continue'>, { text, frame }: PageContext): PageContent {
   const { client } = frame;
   return {
     title: client ? text('continue.title', { client: client.name }) : text('continue.title.plain'),

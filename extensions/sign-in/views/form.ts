@@ -35,9 +35,7 @@ export const field = ({ name, label, type, autocomplete, value, problem, autofoc
 <label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required${
     value !== undefined && html` value="${value}"`
-  }${autofocus && html` autofocus`}${
-    problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`
-  }${attributes}>
+  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;
 

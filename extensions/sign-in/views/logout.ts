@@ -4,10 +4,7 @@ import type { PageView } from '../view-models.js';
 import { hiddenFields } from './form.js';
 import type { PageContent, PageContext } from './layout.js';
 
-export function logoutView(
-  { action, fields, personName, appName }: PageView<'logout'>,
-  { text }: PageContext,
-): PageContent {
+export function logoutView({ action, fields, personName, appName }: PageView<'logout'>, { text }: PageContext): PageContent {
   return {
     title: appName === undefined ? text('logout.title.plain') : text('logout.title', { app: appName }),
     problem: false,

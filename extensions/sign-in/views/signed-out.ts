@@ -10,7 +10,6 @@ export const signedOutView = ({ returnUrl }: PageView<'signed-out'>, { text, fra
   mark: { icon: doneMark, problem: false },
   problem: false,
   body: html`<div class="stack"><p>${text('signedOut.message')}</p>${
-    returnUrl !== undefined &&
-    buttonLink(returnUrl, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'))
+    returnUrl !== undefined && buttonLink(returnUrl, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'))
   }</div>`,
 });
