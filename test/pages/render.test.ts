@@ -96,6 +96,16 @@ describe('renderPage', () => {
     ]);
   });
 
+  test('pages §3.2: an error leads to a new start, else back to the client', () => {
+    const known = { ...frame, client: { name: 'Orders', uri: 'https://orders.example/' } };
+    const back = '<a class="button" href="https://orders.example/">Back to Orders</a>';
+    expect(renderPage({ page: 'error' }, known)).toContain(back);
+    expect(renderPage({ page: 'expired' }, known)).toContain(back);
+    const restarted = renderPage({ page: 'error', restart: '/authorize' }, known);
+    expect(restarted).toContain('<a class="button" href="/authorize">Start again</a>');
+    expect(restarted).not.toContain(back);
+  });
+
   test('pages §3.2: what developers see is shown only when given, and the reference only where something failed', () => {
     expect(renderPage({ page: 'error' }, frame)).not.toContain('For developers');
     expect(renderPage({ page: 'error', developer: { error: 'invalid_client' } }, frame)).toContain('<dd>invalid_client</dd>');
