@@ -101,6 +101,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
   line-height: 1.4;
 }
 .alert svg { margin-top: 0.0625rem; }
+.alert p { text-wrap: pretty; }
 .alert a { color: inherit; }
 .alert:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
 
@@ -148,7 +149,7 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .button.neutral:hover { background: color-mix(in srgb, var(--neutral) 86%, #000000); }
 .button.quiet { border-color: var(--field-line); background: transparent; color: var(--ink); }
 .button.quiet:hover { background: var(--hover); }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); gap: 0.75rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(7.5rem, 100%), 1fr)); gap: 0.75rem; }
 .text-link {
   display: inline-flex;
   align-items: center;
@@ -169,8 +170,10 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
   border: 1px solid var(--line);
   border-radius: var(--radius);
 }
-.account > .who { flex: 1; min-width: 0; line-height: 1.35; }
-.account > .text-link { flex: none; max-width: 40%; text-align: end; }
+.person { display: flex; align-items: center; gap: 0.75rem; flex: 1 1 auto; min-width: 0; max-width: 100%; }
+.who { min-width: 0; line-height: 1.35; }
+div.account { flex-wrap: wrap; row-gap: 0; padding-block: 0.5rem; }
+.account > .text-link { margin-inline-start: auto; }
 .who strong { display: block; font-weight: 600; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }
 .avatar {
@@ -247,6 +250,7 @@ footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25r
 }
 .wait { display: flex; align-items: center; gap: 0.75rem; }
 .wait .lead { margin: 0; }
+noscript p { margin-bottom: 1.25rem; }
 .waiting { flex: none; width: 1.75rem; height: 1.75rem; border: 3px solid var(--line); border-top-color: var(--accent); border-radius: 50%; }
 
 @media (min-width: 30rem) {

@@ -98,6 +98,7 @@ export type PageView<Name extends PageName = PageName> = {
 /** What surrounds every page. */
 export interface PageFrame {
   readonly locale: Locale;
+  /** `uri` is where an error page leads back to. */
   readonly client?: { readonly name: string; readonly logoUri?: string; readonly uri?: string };
   readonly tenant?: { readonly name: string };
   readonly branding?: Branding;

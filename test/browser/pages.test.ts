@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { describeInBrowser, launch } from '../support/chromium.js';
+import { fill, hostileTexts } from '../support/hostile-content.js';
 import { gallery } from '../support/page-gallery.js';
 import { type PageServer, servePages } from '../support/page-server.js';
 
@@ -49,10 +50,10 @@ describeInBrowser('pages in Chromium', () => {
   }
 
   /** Opens a page and waits until it rests: a hand-over page once it has handed over. */
-  async function open(page: Page, name: string): Promise<void> {
+  async function open(page: Page, name: string, origin = server.origin): Promise<void> {
     const handsOver = name.startsWith('continue');
     const handedOver = handsOver && page.waitForResponse((response) => response.url().includes('/stay'));
-    await page.goto(`${server.origin}/pages/${name}`, { waitUntil: handsOver ? 'commit' : 'load' });
+    await page.goto(`${origin}/pages/${name}`, { waitUntil: handsOver ? 'commit' : 'load' });
     await handedOver;
   }
 
@@ -106,6 +107,26 @@ describeInBrowser('pages in Chromium', () => {
       expect(complaints).toHaveLength(2);
     });
   });
+
+  test('G7 A5: hostile content in every field, and in the names of fields, runs nothing and breaks no policy', async () => {
+    const content = hostileTexts.join(' ').replaceAll('alert(1)', 'window.fired=1');
+    const pages = gallery.map(({ name, view, frame }) => ({
+      name,
+      view: fill(view, content, ['action']),
+      frame: fill({ ...frame, branding: { accentColor: '', logoUri: '' } }, content),
+    }));
+    await using hostile = await servePages(pages);
+    await withPage({}, async (page) => {
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      for (const { name } of pages) {
+        await open(page, name, hostile.origin);
+        expect([name, await page.evaluate('window.fired'), complaints]).toEqual([name, undefined, []]);
+        expect(await page.evaluate('document.forms.length')).toBeLessThanOrEqual(1);
+      }
+    });
+    expect(hostile.received.map((body) => [...new URLSearchParams(body).keys()])).toEqual([[content], [content]]);
+  }, 60_000);
 
   test('A5: the hand-over page sends its fields at once, by its hashed script', async () => {
     await withPage({}, async (page) => {

@@ -21,8 +21,6 @@ describe('html', () => {
   });
 
   test.each(['href', 'src', 'action', 'formaction'])('G11: %s takes http(s) URLs and paths of this origin only', (name) => {
-    const opened = new Html(`<a ${name}="`);
-    expect(opened.markup).toContain(name);
     const markup: Record<string, (url: string) => string> = {
       href: (url) => html`<a href="${url}">`.markup,
       src: (url) => html`<img src="${url}">`.markup,
@@ -89,7 +87,6 @@ describe('pageHeaders', () => {
       'X-Frame-Options': 'DENY',
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin',
       'Cache-Control': 'no-store',
     });
   });

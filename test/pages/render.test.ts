@@ -2,35 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
 import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
 import { hashSource, pageHeaders } from '../../lib/http/security-headers.js';
+import { fill, hostileTexts } from '../support/hostile-content.js';
 import { gallery } from '../support/page-gallery.js';
 
 const frame: PageFrame = { locale: 'en', client: { name: 'Orders' }, tenant: { name: 'Acme' }, reference: 'r-1' };
 const form = { action: '/i/1', csrf: 't' };
 const title = (markup: string) => /<title>(.*)<\/title>/.exec(markup)?.[1];
-
-/** Every string in a value replaced; `page`, problems and methods stay, because they are not free text. */
-function fill<Value>(value: Value, text: string, key = ''): Value {
-  if (typeof value === 'string') {
-    return (['page', 'problem', 'method', 'locale'].includes(key) ? value : text) as Value;
-  }
-  if (Array.isArray(value)) return value.map((item) => fill(item, text)) as Value;
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, name)]);
-  return Object.fromEntries(entries) as Value;
-}
-
-const corpus = [
-  '<script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  "' onfocus=alert(1) autofocus x='",
-  '</title></style></textarea><svg onload=alert(1)>',
-  'javascript:alert(1)',
-  'data:text/html,<script>alert(1)</script>',
-  '&lt;script&gt;&#x3c;',
-  '{{7*7}}`);',
-  '\u202e<!--',
-  '"/><form action=//evil.example><input name=csrf>',
-];
 
 /** The element and attribute names of a document, which content must not change. */
 const skeleton = (markup: string) =>
@@ -43,7 +20,7 @@ describe('renderPage', () => {
     const withName = (text: string) =>
       renderPage(fill(view, text), fill({ ...surroundings, branding: { accentColor: '', logoUri: '' } }, text));
     const expected = skeleton(withName('plain')).filter(([name]) => name !== 'wbr');
-    for (const text of corpus) {
+    for (const text of hostileTexts) {
       const markup = withName(text);
       expect(skeleton(markup).filter(([name]) => name !== 'wbr')).toEqual(expected);
       expect(markup).not.toMatch(/(?:href|src|action)="(?!#|\/|\?|https?:)/);
@@ -88,7 +65,7 @@ describe('renderPage', () => {
     const markup = renderPage(view, frame);
     expect(title(markup)).toBe('Error: Sign in to Orders – Acme');
     expect(markup).toMatch(/role="alert".*href="#password">That e-mail and password don’t match\./s);
-    expect(markup).toMatch(/<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem">/);
+    expect(markup).toMatch(/<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem"/);
     expect(markup).toContain('<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>');
   });
 
@@ -117,6 +94,16 @@ describe('renderPage', () => {
       'Your cost centre',
       '__proto__',
     ]);
+  });
+
+  test('pages §3.2: an error leads to a new start, else back to the client', () => {
+    const known = { ...frame, client: { name: 'Orders', uri: 'https://orders.example/' } };
+    const back = '<a class="button" href="https://orders.example/">Back to Orders</a>';
+    expect(renderPage({ page: 'error' }, known)).toContain(back);
+    expect(renderPage({ page: 'expired' }, known)).toContain(back);
+    const restarted = renderPage({ page: 'error', restart: '/authorize' }, known);
+    expect(restarted).toContain('<a class="button" href="/authorize">Start again</a>');
+    expect(restarted).not.toContain(back);
   });
 
   test('pages §3.2: what developers see is shown only when given, and the reference only where something failed', () => {

@@ -2,7 +2,7 @@
 import { html } from '../../../lib/http/html.js';
 import { isScopeText } from '../texts/index.js';
 import type { ConsentScope, PageView } from '../view-models.js';
-import { avatar, hiddenFields, who } from './form.js';
+import { hiddenFields, person } from './form.js';
 import { checkIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 
@@ -19,7 +19,7 @@ export function consentView(view: PageView<'consent'>, context: PageContext): Pa
     problem: false,
     body: html`<form class="stack" method="post" action="${view.action}">
 ${hiddenFields({ csrf: view.csrf })}
-<div class="account">${avatar(view.personName)}${who(view.personName, [view.userName, view.tenantName])}</div>
+<div class="account">${person(view.personName, [view.userName, view.tenantName])}</div>
 <div>
 <h2>${text('consent.lead')}</h2>
 <ul class="scopes">${view.scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../../lib/http/html.js';
 import type { DeveloperDetail, PageView } from '../view-models.js';
 import type { PageContent, PageContext } from './layout.js';
-import { buttonLink, failure } from './notice.js';
+import { buttonLink, failure, wayBack } from './notice.js';
 
 const developerPanel = ({ error, description, detail }: DeveloperDetail, { text }: PageContext): Html =>
   html`<details class="developer" open><summary>${text('error.developer')}</summary><dl>
@@ -19,7 +19,7 @@ export function errorView(view: PageView<'error'>, context: PageContext): PageCo
     message,
     more: [
       code !== undefined && html`<p class="lead">${text('error.code')} <code>${code}</code></p>`,
-      restart !== undefined && buttonLink(restart, text('startAgain')),
+      restart === undefined ? wayBack(context.frame.client?.uri, context) : buttonLink(restart, text('startAgain')),
       developer !== undefined && developerPanel(developer, context),
     ],
   });

@@ -4,16 +4,16 @@ import type { PageView } from '../view-models.js';
 import { hiddenFields } from './form.js';
 import { clockMark } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
-import { buttonLink, failure } from './notice.js';
+import { buttonLink, failure, wayBack } from './notice.js';
 
-function wayOn({ restart, clientUri }: PageView<'expired'>, { text, frame }: PageContext): Html | false {
+function wayOn({ restart, clientUri }: PageView<'expired'>, context: PageContext): Html | false {
+  const { text } = context;
   if (restart?.csrf !== undefined) {
     return html`<form method="post" action="${restart.action}">${hiddenFields({ csrf: restart.csrf })}
 <button class="button" type="submit">${text('startAgain')}</button></form>`;
   }
   if (restart) return buttonLink(restart.action, text('startAgain'));
-  if (clientUri === undefined) return false;
-  return buttonLink(clientUri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));
+  return wayBack(clientUri ?? context.frame.client?.uri, context);
 }
 
 export function expiredView(view: PageView<'expired'>, context: PageContext): PageContent {

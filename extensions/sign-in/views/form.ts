@@ -43,8 +43,8 @@ ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${
 const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
-/** Who it is about: a name, with lines below it. */
-export const who = (name: string, lines: readonly string[] = []): Html =>
-  html`<span class="who"><strong>${breakable(name)}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
-
-export const avatar = (name: string): Html => html`<span class="avatar" aria-hidden="true">${initials(name)}</span>`;
+/** Who it is about: their initials and name, with lines below it. `monogram` names them when `name` is an address. */
+export const person = (name: string, lines: readonly string[] = [], monogram = name): Html =>
+  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(monogram)}</span><span class="who"><strong>${breakable(
+    name,
+  )}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span></span>`;

@@ -1,7 +1,7 @@
 /** The shape of a page that says something rather than asks. */
 import { type Html, html } from '../../../lib/http/html.js';
 import { warningMark } from './icons.js';
-import type { PageContent } from './layout.js';
+import type { PageContent, PageContext } from './layout.js';
 
 interface Notice {
   readonly title: string;
@@ -20,3 +20,7 @@ export const failure = ({ title, message, icon = warningMark, more }: Notice): P
 });
 
 export const buttonLink = (href: string, label: string): Html => html`<a class="button" href="${href}">${label}</a>`;
+
+/** Back to the application, if it is known where that is. */
+export const wayBack = (uri: string | undefined, { text, frame }: PageContext): Html | false =>
+  uri !== undefined && buttonLink(uri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));

@@ -1,7 +1,7 @@
 /** Which of a person's organisations to sign in to. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { avatar, hiddenFields, problemSummary, who } from './form.js';
+import { hiddenFields, person, problemSummary } from './form.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText } from './sign-in-words.js';
@@ -18,7 +18,7 @@ ${problemSummary(problem)}
 ${hiddenFields({ csrf: view.csrf })}
 <ul class="choices">${view.choices.map(
       ({ value, tenantName, personName, userName }) => html`<li>
-<button class="account" type="submit" name="choice" value="${value}">${avatar(tenantName)}${who(tenantName, [personName, userName])}${chevronIcon}</button>
+<button class="account" type="submit" name="choice" value="${value}">${person(tenantName, [personName, userName])}${chevronIcon}</button>
 </li>`,
     )}</ul>
 </form>`,

@@ -1,7 +1,7 @@
 /** The password of the account named before. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { avatar, field, hiddenFields, problemSummary, who } from './form.js';
+import { field, hiddenFields, person, problemSummary } from './form.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
 
@@ -15,7 +15,7 @@ export function passwordView(view: PageView<'password'>, context: PageContext): 
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(problem, atFault ? 'password' : undefined)}
 ${hiddenFields({ csrf: view.csrf })}
-<div class="account">${avatar(view.identifier.split('@', 1)[0] ?? '')}${who(view.identifier)}
+<div class="account">${person(view.identifier, [], view.identifier.split('@', 1)[0])}
 <a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
 <input class="off-screen" type="text" name="identifier" value="${view.identifier}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
 ${field({

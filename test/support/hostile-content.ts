@@ -1,0 +1,28 @@
+/** What an attacker would have stored as a name, or sent as a parameter. */
+
+const notFreeText = ['page', 'problem', 'method', 'locale'];
+
+/** Every string in a value replaced, and the names of hidden fields; what is not free text stays, and the keys to `keep`. */
+export function fill<Value>(value: Value, text: string, keep: readonly string[] = [], key = ''): Value {
+  if (typeof value === 'string') {
+    return (notFreeText.includes(key) || keep.includes(key) ? value : text) as Value;
+  }
+  if (Array.isArray(value)) return value.map((item) => fill(item, text, keep)) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, keep, name)]);
+  return Object.fromEntries(entries) as Value;
+}
+
+/** Texts that would become markup, script or a foreign address where they are not escaped. */
+export const hostileTexts = [
+  '<script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onfocus=alert(1) autofocus x='",
+  '</title></style></textarea><svg onload=alert(1)>',
+  'javascript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  '&lt;script&gt;&#x3c;',
+  '{{7*7}}`);',
+  '\u202e<!--',
+  '"/><form action=//evil.example><input name=csrf>',
+];
