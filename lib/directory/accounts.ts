@@ -30,7 +30,7 @@ export interface Accounts {
 export const subOf = (user: PersonWithUser['user']): string => user.parentUserId ?? user.id;
 
 /** Whose credentials sign the user in: while linked, the parent's. */
-export const credentialOwner = subOf;
+export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /**
  * Whether the account may sign in, or go on with what began at `loginAt`. Keep that instant to the millisecond: rounded down to the second,

@@ -6,6 +6,7 @@ import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+import { insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const fields = { name: line(), scopes: Type.Array(token(), { uniqueItems: true }), status };
@@ -53,20 +54,11 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
       checkInput(apiResourceInput, input);
       const { id, secret: own, ...given } = input;
       const secret = own ?? newSecret();
-      await checkIdFree();
-      const apiResource = await rows
-        .insert(newRecord(id, { status: 'active' as const, ...defined(given), secrets: [hashedSecret(secret)] }))
-        .catch((error: unknown) => collections.apiResources.get(id).then((holder) => refuse(error, holder ? '/id' : '/scopes')));
-      // Two creations at once pass the first look; then both see the other here, and neither stays.
-      await checkIdFree().catch(async (error: unknown) => {
-        await rows.remove(id);
-        throw error;
-      });
+      const record = newRecord(id, { status: 'active' as const, ...defined(given), secrets: [hashedSecret(secret)] });
+      const apiResource = await insertWithSharedId(rows, record, collections.clients).catch(async (error: unknown) =>
+        refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'),
+      );
       return own === undefined ? { apiResource, secret } : { apiResource };
-
-      async function checkIdFree() {
-        if (await collections.clients.get(id)) throw new IdpError('conflict', { path: '/id' });
-      }
     },
 
     async update(id, patch) {
@@ -98,5 +90,6 @@ export function createApiScopes({ collections, caches }: DirectoryContext): () =
 
 /** The store does not say what a conflict was about. */
 function refuse(error: unknown, path: string): never {
-  throw error instanceof IdpError && error.code === 'conflict' ? new IdpError('conflict', { path }) : error;
+  const silent = error instanceof IdpError && error.code === 'conflict' && error.details.path === undefined;
+  throw silent ? new IdpError('conflict', { path }) : error;
 }

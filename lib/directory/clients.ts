@@ -6,6 +6,7 @@ import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings, token } from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+import { insertWithSharedId } from './shared-ids.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
 const lifetimes = inputSchema({
@@ -46,7 +47,7 @@ export const clientInput = Type.Composite(
 /** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
 export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
 
-export const clientDefaults: Omit<ClientFields, 'name'> = {
+const clientDefaults: Omit<ClientFields, 'name'> = {
   metadata: {},
   allowedScopes: [],
   requirePkce: true,
@@ -101,18 +102,8 @@ export function createClients({ collections, caches }: DirectoryContext): Client
           secrets: secret === undefined ? [] : [hashedSecret(secret)],
         }),
       );
-      await checkIdFree();
-      const inserted = await rows.insert(client);
-      // Two creations at once pass the first look; then both see the other here, and neither stays.
-      await checkIdFree().catch(async (error: unknown) => {
-        await rows.remove(id);
-        throw error;
-      });
+      const inserted = await insertWithSharedId(rows, client, collections.apiResources);
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
-
-      async function checkIdFree() {
-        if (await collections.apiResources.get(id)) throw new IdpError('conflict', { path: '/id' });
-      }
     },
 
     async update(id, patch) {

@@ -7,6 +7,7 @@ import { type Clients, createClients } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
+import { createErasure } from './erasure.js';
 import { createEvents, type Events } from './event-listeners.js';
 import { createGroups, type Groups } from './groups.js';
 import { createLinking, createLinks, type Linking } from './linking.js';
@@ -71,6 +72,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const permissions = createPermissions(context);
   const accounts = createAccounts(context, tenants);
   const links = createLinks(context);
+  const erase = createErasure(context, links);
 
   return {
     issuer,
@@ -91,7 +93,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       return {
         groups,
         subsidiaries,
-        persons: createPersons(context, { tenants, groups, subsidiaries, links }, tid),
+        persons: createPersons(context, { tenants, groups, subsidiaries, erase }, tid),
         users: createUsers(context, groups, tid),
         linking: createLinking(links, tid),
       };

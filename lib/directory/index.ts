@@ -1,5 +1,5 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
-export { type Account, type Accounts, credentialOwner, isUsable, subOf } from './accounts.js';
+export { type Account, type Accounts, isUsable, subOf } from './accounts.js';
 export type { ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';

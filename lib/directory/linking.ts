@@ -47,12 +47,10 @@ export const createLinking = (links: Links, tid: string): Linking => ({
 export interface Links {
   link(child: ParentRef, parent: ParentRef): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string): Promise<PersonWithUser>;
-  /** Ends the person's links, then makes the document a remainder of nothing but its events, which the dispatcher removes. */
-  erase(personId: string): Promise<void>;
 }
 
 export function createLinks({ collections: { persons }, nudge }: DirectoryContext): Links {
-  const require = async ({ tid, userId }: ParentRef) => {
+  const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
     if (person?.tid !== tid) throw new IdpError('not_found');
     return person;
@@ -62,8 +60,8 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
     let entered = false;
     try {
       for (let swept = false; ; ) {
-        const child = await require(childRef);
-        const parent = await require(parentRef);
+        const child = await requireUser(childRef);
+        const parent = await requireUser(parentRef);
         if (child.user.parentUserId === parent.user.id) return child;
         if (child.user.isParent && !swept) {
           swept = true;
@@ -114,7 +112,7 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
   }
 
   async function unlink(childRef: ParentRef, parentUserId: string): Promise<PersonWithUser> {
-    const { id } = await require(childRef);
+    const { id } = await requireUser(childRef);
     const child = await persons.update(id, (row) => {
       if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
       const { parentUserId: _, ...rest } = row.user;
@@ -128,34 +126,7 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
     return child;
   }
 
-  async function erase(personId: string): Promise<void> {
-    for (;;) {
-      const person = await persons.get(personId);
-      if (person === undefined) throw new IdpError('not_found');
-      await endLinks(person);
-      let erased = false;
-      await persons.update(personId, (row) => {
-        if (row.tid !== person.tid) throw new IdpError('not_found');
-        erased = row.user?.parentUserId === undefined && !row.user?.isParent;
-        return erased ? remainder(row) : row;
-      });
-      if (erased) return;
-    }
-  }
-
-  async function endLinks({ tid, user }: Person): Promise<void> {
-    if (user === undefined) return;
-    const ended = (error: unknown) => {
-      if (!(error instanceof IdpError && (error.code === 'not_linked' || error.code === 'not_found'))) throw error;
-    };
-    if (user.parentUserId !== undefined) await unlink({ tid, userId: user.id }, user.parentUserId).catch(ended);
-    for (const child of await persons.find({ byParent: [user.id] })) {
-      if (hasUser(child)) await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(ended);
-    }
-    if (user.isParent) await strikeOff(persons, user.id);
-  }
-
-  return { link, unlink, erase };
+  return { link, unlink };
 }
 
 function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
@@ -166,7 +137,7 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
 }
 
 /** Strikes off the parent's list whoever does not have it as a parent. */
-async function strikeOff(persons: Collection<Person>, parentUserId: string): Promise<void> {
+export async function strikeOff(persons: Collection<Person>, parentUserId: string): Promise<void> {
   for (;;) {
     const parent = await byUser(persons, parentUserId);
     const listed = parent?.user.childUserIds ?? [];
@@ -200,10 +171,3 @@ const withChildren = (row: PersonWithUser, childUserIds: readonly string[]): Per
   user: { ...row.user, childUserIds, isParent: childUserIds.length > 0 },
   updatedAt: new Date(),
 });
-
-/** It belongs to no tenant, so nobody finds it. */
-function remainder({ id, createdAt, tid, pendingEvents, version }: Person): Person {
-  const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
-  const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
-  return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
-}

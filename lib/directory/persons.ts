@@ -3,11 +3,11 @@ import { IdpError } from '../errors.js';
 import type { Page } from '../store/directory-store.js';
 import type { Person } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
+import type { ErasePerson } from './erasure.js';
 import { resolveGroupIds } from './group-refs.js';
 import type { Groups } from './groups.js';
 import { idFor } from './identifiers.js';
 import { checkInput, defined, email, inputSchema, line, newRecord, type Patch, patched, patchSchema } from './input.js';
-import type { Links } from './linking.js';
 import { createNationalIds } from './national-ids.js';
 import { pendingEvent, withEvents } from './pending-events.js';
 import { personRows } from './person-rows.js';
@@ -71,16 +71,15 @@ interface Parts {
   readonly tenants: Tenants;
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
-  readonly links: Links;
+  readonly erase: ErasePerson;
 }
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
-  const { tenants, groups, subsidiaries, links } = parts;
-  const { credentials, consents } = context.collections;
+  const { tenants, groups, subsidiaries, erase } = parts;
   const rows = personRows(context, tid);
   const nationalIds = createNationalIds(context.keyring, tid);
 
-  const require = async (id: string) => {
+  const requirePerson = async (id: string) => {
     const person = await rows.get(id);
     if (person === undefined) throw new IdpError('not_found');
     return person;
@@ -99,12 +98,12 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
 
   return {
     get: rows.get,
-    require,
+    require: requirePerson,
     find: (page) => rows.find('byTenant', [], page),
     findByNationalId,
 
     async readNationalId(id) {
-      const person = await require(id);
+      const person = await requirePerson(id);
       return person.nationalId === undefined ? undefined : nationalIds.open(id, person.nationalId);
     },
 
@@ -133,7 +132,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
 
     async update(id, patch) {
       checkInput(personPatch, patch);
-      await require(id);
+      await requirePerson(id);
       await checkReferences(id, patch);
       const { nationalId, ...plain } = patch;
       return rows.update(id, (row) => {
@@ -143,12 +142,8 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     },
 
     async remove(id) {
-      const { user } = await require(id);
-      await links.erase(id);
-      context.nudge();
-      if (user === undefined) return;
-      await credentials.remove(user.id);
-      for (const consent of await consents.find({ byUser: [user.id] })) await consents.remove(consent.id);
+      await requirePerson(id);
+      await erase(id);
     },
   };
 }

@@ -2,7 +2,7 @@ import * as crypto from 'node:crypto';
 import { scryptSync } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createPasswords } from '../../lib/directory/index.js';
-import { cheapHasher, codeOf, tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { codeOf } from '../support/test-directory.js';
 
 const base64 = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
 
@@ -65,85 +65,5 @@ describe('password hashes (security §3)', () => {
   });
   (hasArgon2 ? test.skip : test)('argon2id is refused at start where Node lacks it', () => {
     expect(() => createPasswords({ algorithm: 'argon2id' })).toThrow(expect.objectContaining({ code: 'invalid_options' }));
-  });
-});
-
-describe('credentials (design §3)', () => {
-  const setUp = async () => {
-    const hasher = cheapHasher();
-    const t = await testDirectory({ hasher });
-    const acme = await tenantWithUser(t.directory, 'Acme', 'alice@acme.test');
-    return { t, hasher, acme, ...t.directory };
-  };
-
-  test.each([
-    ['fourteen chars', 'at least 15 characters'],
-    ['x'.repeat(129), 'at most 128 characters'],
-    ['ALICE@acme.test', 'something other than the user name'],
-  ])('the policy refuses %j', async (password, expected) => {
-    const { t, credentials, acme } = await setUp();
-    await using _ = t;
-    const refused = { code: 'invalid_record', details: { path: '/password', expected } };
-    await expect(credentials.setPassword(acme.userId, password)).rejects.toMatchObject(refused);
-    expect(await t.store.collection('credentials').find({})).toEqual([]);
-  });
-
-  test('with a second factor required, eight characters will do', async () => {
-    const { t, credentials, tenants, acme } = await setUp();
-    await using _ = t;
-    await tenants.update(acme.tid, { signIn: { requireMfa: true } });
-    await credentials.setPassword(acme.userId, '😀'.repeat(8));
-    await expect(credentials.setPassword(acme.userId, 'x'.repeat(7))).rejects.toMatchObject({ code: 'invalid_record' });
-    await expect(credentials.setPassword('none', 'x'.repeat(20))).rejects.toMatchObject({ code: 'not_found' });
-  });
-
-  test('a password signs in the accounts whose owner has it', async () => {
-    const { t, credentials, accounts, acme } = await setUp();
-    await using _ = t;
-    const globex = await tenantWithUser(t.directory, 'Globex', 'alice@acme.test');
-    await credentials.setPassword(acme.userId, 'the password of Acme');
-    await credentials.setPassword(globex.userId, 'the password of Globex');
-    const signsIn = async (password: string) => {
-      const fitting = await credentials.checkPassword(await accounts.candidates('alice@acme.test'), password);
-      return fitting.map(({ tenant }) => tenant.name).sort();
-    };
-    expect(await signsIn('the password of Acme')).toEqual(['Acme']);
-    expect(await signsIn('the password of Globex')).toEqual(['Globex']);
-    expect(await signsIn('another')).toEqual([]);
-
-    const { linking } = t.directory.forTenant(globex.tid);
-    await linking.link(globex.userId, acme);
-    expect(await signsIn('the password of Acme')).toEqual(['Acme', 'Globex']);
-    expect(await signsIn('the password of Globex')).toEqual([]);
-    await linking.unlink(globex.userId, acme.userId);
-    expect(await signsIn('the password of Globex')).toEqual(['Globex']);
-  });
-
-  test('G2 every check costs a hash: nobody, no password, a wrong one, the right one', async () => {
-    const { t, hasher, credentials, accounts, acme } = await setUp();
-    await using _ = t;
-    const cost = async (name: string, password: string) => {
-      const before = hasher.count;
-      await credentials.checkPassword(await accounts.candidates(name), password);
-      return hasher.count - before;
-    };
-    expect(await cost('nobody', 'x')).toBe(1);
-    expect(await cost('alice@acme.test', 'x')).toBe(1);
-    await credentials.setPassword(acme.userId, 'the right password');
-    expect([await cost('alice@acme.test', 'x'), await cost('alice@acme.test', 'the right password')]).toEqual([1, 1]);
-    await t.directory.forTenant(acme.tid).users.disable(acme.userId);
-    expect(await cost('alice@acme.test', 'the right password')).toBe(1);
-  });
-
-  test('an outdated hash is made anew by a sign-in, not by a failed one', async () => {
-    const { t, credentials, accounts, acme } = await setUp();
-    await using _ = t;
-    const rows = t.store.collection<{ id: string; version: number; passwordHash: string }>('credentials');
-    await rows.insert({ id: acme.userId, passwordHash: 'old:pw' });
-    const candidates = await accounts.candidates('alice@acme.test');
-    expect(await credentials.checkPassword(candidates, 'wrong')).toEqual([]);
-    expect((await rows.get(acme.userId))?.passwordHash).toBe('old:pw');
-    expect(await credentials.checkPassword(candidates, 'pw')).toHaveLength(1);
-    expect((await rows.get(acme.userId))?.passwordHash).toBe('cheap:pw');
   });
 });

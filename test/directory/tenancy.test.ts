@@ -125,7 +125,7 @@ async function outcome(call: Promise<unknown>, given: Ids): Promise<string> {
   return Object.entries(given).reduce((text, [name, id]) => text.replaceAll(id, `<${name}>`), JSON.stringify(seen));
 }
 
-describe('tenant isolation (design §3, E1)', () => {
+describe('tenant isolation (design §3, H1)', () => {
   test('every method of every tenant-bound service is walked', async () => {
     await using t = await testDirectory();
     const services = t.directory.forTenant(absent.tid);

@@ -1,0 +1,61 @@
+import { IdpError } from '../errors.js';
+import type { Person } from '../store/records.js';
+import type { DirectoryContext } from './context.js';
+import { type Links, strikeOff } from './linking.js';
+import { pendingEvent, withEvents } from './pending-events.js';
+import { hasUser } from './user-record.js';
+
+/**
+ * Erases a person, their user, credentials and consents. Its links end first, as the write that erases holds only for a user without any; what stays is a
+ * remainder that carries the person's last events, and goes with them.
+ * @throws IdpError `not_found`.
+ */
+export type ErasePerson = (personId: string) => Promise<void>;
+
+export function createErasure({ collections, nudge }: DirectoryContext, links: Links): ErasePerson {
+  const { persons, credentials, consents } = collections;
+
+  async function endLinks({ tid, user }: Person): Promise<void> {
+    if (user === undefined) return;
+    if (user.parentUserId !== undefined) await links.unlink({ tid, userId: user.id }, user.parentUserId).catch(unlessEnded);
+    const children = await persons.find({ byParent: [user.id] });
+    for (const child of children.filter(hasUser)) {
+      await links.unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(unlessEnded);
+    }
+    if (user.isParent) await strikeOff(persons, user.id);
+  }
+
+  async function leaveRemainder(personId: string): Promise<Person> {
+    for (;;) {
+      const person = await persons.get(personId);
+      if (person === undefined) throw new IdpError('not_found');
+      await endLinks(person);
+      let erased: Person | undefined;
+      await persons.update(personId, (row) => {
+        if (row.tid !== person.tid) throw new IdpError('not_found');
+        erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
+        return erased ? remainderOf(row) : row;
+      });
+      if (erased) return erased;
+    }
+  }
+
+  return async (personId) => {
+    const { user } = await leaveRemainder(personId);
+    nudge();
+    if (user === undefined) return;
+    await credentials.remove(user.id);
+    for (const consent of await consents.find({ byUser: [user.id] })) await consents.remove(consent.id);
+  };
+}
+
+/** It belongs to no tenant, so nobody finds it. */
+function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
+  const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
+  const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
+  return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
+}
+
+function unlessEnded(error: unknown): void {
+  if (!(error instanceof IdpError && (error.code === 'not_linked' || error.code === 'not_found'))) throw error;
+}

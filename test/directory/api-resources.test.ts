@@ -1,0 +1,64 @@
+import { describe, expect, test } from '@jest/globals';
+import { testDirectory } from '../support/test-directory.js';
+
+const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
+
+describe('API resources (design §3)', () => {
+  const orders = { id: 'orders', name: 'Orders', scopes: ['orders.read'] };
+
+  test('an id is of a client or of an API resource, never both', async () => {
+    await using t = await testDirectory();
+    const { clients, apiResources } = t.directory;
+    await clients.create(web);
+    await apiResources.create(orders);
+    await expect(apiResources.create({ ...orders, id: 'web', scopes: [] })).rejects.toMatchObject({
+      code: 'conflict',
+      details: { path: '/id' },
+    });
+    await expect(clients.create({ ...web, id: 'orders' })).rejects.toMatchObject({ code: 'conflict', details: { path: '/id' } });
+    await Promise.allSettled([clients.create({ ...web, id: 'both' }), apiResources.create({ ...orders, id: 'both', scopes: [] })]);
+    expect([await clients.get('both'), await apiResources.get('both')].filter((row) => row !== undefined).length).toBeLessThan(2);
+  });
+
+  test('a scope has one owner', async () => {
+    await using t = await testDirectory();
+    const { apiResources } = t.directory;
+    await apiResources.create(orders);
+    const refused = { code: 'conflict', details: { path: '/scopes' } };
+    await expect(apiResources.create({ ...orders, id: 'other' })).rejects.toMatchObject(refused);
+    await apiResources.create({ ...orders, id: 'other', scopes: [] });
+    await apiResources.create({ ...orders, id: 'third', scopes: [] });
+    await expect(apiResources.update('other', { scopes: ['x', 'orders.read'] })).rejects.toMatchObject(refused);
+    await expect(apiResources.create(orders)).rejects.toMatchObject({ details: { path: '/id' } });
+  });
+
+  test('§4 the live set of API scopes follows every change', async () => {
+    await using t = await testDirectory();
+    const { apiResources, apiScopes } = t.directory;
+    const owners = async () => [...(await apiScopes())].map(([scope, { id }]) => [scope, id]);
+    expect(await owners()).toEqual([]);
+    await apiResources.create(orders);
+    expect(await owners()).toEqual([['orders.read', 'orders']]);
+    await apiResources.update('orders', { scopes: ['orders.read', 'orders.write'] });
+    expect(await owners()).toEqual([
+      ['orders.read', 'orders'],
+      ['orders.write', 'orders'],
+    ]);
+    await apiResources.update('orders', { status: 'disabled' });
+    expect(await owners()).toEqual([]);
+    await apiResources.remove('orders');
+    expect(await apiResources.get('orders')).toBeUndefined();
+  });
+
+  test('J5 its secret is shown once, kept hashed, rotated', async () => {
+    await using t = await testDirectory();
+    const { apiResources } = t.directory;
+    const { secret = '' } = await apiResources.create(orders);
+    const { secret: next } = await apiResources.rotateSecret('orders');
+    expect((await apiResources.checkSecret('orders', secret))?.id).toBe('orders');
+    expect((await apiResources.checkSecret('orders', next))?.id).toBe('orders');
+    expect(await apiResources.checkSecret('orders', 'wrong')).toBeUndefined();
+    expect((await apiResources.create({ ...orders, id: 'own', scopes: [], secret: 'brought along' })).secret).toBeUndefined();
+    expect((await apiResources.checkSecret('own', 'brought along'))?.id).toBe('own');
+  });
+});
