@@ -59,7 +59,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       };
     },
 
-    async signIn(ctx, interaction, signIn) {
+    async signIn(ctx, _interaction, signIn) {
       const account = await directory.accounts.findByOid(signIn.oid);
       const now = Math.floor(Date.now() / 1000);
       // A sign-in in the very second of `notBefore` is after it.
