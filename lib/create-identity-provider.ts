@@ -5,7 +5,7 @@ import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
-import { applySeed, createDirectory, createPasswords, type Directory, type Seed } from './directory/index.js';
+import { applySeed, createDirectory, createPasswords, type Directory } from './directory/index.js';
 import { ConfigError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { createApp, type ProtocolApp } from './http/app.js';
@@ -53,16 +53,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     issuer,
   });
-  if (options.seed) await applySeed(directory, options.seed as Seed);
+  if (options.seed) await applySeed(directory, options.seed);
 
-  const extensions: readonly Extension[] = [signIn(), ...(options.extensions as readonly Extension[])];
-  const claims = createClaimResolver(
-    [...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...(options.claims as never[])],
-    {
-      logger,
-      mapping: options.claimMapping,
-    },
-  );
+  const extensions: readonly Extension[] = [signIn(), ...options.extensions];
+  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
+    logger,
+    mapping: options.claimMapping,
+  });
 
   const late: { showPage?: ShowPage; protocol?: ReturnType<typeof createProtocol> } = {};
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
@@ -71,6 +68,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const context: ExtensionContext = {
     issuer,
     production: options.production,
+    locales: options.locales,
     own: options.paths.own,
     url: (path) => issuer + path,
     directory,

@@ -4,8 +4,7 @@ import type { Context, Middleware } from 'koa';
 import type { ClaimSet } from './claims.js';
 import type { Directory } from './directory/index.js';
 import type { Logger } from './logger.js';
-import type { ArtifactKey } from './store/artifact-store.js';
-import type { Client, Tenant } from './store/records.js';
+import type { Client } from './store/records.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -74,8 +73,10 @@ export interface Interactions {
 /** All an extension may touch. */
 export interface ExtensionContext {
   readonly issuer: string;
-  /** Shown outside production: what a developer needs to mend a request. */
+  /** In production, pages keep to themselves what only a developer needs. */
   readonly production: boolean;
+  /** Languages of the pages, the first for whoever wants none of them. */
+  readonly locales: readonly string[];
   /** The absolute URL of a path below the issuer. */
   url(path: string): string;
   /** The prefix of everything that is not the protocol's: `/idp`. */
@@ -111,5 +112,3 @@ export interface Extension {
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
   readonly close?: () => Promise<void>;
 }
-
-export type { ArtifactKey, Tenant };

@@ -2,6 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
+import type { ClaimSet } from './claims.js';
+import type { Seed } from './directory/index.js';
+import type { Extension } from './extension.js';
 import type { Logger } from './logger.js';
 import type { ArtifactStore } from './store/artifact-store.js';
 import type { DirectoryStore } from './store/directory-store.js';
@@ -9,9 +12,6 @@ import type { DirectoryStore } from './store/directory-store.js';
 /** Languages that the pages speak. */
 export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
 export type Locale = (typeof locales)[number];
-
-/** What to create or update at start. */
-export type SeedInput = Readonly<Record<string, unknown>>;
 
 /** A message to a person, as `mail.send` gets it. */
 export interface MailMessage {
@@ -125,7 +125,7 @@ export interface IdentityProviderOptions {
    * `devPassword` is refused in production.
    * @default nothing
    */
-  readonly seed?: SeedInput;
+  readonly seed?: Seed;
   /** Keys that sign tokens and encrypt records. @default {} */
   readonly keys?: KeyOptions;
   /** Cookies of the service. @default {} */
@@ -147,7 +147,7 @@ export interface IdentityProviderOptions {
   /** Paths of the service. @default {} */
   readonly paths?: PathOptions;
   /** Claim plugins, after the standard claims. @default [] */
-  readonly claims?: readonly { readonly name: string }[];
+  readonly claims?: readonly ClaimSet[];
   /**
    * Moves claims to other scopes, by claim name; `false` leaves the claim out everywhere.
    * @default {}
@@ -159,7 +159,7 @@ export interface IdentityProviderOptions {
    */
   readonly oid?: 'linked' | 'always';
   /** Extensions, after the standard ones. @default [] */
-  readonly extensions?: readonly { readonly name: string }[];
+  readonly extensions?: readonly Extension[];
   /**
    * Sends mail. Without it there is no "forgot password" link, and invitations can only be fetched as links.
    * @default none

@@ -10,7 +10,7 @@ import type { OrganisationChoice, PageName, PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
 export function signInRoutes(router: Router, context: ExtensionContext): void {
-  const { issuer, own, interactions, directory, csrf } = context;
+  const { own, interactions, directory, csrf } = context;
   const attempts = createAttempts(context);
   const base = `${own}/interaction/:uid`;
   const url = ({ uid }: Interaction, step = '') => context.url(`${own}/interaction/${uid}${step}`);
@@ -22,7 +22,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   };
   const page = async <Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> => {
     ctx.status = status;
-    show(ctx, issuer, view, await surroundings(interaction));
+    show(ctx, context, view, await surroundings(interaction));
   };
   const goOn = (ctx: Context, target: string): void => {
     ctx.status = 303;
@@ -35,7 +35,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (!interaction) return undefined;
     if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
     ctx.status = 403;
-    show(ctx, issuer, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
+    show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
     return undefined;
   };
 
@@ -121,7 +121,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
     if (target) return goOn(ctx, target);
     ctx.status = 400;
-    show(ctx, issuer, { page: 'expired' }, {});
+    show(ctx, context, { page: 'expired' }, {});
   });
 
   async function signIn(ctx: Context, interaction: Interaction, oid: string): Promise<void> {

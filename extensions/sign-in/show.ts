@@ -3,7 +3,7 @@ import type { ExtensionContext, ProtocolPage, ShowPage } from '../../lib/extensi
 import { pageHeaders } from '../../lib/http/security-headers.js';
 import type { Client, Tenant } from '../../lib/store/records.js';
 import { pagePolicy, renderPage } from './render.js';
-import { negotiateLocale } from './texts/index.js';
+import { type Locale, negotiateLocale } from './texts/index.js';
 import type { PageFrame, PageName, PageView } from './view-models.js';
 
 /** Whose page it is. */
@@ -14,35 +14,60 @@ export interface Surroundings {
   readonly reference?: string | undefined;
 }
 
+/** What every page needs of the service. */
+type PageHost = Pick<ExtensionContext, 'issuer' | 'locales'>;
+
 /** Sends a page: its document, and headers that let it load nothing but itself. */
-export function show<Name extends PageName>(ctx: Context, issuer: string, view: PageView<Name>, surroundings: Surroundings): void {
-  const frame = frameOf(ctx, surroundings);
-  ctx.set(pageHeaders(issuer, pagePolicy(view as PageView, frame)));
+export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
+  const frame = frameOf(ctx, host, surroundings);
+  ctx.set(pageHeaders(host.issuer, pagePolicy(view as PageView, frame)));
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }
 
-function frameOf(ctx: Context, { client, tenant, uiLocales, reference }: Surroundings): PageFrame {
+function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference }: Surroundings): PageFrame {
   const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
-  const asked = typeof ctx.query.ui_locales === 'string' ? ctx.query.ui_locales : uiLocales;
+  const asked = chosenLanguage(ctx) ?? uiLocales;
   const branding = client?.styles ?? tenant?.branding;
   return {
-    locale: negotiateLocale({ uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale }),
+    locale: negotiateLocale(
+      { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale },
+      locales as readonly Locale[],
+    ),
     ...(client ? { client: { name: client.name, ...(logoUri ? { logoUri } : {}), ...(uri ? { uri } : {}) } } : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(branding ? { branding } : {}),
     ...(reference ? { reference } : {}),
-    ...(ctx.method === 'GET' && ctx.path.includes('/interaction/') ? { languageLinks: true } : {}),
+    ...(isSignInPage(ctx) ? { languageLinks: true } : {}),
   };
 }
 
+const LANGUAGE_COOKIE = 'idp.locale';
+
+/** What the person chose from the language menu holds for the rest of this sign-in. */
+function chosenLanguage(ctx: Context): string | undefined {
+  const { ui_locales: chosen } = ctx.query;
+  if (typeof chosen !== 'string' || !isSignInPage(ctx)) return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
+  const { pathname } = new URL(ctx.href);
+  ctx.cookies.set(LANGUAGE_COOKIE, encodeURIComponent(chosen.slice(0, 100)), {
+    signed: false,
+    path: pathname,
+    httpOnly: true,
+    sameSite: 'lax',
+    overwrite: true,
+  });
+  return chosen;
+}
+
+const isSignInPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.path.includes('/interaction/');
+
 /** The pages that the protocol asks for. */
 export const createShowPage =
-  ({ issuer, production }: ExtensionContext): ShowPage =>
+  (context: ExtensionContext): ShowPage =>
   (ctx, page) => {
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
-    show(ctx, issuer, viewOf(page, production), { client, reference });
+    show(ctx, context, viewOf(page, context.production), { client, reference });
   };
 
 function viewOf(page: ProtocolPage, production: boolean): PageView {

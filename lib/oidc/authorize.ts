@@ -67,7 +67,7 @@ export function carryParameters(route: string, query: Query): Query {
 }
 
 const carriedOf = (ctx: KoaContextWithOIDC): Carried | undefined => {
-  const value = ctx.oidc.params?.[carriedParameter];
+  const value = ctx.oidc.params?.[carriedParameter] ?? ctx.query[carriedParameter];
   return typeof value === 'string' ? (JSON.parse(value) as Carried) : undefined;
 };
 

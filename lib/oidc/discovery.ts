@@ -12,7 +12,7 @@ export function completeDiscovery(
   const document = ctx.body as Record<string, unknown>;
   ctx.body = {
     ...document,
-    scopes_supported: [...scopes.known(ctx)].filter((scope) => !scope.startsWith('idp.')),
+    scopes_supported: [...scopes.known(ctx)],
     claims_supported: [...new Set([...(document.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)])],
     subject_types_supported: ['public', 'pairwise'],
     ...own,

@@ -7,13 +7,14 @@ import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
 import { recordOf } from './internals.js';
-import type { OurSession } from './login-context.js';
 import { allowedTenants } from './prompts.js';
 import { createRestart } from './restart.js';
+import type { SessionPayload } from './session-merge.js';
+import { changeSession } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, adapters, showPage } = parts;
+  const { directory, artifacts, adapters, showPage } = parts;
   const restart = createRestart(parts, provider);
 
   const expired = async (ctx: Context): Promise<undefined> => {
@@ -64,7 +65,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const now = Math.floor(Date.now() / 1000);
       // A sign-in in the very second of `notBefore` is after it.
       const ts = Math.max(now, Math.ceil((account?.person.user.notBefore?.getTime() ?? 0) / 1000));
-      await switchAccount(ctx, signIn);
+      await switchAccount(ctx, signIn, ts);
       return finish(ctx, { login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp } });
     },
 
@@ -82,17 +83,20 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
    * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing; another person's sign-in is
    * a full logout first.
    */
-  async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn): Promise<void> {
-    const session = (await provider().Session.get(ctx)) as OurSession;
-    if (!session.accountId || session.accountId === oid) return;
-    const [before, after] = await Promise.all([session.accountId, oid].map((id) => directory.accounts.findByOid(id)));
+  async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn, loginTs: number): Promise<void> {
+    const { uid, accountId } = await provider().Session.get(ctx);
+    if (!accountId || accountId === oid) return;
+    const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = before && after && subOf(before.person.user) === subOf(after.person.user);
-    if (!isSamePerson) await endEverything(session);
-    session.accountId = oid;
-    session.loginTs = Math.floor(Date.now() / 1000);
-    session.amr = [...amr];
-    session.idp = idp;
-    await session.persist();
+    const ended = await changeSession(artifacts, uid, (session) => ({
+      ...session,
+      ...(isSamePerson ? {} : { authorizations: {}, grants: [] }),
+      accountId: oid,
+      loginTs,
+      amr: [...amr],
+      idp,
+    }));
+    if (ended && !isSamePerson) await endEverything(ended);
     const details = await find(ctx);
     if (details?.session) {
       details.session.accountId = oid;
@@ -100,24 +104,18 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     }
   }
 
-  async function endEverything(session: OurSession): Promise<void> {
-    const clients = await Promise.all(Object.keys(session.authorizations ?? {}).map((id) => provider().Client.find(id)));
-    await Promise.allSettled(
-      clients.flatMap((client) => {
-        const sid = client && session.authorizations?.[client.clientId]?.sid;
-        return client?.backchannelLogoutUri && sid
-          ? [(client as ProviderClient & LogsOut).backchannelLogout(session.accountId as string, sid)]
-          : [];
-      }),
-    );
+  async function endEverything({ accountId = '', authorizations = {}, grants = [] }: SessionPayload): Promise<void> {
     const unit = adapters.unitOf(undefined);
-    for (const { grantId, exp } of session.grants ?? []) {
+    for (const { grantId, exp } of grants) {
       const key = keyOf('Grant', grantId);
       if (key) unit.remove(key, exp * 1000);
     }
     await unit.commit();
-    session.authorizations = {};
-    session.grants = [];
+    const told = Object.entries(authorizations).map(async ([clientId, { sid }]) => {
+      const client = (await provider().Client.find(clientId)) as (ProviderClient & LogsOut) | undefined;
+      if (client?.backchannelLogoutUri && sid) await client.backchannelLogout(accountId, sid);
+    });
+    await Promise.allSettled(told);
   }
 }
 

@@ -251,7 +251,7 @@ function pinUrlsToIssuer(provider: Provider, hooks: ProviderHooks): void {
   for (const [name, value] of Object.entries(fixed)) Object.defineProperty(provider.request, name, { get: () => value });
   Object.defineProperty(provider.request, 'href', {
     get(this: { originalUrl: string }) {
-      return origin + (this.originalUrl.startsWith('/') ? this.originalUrl : '/');
+      return provider.issuer + (this.originalUrl.startsWith('/') ? this.originalUrl : '/');
     },
   });
   Object.defineProperty(provider.request, 'ip', {

@@ -95,9 +95,10 @@ export function createProtocol(
   const renderError = async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
     const record = ctx.oidc?.client && recordOf(ctx.oidc.client);
     const client = isClient(record) ? { client: record } : {};
+    // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
-      await interactionsExpired(ctx);
-      return;
+      ctx.status = 303;
+      return ctx.redirect(`${options.issuer}${options.paths.own}/interaction/${(ctx as unknown as Context).params.uid}`);
     }
     if (ctx.status >= 500 && out.error === 'temporarily_unavailable')
       return void (await dependencies.showPage(ctx, { page: 'unavailable' }));
@@ -111,9 +112,6 @@ export function createProtocol(
     });
   };
   const interactions = createInteractions(parts, () => provider);
-  const interactionsExpired = async (ctx: KoaContextWithOIDC) => {
-    await interactions.load(ctx as unknown as Context);
-  };
 
   return {
     provider,

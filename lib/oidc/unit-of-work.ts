@@ -111,7 +111,7 @@ const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(
 const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
 
 /** Any failure of a store is an outage to the caller, never a wrong answer. */
-const reach = async <T>(answer: Promise<T>): Promise<T> => {
+export const reach = async <T>(answer: Promise<T>): Promise<T> => {
   try {
     return await answer;
   } catch (cause) {

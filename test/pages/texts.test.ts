@@ -24,13 +24,14 @@ describe('catalogues', () => {
 });
 
 describe('negotiateLocale', () => {
-  test('pages §3.1: ui_locales, cookie, Accept-Language, tenant, English, in this order', () => {
-    const sources = { uiLocales: 'nb', cookie: 'sv', acceptLanguage: 'da', tenantLocale: 'fi' };
+  test('pages §3.1: ui_locales, Accept-Language, tenant, English, in this order', () => {
+    const sources = { uiLocales: 'nb', acceptLanguage: 'da', tenantLocale: 'fi' };
     expect(negotiateLocale(sources)).toBe('nb');
-    expect(negotiateLocale({ ...sources, uiLocales: 'fr' })).toBe('sv');
-    expect(negotiateLocale({ ...sources, uiLocales: undefined, cookie: 'xx' })).toBe('da');
+    expect(negotiateLocale({ ...sources, uiLocales: 'fr' })).toBe('da');
     expect(negotiateLocale({ acceptLanguage: 'fr, it', tenantLocale: 'fi' })).toBe('fi');
     expect(negotiateLocale({})).toBe('en');
+    expect(negotiateLocale(sources, ['de', 'fi'])).toBe('fi');
+    expect(negotiateLocale({ uiLocales: 'nb' }, ['de', 'fi'])).toBe('de');
   });
 
   test.each([

@@ -46,18 +46,19 @@ function acceptedTags(header: string): string[] {
 export interface LanguageSources {
   /** Space-separated language tags, most wanted first. @see OpenID Connect Core §3.1.2.1 */
   readonly uiLocales?: string | undefined;
-  /** The language chosen on an earlier page. */
-  readonly cookie?: string | undefined;
   readonly acceptLanguage?: string | undefined;
   readonly tenantLocale?: string | undefined;
 }
 
-/** The first language that we have, in the order of the sources; English when there is none. */
-export function negotiateLocale({ uiLocales, cookie, acceptLanguage, tenantLocale }: LanguageSources): Locale {
-  const wanted = [...(uiLocales ?? '').split(' '), cookie ?? '', ...acceptedTags(acceptLanguage ?? ''), tenantLocale ?? ''];
+/** The first of the languages in the order of the sources; the first of all when none is wanted. */
+export function negotiateLocale(
+  { uiLocales, acceptLanguage, tenantLocale }: LanguageSources,
+  available: readonly Locale[] = locales,
+): Locale {
+  const wanted = [...(uiLocales ?? '').split(' '), ...acceptedTags(acceptLanguage ?? ''), tenantLocale ?? ''];
   for (const tag of wanted) {
     const locale = match(tag);
-    if (locale) return locale;
+    if (locale && available.includes(locale)) return locale;
   }
-  return 'en';
+  return available[0] ?? 'en';
 }
