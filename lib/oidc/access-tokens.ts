@@ -32,6 +32,18 @@ export async function accessTokenClaims(
   };
 }
 
+const tokenRoutes = new Set(['introspection', 'revocation']);
+const WRAPPED = 'jwt~';
+
+/** oidc-provider refuses what looks like a JWT at these endpoints; ours may be one, and any other is just unknown. */
+export const wrapToken = (route: string, parameters: Record<string, string | string[] | undefined>) =>
+  tokenRoutes.has(route) && typeof parameters.token === 'string' && parameters.token.includes('.')
+    ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
+    : parameters;
+
+const unwrapToken = (value: string): string =>
+  value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value;
+
 /** Access tokens as JWTs, for clients that want them. @see RFC 9068 */
 export function createStructuredTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes) {
   const { keys, options, directory } = parts;
@@ -63,11 +75,12 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
     },
 
     async idOf(value: string): Promise<string | undefined> {
+      const token = unwrapToken(value);
       try {
-        const { typ, kid = '', alg } = decodeProtectedHeader(value);
+        const { typ, kid = '', alg } = decodeProtectedHeader(token);
         const key = keys.byKid(kid);
         if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
-        const { payload } = await compactVerify(value, key.publicKey, { algorithms: [key.alg] });
+        const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.alg] });
         const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };
         return iss === options.issuer && typeof jti === 'string' ? jti : undefined;
       } catch {

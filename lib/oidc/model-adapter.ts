@@ -11,8 +11,8 @@ export interface AdapterLifetimes {
   readonly spentCode: number;
   /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
-  /** Tombstones of removed records last this long when the record's own end is not known. */
-  readonly tombstone: number;
+  /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
+  readonly grant: number;
   /** Within this time of its first use a one-time token used again is a retry, not a theft. */
   readonly grace: number;
 }
@@ -62,6 +62,9 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
 const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
+
+/** Longer than any request runs. */
+const REQUEST_MS = 60_000;
 
 const now = () => Date.now();
 
@@ -136,19 +139,21 @@ class ModelAdapter implements Adapter {
 
   async destroy(id: string): Promise<void> {
     const key = this.#keyOf(id);
-    if (!key) return;
-    const ctx = Provider.ctx;
-    const unit = this.#unitOf(ctx);
-    unit.remove(key, Math.max(unit.peek(key)?.expiresAt ?? 0, now() + this.#options.lifetimes.tombstone * 1000));
-    if (!ctx) await unit.commit();
+    if (key) await this.#remove(key, REQUEST_MS);
   }
 
   /** A token lives as long as its grant: ending the grant ends them all, in one write. */
   async revokeByGrantId(grantId: string): Promise<void> {
     const key = keyOf('Grant', grantId);
+    if (key) await this.#remove(key, this.#options.lifetimes.grant * 1000);
+  }
+
+  /** The tombstone lasts until the record would have ended, and at least as long as a request that may write it yet. */
+  async #remove(key: ArtifactKey, unknownEnd: number): Promise<void> {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    if (key) unit.remove(key, now() + this.#options.lifetimes.tombstone * 1000);
+    const known = unit.peek(key)?.expiresAt;
+    unit.remove(key, known === undefined ? now() + unknownEnd : Math.max(known, now() + REQUEST_MS));
     if (!ctx) await unit.commit();
   }
 

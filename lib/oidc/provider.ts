@@ -1,16 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
-import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
 import type { Interactions } from '../extension.js';
-import { createStructuredTokens } from './access-tokens.js';
+import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { completeDiscovery } from './discovery.js';
+import { createErrorPage, referenceOf } from './error-page.js';
 import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
@@ -52,7 +52,7 @@ export function createProtocol(
       lifetimes: {
         spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
         spentRequest: lifetimes.interaction,
-        tombstone: lifetimes.refreshTokenAbsolute,
+        grant: lifetimes.refreshTokenAbsolute,
         grace: lifetimes.refreshTokenGrace,
       },
       successorKey,
@@ -65,13 +65,13 @@ export function createProtocol(
 
   const provider = createHookedProvider(
     options.issuer,
-    createConfiguration(parts, { accounts, scopes, logout, cookieKeys, renderError: (ctx, out, error) => renderError(ctx, out, error) }),
+    createConfiguration(parts, { accounts, scopes, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
       grant: createGrantRunner(parts, scopes),
       respond: createResponder(parts),
-      parameters: (route, parameters) => (tokenRoutes.has(route) ? wrapToken(parameters) : carryParameters(route, parameters)),
+      parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
       scopes: (ctx) => scopes.known(ctx),
-      structuredToken: unwrapping(createStructuredTokens(parts, accounts, scopes)),
+      structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => successorOf(token, successorKey),
       clients: {
         record: (id) => findCaller(directory, id),
@@ -92,25 +92,6 @@ export function createProtocol(
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
-  const renderError = async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
-    const record = ctx.oidc?.client && recordOf(ctx.oidc.client);
-    const client = isClient(record) ? { client: record } : {};
-    // The sign-in's own page says what is wrong, and has what it takes to begin anew.
-    if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
-      ctx.status = 303;
-      return ctx.redirect(`${options.issuer}${options.paths.own}/interaction/${(ctx as unknown as Context).params.uid}`);
-    }
-    if (ctx.status >= 500 && out.error === 'temporarily_unavailable')
-      return void (await dependencies.showPage(ctx, { page: 'unavailable' }));
-    await dependencies.showPage(ctx, {
-      page: 'error',
-      status: ctx.status,
-      error: out.error,
-      ...(out.error_description ? { description: out.error_description } : {}),
-      reference: referenceOf(ctx),
-      ...client,
-    });
-  };
   const interactions = createInteractions(parts, () => provider);
 
   return {
@@ -136,20 +117,3 @@ export function createProtocol(
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
-
-const tokenRoutes = new Set(['introspection', 'revocation']);
-const WRAPPED = 'jwt~';
-
-/** oidc-provider refuses what looks like a JWT at these endpoints; ours may be one, and any other is just unknown. */
-const wrapToken = (parameters: Record<string, string | string[] | undefined>) =>
-  typeof parameters.token === 'string' && parameters.token.includes('.')
-    ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
-    : parameters;
-
-const unwrapping = (tokens: ReturnType<typeof createStructuredTokens>): ReturnType<typeof createStructuredTokens> => ({
-  sign: tokens.sign,
-  idOf: (value) => tokens.idOf(value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value),
-});
-
-/** Finds a request in the log. */
-export const referenceOf = (ctx: { state: { reference?: string } }): string => (ctx.state.reference ??= randomBytes(6).toString('hex'));
