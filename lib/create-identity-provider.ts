@@ -88,10 +88,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     limits: options.limits,
     logger,
   };
-  const pages = extensions.flatMap((extension) => extension.pages ?? []);
-  if (pages.length > 1) throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: 'one extension that shows pages' }]);
-  const [createPages] = pages;
-  if (createPages) late.showPage = createPages(context);
+  late.showPage = pagesOf(extensions)(context);
   late.protocol = createProtocol({
     options,
     artifacts,
@@ -187,4 +184,13 @@ function discoveryOf(extensions: readonly Extension[], context: ExtensionContext
     }
   }
   return document;
+}
+
+function pagesOf(extensions: readonly Extension[]): NonNullable<Extension['pages']> {
+  const [owner, other] = extensions.filter(({ pages }) => pages !== undefined);
+  if (!owner?.pages || other) {
+    const received = [owner, other].flatMap((extension) => extension?.name ?? []).join(' and ') || 'none';
+    throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: 'one extension that shows pages', received }]);
+  }
+  return owner.pages;
 }

@@ -5,6 +5,7 @@ import compose from 'koa-compose';
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
+import { aroundEndpoints } from './around.js';
 import { createErrorHandler } from './errors.js';
 import { methodNotAllowed } from './methods.js';
 
@@ -40,8 +41,15 @@ export function createApp(options: AppOptions): App {
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware =>
-    compose([onError, methodNotAllowed(routes), router.routes() as unknown as Middleware, middleware, ...app.middleware]);
-  const built = new WeakMap<object, Middleware>();
+    compose([
+      onError,
+      methodNotAllowed(routes),
+      router.routes() as unknown as Middleware,
+      aroundEndpoints(extensions, context, routes),
+      middleware,
+      ...app.middleware,
+    ]);
+  const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
 
   return {
     owns(method, url) {
@@ -100,7 +108,7 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
     const own = new Router();
     routes?.(own, context);
     for (const { path, methods } of own.stack) {
-      for (const method of methods) {
+      for (const method of methods.filter((each) => each !== 'HEAD')) {
         const route = `${method} ${String(path)}`;
         const owner = owners.get(route) ?? owners.get(String(path));
         if (owner && owner !== name)

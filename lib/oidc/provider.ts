@@ -6,7 +6,7 @@ import type { Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { carryParameters, createResponder } from './authorize.js';
-import { type Caller, findCaller, isClient } from './clients.js';
+import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { completeDiscovery } from './discovery.js';

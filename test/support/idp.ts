@@ -28,13 +28,15 @@ export async function startIdp({ path = '', host = (idp) => idp.callback(), ...o
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const logged: unknown[][] = [];
   const keep = (...data: unknown[]) => void logged.push(data);
-  const idp = await createIdentityProvider({
+  const creating = createIdentityProvider({
     issuer,
     seed: testSeed,
     keys: { signing: testKeys },
     logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
     ...options,
   });
+  creating.catch(() => server.close());
+  const idp = await creating;
   listener = host(idp);
   return {
     idp,

@@ -1,0 +1,29 @@
+import type { Middleware } from 'koa';
+import compose from 'koa-compose';
+import { ConfigError } from '../errors.js';
+import type { Extension, ExtensionContext } from '../extension.js';
+
+/** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
+export function aroundEndpoints(
+  extensions: readonly Extension[],
+  context: ExtensionContext,
+  routes: Readonly<Record<string, string>>,
+): Middleware {
+  const chains = new Map<string, Middleware[]>();
+  for (const { name, around = {} } of extensions) {
+    for (const [endpoint, create] of Object.entries(around)) {
+      const path = routes[endpoint]?.toLowerCase();
+      if (path === undefined) {
+        throw new ConfigError('invalid_options', [
+          { path: 'extensions', expected: `endpoints among ${Object.keys(routes).join(', ')} in around of ${name}`, received: endpoint },
+        ]);
+      }
+      chains.set(path, [...(chains.get(path) ?? []), create(context)]);
+    }
+  }
+  const composed = new Map([...chains].map(([path, chain]) => [path, compose(chain)]));
+  return (ctx, next) => {
+    const run = composed.get(ctx.path.toLowerCase().replace(/\/$/, ''));
+    return run ? run(ctx, next) : next();
+  };
+}
