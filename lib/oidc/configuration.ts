@@ -1,6 +1,7 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
+import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
@@ -53,6 +54,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
+    assertJwtClientAuthClaimsAndHeader: (ctx, claims) => checkClientAssertion(ctx, claims),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
