@@ -1,6 +1,6 @@
 /** What happens when claims cannot be computed: they are left out, or the request fails. */
 import type { ServedClaim, ServedClaimSet } from './claim-declarations.js';
-import { IdpError } from './errors.js';
+import { UnavailableError } from './errors.js';
 import type { Logger } from './logger.js';
 
 /** A plugin returned a value that is not of the type it declared. The message holds no value. */
@@ -12,7 +12,7 @@ export class ClaimTypeError extends TypeError {
   }
 }
 
-/** Returns when the claims are to be left out. @throws IdpError `claims_unavailable` when the set wants the request to fail. */
+/** Returns when the claims are to be left out. @throws UnavailableError `claims_unavailable` when the set wants the request to fail. */
 export type ClaimFailureHandler = (set: ServedClaimSet, claims: readonly ServedClaim[], error: unknown) => void;
 
 /** Milliseconds between two lines about the same set. */
@@ -22,7 +22,7 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
   const silentUntil = new Map<ServedClaimSet, number>();
   return (set, claims, error) => {
     const names = claims.map(({ name }) => name);
-    if (set.onError === 'fail') throw new IdpError('claims_unavailable', { claims: names }, { cause: error });
+    if (set.onError === 'fail') throw new UnavailableError('claims_unavailable', { claims: names }, { cause: error });
     const now = Date.now();
     if (now < (silentUntil.get(set) ?? 0)) return;
     silentUntil.set(set, now + LOG_INTERVAL);

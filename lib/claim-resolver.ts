@@ -10,7 +10,7 @@ import type { Logger } from './logger.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
 export interface RequestClaims {
-  /** The claims of these scopes that go to the target, by name. @throws IdpError `claims_unavailable` */
+  /** The claims of these scopes that go to the target, by name. @throws UnavailableError `claims_unavailable` */
   resolve(scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
 }
 
@@ -20,7 +20,7 @@ export interface ClaimResolver {
   /** The known scopes and the claims that each grants; one whose claims were all mapped away stays known. */
   readonly scopes: ReadonlyMap<string, readonly string[]>;
   forRequest(subject: ClaimSubject): RequestClaims;
-  /** For a request that resolves once. @throws IdpError `claims_unavailable` */
+  /** For a request that resolves once. @throws UnavailableError `claims_unavailable` */
   resolve(subject: ClaimSubject, scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
 }
 

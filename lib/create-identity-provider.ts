@@ -1,6 +1,5 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
@@ -12,6 +11,7 @@ import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
+import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
 import { loadSigningKeys } from './oidc/keys.js';
@@ -22,6 +22,7 @@ import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { collections } from './store/collections.js';
 import { createKeyring } from './store/keyring.js';
+import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
 
 /** Longer than the dispatcher needs for a round, in milliseconds. */
 const OUTBOX_LEASE = 10_000;
@@ -36,8 +37,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const notice = developmentNotice(options);
   if (notice) logger.warn(notice);
 
-  const artifacts = options.artifacts ?? memoryArtifacts();
-  const store = options.directory ?? memoryDirectory();
+  const artifacts = reachableArtifacts(options.artifacts ?? memoryArtifacts());
+  const store = reachableDirectory(options.directory ?? memoryDirectory());
   await store.open(Object.values(collections));
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
@@ -107,8 +108,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const { provider, routes, middleware } = late.protocol;
   const served = { app: provider, routes, middleware } as unknown as ProtocolApp;
   const app = createApp({ protocol: () => served, mountPath, own: options.paths.own, extensions, context, showPage, logger });
-  const servers = new Set<Server>();
-  const callback = createCallback(app);
+  const callback = createCallback(app, logger);
+  const servers = createServers(callback);
 
   return {
     issuer,
@@ -120,14 +121,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     tenant: (tid) => directory.forTenant(tid),
     middleware: () => createMiddleware(app),
     callback: () => callback,
-    async listen(port, host) {
-      const server = createServer(callback);
-      servers.add(server);
-      server.requestTimeout = 15_000;
-      server.headersTimeout = 10_000;
-      await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
-      return server;
-    },
+    listen: (port, host) => servers.listen(port, host),
     async health() {
       const check = async (probe: Promise<void>) =>
         probe.then(
@@ -142,15 +136,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       };
     },
     async close() {
-      await Promise.all(
-        [...servers].map(
-          (server) =>
-            new Promise<void>((resolve) => {
-              server.close(() => resolve());
-              server.closeIdleConnections();
-            }),
-        ),
-      );
+      await servers.close();
       for (const extension of extensions) await extension.close?.();
       await directory.close();
       caches.close();

@@ -53,6 +53,24 @@ export class IdpError extends Error {
   }
 }
 
+/**
+ * Something that a request needs is away: the same to every caller, and never a wrong answer. The members are those that Koa and
+ * oidc-provider read of what is thrown to them. @see RFC 6749 §4.1.2.1
+ */
+export class UnavailableError extends IdpError {
+  override readonly name = 'UnavailableError';
+  readonly error_description: string;
+  readonly statusCode = 503;
+  readonly expose = true;
+  readonly allow_redirect = true;
+
+  constructor(code: 'store_unavailable' | 'claims_unavailable', details: Readonly<Record<string, unknown>>, options: ErrorOptions) {
+    super(code, details, options);
+    this.error_description = this.message;
+    this.message = 'temporarily_unavailable';
+  }
+}
+
 /** One thing that is wrong with the options: where, what was expected, what was found (redacted if it may be secret). */
 export interface ConfigProblem {
   /** Where in the options, as one would write it: `cookies.keys[0]`. */

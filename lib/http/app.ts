@@ -7,7 +7,7 @@ import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
 import { aroundEndpoints } from './around.js';
 import { createErrorHandler } from './errors.js';
-import { methodNotAllowed } from './methods.js';
+import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
@@ -29,7 +29,7 @@ export interface AppOptions {
 
 export interface App {
   /** Whether a route here answers the URL, as the browser sent it. */
-  owns(method: string, url: string): boolean;
+  owns(url: string): boolean;
   /** Answers a request that is ours, on a context of our own. */
   run(req: IncomingMessage, res: ServerResponse, url: string): Promise<Context>;
 }
@@ -37,13 +37,14 @@ export interface App {
 export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
   const router = extensionRouter(extensions, context, Object.values(protocol().routes));
-  const isProtocolPath = protocolPaths(Object.values(protocol().routes));
+  const protocolMethodsOf = protocolMethods(protocol().routes);
+  const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware =>
     compose([
       onError,
-      methodNotAllowed(routes),
+      methodNotAllowed(methodsOf),
       router.routes() as unknown as Middleware,
       aroundEndpoints(extensions, context, routes),
       middleware,
@@ -52,9 +53,9 @@ export function createApp(options: AppOptions): App {
   const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
 
   return {
-    owns(method, url) {
+    owns(url) {
       const path = pathBelow(mountPath, url)?.split('?', 1)[0];
-      return path !== undefined && (isProtocolPath(path) || router.match(path, method).path.length > 0);
+      return path !== undefined && methodsOf(path) !== undefined;
     },
     async run(req, res, url) {
       const current = protocol();
@@ -73,6 +74,8 @@ export function createApp(options: AppOptions): App {
   };
 }
 
+const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
+
 /** The URL without the issuer's path; undefined when it is not below it. */
 function pathBelow(mountPath: string, url: string): string | undefined {
   // A request line may carry an absolute URL; its host counts as little as the header. @see RFC 9112 §3.2.2
@@ -82,23 +85,6 @@ function pathBelow(mountPath: string, url: string): string | undefined {
   // @see RFC 8414 §3.1
   if (relative.split('?', 1)[0] === metadata) return '/.well-known/oauth-authorization-server';
   return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
-}
-
-/** oidc-provider's router folds case and takes one trailing slash. */
-function protocolPaths(routes: readonly string[]): (pathname: string) => boolean {
-  const known = new Set(
-    [
-      ...routes,
-      '/.well-known/openid-configuration',
-      '/.well-known/oauth-authorization-server',
-      '/connect/endsession/confirm',
-      '/connect/endsession/success',
-    ].map((route) => route.toLowerCase()),
-  );
-  return (pathname) => {
-    const folded = pathname.toLowerCase().replace(/\/$/, '');
-    return known.has(folded) || /^\/connect\/authorize\/[^/]+$/.test(folded);
-  };
 }
 
 function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]): Router {

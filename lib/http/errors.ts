@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { IdpError } from '../errors.js';
-import type { ShowPage } from '../extension.js';
+import type { ProtocolPage, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
 
 /** Seconds after which a caller may try again when a store is away. */
@@ -19,16 +19,17 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
   return async function handleErrors(ctx, next) {
     try {
       await next();
+      if (ctx.status === 503) ctx.set('Retry-After', RETRY_AFTER);
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = randomBytes(6).toString('hex');
       if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
       ctx.status = status;
+      ctx.remove('Location');
       if (status === 503) ctx.set('Retry-After', RETRY_AFTER);
       const code = codeOf(error, status);
-      if (isPage(ctx.path) || wantsPage(ctx))
-        await showPage(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference });
-      else
+      const asPage = isPage(ctx.path) || wantsPage(ctx);
+      if (!asPage || !(await isShown(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference })))
         ctx.body = {
           error: code,
           error_description: status < 500 && error instanceof Error ? error.message : 'the service could not answer',
@@ -36,6 +37,17 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       ctx.status = status;
     }
   };
+
+  /** A page may need what is away. */
+  async function isShown(ctx: Context, page: ProtocolPage): Promise<boolean> {
+    try {
+      await showPage(ctx, page);
+      return true;
+    } catch (error) {
+      logger.error({ err: error, method: ctx.method, path: ctx.path }, 'error page failed');
+      return false;
+    }
+  }
 }
 
 const statusOf = (error: unknown): number => {

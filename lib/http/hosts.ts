@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
+import type { Logger } from '../logger.js';
 import type { App } from './app.js';
+import { unreadRequest } from './unread-request.js';
 
 /** The URL as the browser sent it, whatever a host stripped for those it mounts. */
 const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req as { originalUrl?: string }).originalUrl ?? fallback;
@@ -12,10 +14,8 @@ const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req 
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
-    if (!app.owns(ctx.method, url)) return next();
-    const parsed = (ctx.request as { body?: unknown }).body;
-    if (parsed !== undefined) (ctx.req as { body?: unknown }).body ??= parsed;
-    const inner = await app.run(ctx.req, ctx.res, url);
+    if (!app.owns(url)) return next();
+    const inner = await app.run(unreadRequest(ctx.req, ctx.request), ctx.res, url);
     // Both contexts write to one response: setting the body would overwrite the status.
     const { status, body } = inner;
     if (body !== null && body !== undefined) ctx.body = body;
@@ -23,12 +23,13 @@ export const createMiddleware = (app: App): Middleware =>
   };
 
 /** A listener for `node:http`; for hosts that pass `next`, middleware: what is not ours goes on to them. */
-export function createCallback(app: App) {
+export function createCallback(app: App, logger: Logger) {
   const host = new Koa();
+  host.on('error', (error) => logger.error({ err: error }, 'response failed'));
   host.use(createMiddleware(app));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (next && !app.owns(req.method ?? 'GET', urlOf(req))) next();
+    if (next && !app.owns(urlOf(req))) next();
     else void listener(req, res);
   };
 }

@@ -1,15 +1,48 @@
 import type { Middleware } from 'koa';
 
-/** Endpoints that take a form, and nothing else. */
-const posted = ['pushed_authorization_request', 'token', 'introspection', 'revocation'];
+/** Methods of the protocol's endpoints; those that are not here take a form. */
+const methods: Readonly<Record<string, readonly string[]>> = {
+  authorization: ['GET', 'HEAD'],
+  resume: ['GET', 'HEAD'],
+  userinfo: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+  end_session: ['GET', 'HEAD'],
+  end_session_confirm: ['POST'],
+  end_session_success: ['GET', 'HEAD'],
+  jwks: ['GET', 'HEAD', 'OPTIONS'],
+  discovery: ['GET', 'HEAD', 'OPTIONS'],
+};
+const form = ['POST', 'OPTIONS'];
 
-/** Answers a wrong method as what it is, instead of as an unknown page. @see RFC 9110 §15.5.6 */
-export function methodNotAllowed(routes: Readonly<Record<string, string>>): Middleware {
-  const paths = new Set(posted.flatMap((name) => routes[name] ?? []));
-  return async function methodNotAllowed(ctx, next) {
-    if (ctx.method === 'POST' || ctx.method === 'OPTIONS' || !paths.has(ctx.path)) return next();
-    ctx.status = 405;
-    ctx.set('Allow', 'POST');
-    ctx.body = { error: 'invalid_request', error_description: 'this endpoint takes POST' };
+/** Answers what methods a path takes; undefined when it is none of ours. */
+export type MethodsOf = (path: string) => readonly string[] | undefined;
+
+/** The paths of the protocol's endpoints. oidc-provider's router folds case and takes one trailing slash. */
+export function protocolMethods(routes: Readonly<Record<string, string>>): MethodsOf {
+  const { authorization = '', end_session: endSession = '' } = routes;
+  const paths = new Map(
+    Object.entries({
+      ...routes,
+      end_session_confirm: `${endSession}/confirm`,
+      end_session_success: `${endSession}/success`,
+    }).map(([name, path]) => [path.toLowerCase(), methods[name] ?? form]),
+  );
+  for (const name of ['openid-configuration', 'oauth-authorization-server']) paths.set(`/.well-known/${name}`, methods.discovery ?? form);
+  const resume = `${authorization.toLowerCase()}/`;
+  return (path) => {
+    const folded = path.toLowerCase().replace(/\/$/, '');
+    const isResume = folded.startsWith(resume) && !folded.includes('/', resume.length);
+    return paths.get(folded) ?? (isResume ? methods.resume : undefined);
   };
 }
+
+/** Answers a wrong method as what it is, instead of as an unknown page. @see RFC 9110 §15.5.6 */
+export const methodNotAllowed = (methodsOf: MethodsOf): Middleware =>
+  async function methodNotAllowed(ctx, next) {
+    await next();
+    const allowed = methodsOf(ctx.path) ?? [];
+    if (ctx.status !== 404 || ctx.body !== undefined || allowed.length === 0 || allowed.includes(ctx.method)) return;
+    ctx.set('Allow', allowed.join(', '));
+    throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
+      status: 405,
+    });
+  };

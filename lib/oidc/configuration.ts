@@ -62,7 +62,7 @@ export function createConfiguration(
     conformIdTokenClaims: false,
     cookies: {
       names: {
-        session: secure ? '__Host-idp.session' : 'idp.session',
+        session: sessionCookie(options),
         interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
         resume: secure ? '__Secure-idp.resume' : 'idp.resume',
       },
@@ -122,6 +122,12 @@ export function createConfiguration(
     },
   };
   return options.configure?.(configuration) ?? configuration;
+}
+
+/** Sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs another name. @see RFC 6265bis §4.1.3 */
+function sessionCookie({ secure, mountPath }: OidcParts['options']): string {
+  const name = secure ? '__Host-idp.session' : 'idp.session';
+  return mountPath === '' ? name : `${name}.${Buffer.from(mountPath).toString('base64url')}`;
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */

@@ -10,7 +10,8 @@ import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { completeDiscovery } from './discovery.js';
-import { createErrorPage, referenceOf } from './error-page.js';
+import { createErrorPage } from './error-page.js';
+import { watchFailures } from './failures.js';
 import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
@@ -80,9 +81,7 @@ export function createProtocol(
       addressOf: dependencies.addressOf,
     },
   );
-  provider.on('server_error', (ctx, error) => {
-    dependencies.logger.error({ err: error, reference: referenceOf(ctx), method: ctx.method, path: ctx.path }, 'request failed');
-  });
+  watchFailures(provider, parts);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { idp?: string } | undefined;
     if (login) Object.assign(ctx.oidc.session as object, { idp: login.idp, act: undefined });

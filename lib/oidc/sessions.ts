@@ -3,7 +3,6 @@ import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import { keyOf } from './ids.js';
 import type { SessionPayload } from './session-merge.js';
-import { reach } from './unit-of-work.js';
 
 /** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
 export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
@@ -24,7 +23,7 @@ export async function changeSession(
   const key = keyOf('Session', uid);
   if (!key) return undefined;
   for (;;) {
-    const artifact = (await reach(artifacts.read([{ key }]))).get(key);
+    const artifact = (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
     const { version, ...record } = artifact;
     const before = JSON.parse(artifact.value) as SessionPayload;
@@ -36,7 +35,7 @@ export async function changeSession(
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },
     } as const;
-    const { ok } = await reach(artifacts.commit([put]));
+    const { ok } = await artifacts.commit([put]);
     if (ok) return before;
   }
 }

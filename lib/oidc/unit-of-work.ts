@@ -1,4 +1,3 @@
-import { IdpError } from '../errors.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../store/artifact-store.js';
 
 /**
@@ -29,6 +28,7 @@ export class UnitOfWork {
   readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
   readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
   readonly #merges = new Map<ArtifactKey, Merge>();
+  #abandoned = false;
 
   constructor(store: ArtifactStore) {
     this.#store = store;
@@ -39,7 +39,7 @@ export class UnitOfWork {
     const write = this.#writes.get(key);
     if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
     if (!this.#reads.has(key)) {
-      const found = await reach(this.#store.read([{ key, follow }]));
+      const found = await this.#store.read([{ key, follow }]);
       this.#reads.set(key, found.get(key));
       const links = found.get(key)?.links;
       for (const name of follow) if (links?.[name]) this.#reads.set(links[name], found.get(links[name]));
@@ -70,12 +70,17 @@ export class UnitOfWork {
     this.#merges.clear();
   }
 
+  /** Writes nothing any more: what failed for an outage leaves nothing behind, so that it can be tried again. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
   /**
    * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten.
    * @throws LostWrite
    */
   async commit(): Promise<void> {
-    if (this.#writes.size === 0) return;
+    if (this.#abandoned || this.#writes.size === 0) return;
     const slots = new Map<string, ArtifactWrite[]>();
     for (const write of this.#writes.values()) {
       const slot = slotOfKey(write.key);
@@ -91,12 +96,12 @@ export class UnitOfWork {
 
   async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      const result = await reach(this.#store.commit(writes));
+      const result = await this.#store.commit(writes);
       if (result.ok) break;
       const { lost } = result;
       const merge = merges.get(lost);
       if (!merge || attempt === MERGE_ATTEMPTS) throw new LostWrite(lost);
-      const fresh = (await reach(this.#store.read([{ key: lost }]))).get(lost);
+      const fresh = (await this.#store.read([{ key: lost }])).get(lost);
       const next = merge(fresh);
       if (!next) throw new LostWrite(lost);
       writes = writes.map((write) => (write.key === lost ? next : write));
@@ -109,12 +114,3 @@ const isOneTime = (write: ArtifactWrite): boolean => write.op === 'put' && write
 const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(b.some(isOneTime)) - Number(a.some(isOneTime));
 
 const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
-
-/** Any failure of a store is an outage to the caller, never a wrong answer. */
-export const reach = async <T>(answer: Promise<T>): Promise<T> => {
-  try {
-    return await answer;
-  } catch (cause) {
-    throw new IdpError('store_unavailable', {}, { cause });
-  }
-};

@@ -148,7 +148,7 @@ describe('an error', () => {
         claims: { later: { ...declared, value: async () => boom() }, now: { ...declared, value: boom } },
         onError: 'fail',
       });
-      await expect(resolverOf(set).resolve(subject, hr, 'userinfo')).rejects.toThrow('Claims could not be computed');
+      await expect(resolverOf(set).resolve(subject, hr, 'userinfo')).rejects.toMatchObject({ code: 'claims_unavailable' });
       jest.useRealTimers();
       await new Promise((done) => setTimeout(done));
       expect(unhandled).not.toHaveBeenCalled();
