@@ -7,6 +7,8 @@ export default {
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   silent: true,
+  // Passwords are hashed for real, and two cores may be busy.
+  testTimeout: 30_000,
   coverageProvider: 'v8',
   collectCoverageFrom: ['dist/{lib,adapters,extensions}/**/*.js'],
   coverageDirectory: '.coverage',

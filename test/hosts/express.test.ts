@@ -3,7 +3,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import type { IdentityProvider } from 'tenant-idp';
 import { Agent, basic, postForm } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
-import { journey, wholeJourney } from '../support/journey.js';
+import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 
 const errors: unknown[] = [];
 
@@ -40,7 +40,7 @@ describe.each([
 ])('design §1 hosts: Express, %s', (_, path, host) => {
   let it: TestIdp;
   beforeAll(async () => {
-    it = await startIdp({ path, host });
+    it = await startIdp({ seed: journeySeed, path, host });
   });
   afterAll(() => it.close());
 
@@ -73,6 +73,7 @@ describe.each([
 test('design §5: `trustProxy` sees the request as the host made it, whoever read the body', async () => {
   const seen: unknown[] = [];
   const it = await startIdp({
+    seed: journeySeed,
     host: hostWith((app) => {
       app.set('trust proxy', true);
       parsers(true)(app);

@@ -113,9 +113,8 @@ const modules = new URL('..', import.meta.url);
 const imports = `
   import { createIdentityProvider } from '${new URL('../lib/index.js', modules).href}';
   import { memoryArtifacts, memoryDirectory } from '${new URL('../adapters/memory/index.js', modules).href}';
-  import { testSeed } from '${new URL('support/seed.js', modules).href}';
   import { testKeys } from '${new URL('support/keys.js', modules).href}';
-  import { journey } from '${new URL('support/journey.js', modules).href}';
+  import { journey, journeySeed } from '${new URL('support/journey.js', modules).href}';
 `;
 
 describe('design §1: not one upstream line on the happy path, and the process ends after close()', () => {
@@ -127,7 +126,7 @@ describe('design §1: not one upstream line on the happy path, and the process e
       const server = createServer((req, res) => listener(req, res));
       await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
       const issuer = 'http://127.0.0.1:' + server.address().port;
-      const idp = await createIdentityProvider({ issuer, seed: testSeed });
+      const idp = await createIdentityProvider({ issuer, seed: journeySeed });
       listener = idp.callback();
       const { idToken } = await journey(issuer);
       console.log('signed in', idToken.aud);
@@ -153,7 +152,7 @@ describe('design §1: not one upstream line on the happy path, and the process e
       // Passwords come from invitations in production; here, from a development process over the same store.
       const issuer = 'https://login.example.com';
       process.env.NODE_ENV = 'development';
-      const before = await createIdentityProvider({ issuer, ...stores, keys, cookies: { keys: ['c'.repeat(43)] }, seed: testSeed });
+      const before = await createIdentityProvider({ issuer, ...stores, keys, cookies: { keys: ['c'.repeat(43)] }, seed: journeySeed });
       process.env.NODE_ENV = 'production';
       const idp = await createIdentityProvider({ issuer, ...stores, keys, cookies: { keys: ['c'.repeat(43)] }, trustProxy: 1 });
       const app = new Koa();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, type Json } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
-import { journey, wholeJourney } from '../support/journey.js';
+import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 
 let it: TestIdp;
 let origin: string;
 beforeAll(async () => {
-  it = await startIdp({ path: '/login/eu' });
+  it = await startIdp({ seed: journeySeed, path: '/login/eu' });
   origin = new URL(it.issuer).origin;
 });
 afterAll(() => it.close());

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
-import { journey, wholeJourney } from '../support/journey.js';
+import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 
 /** A request line of our own making: `fetch` would tidy it up. */
 const raw = (it: TestIdp, method: string, target: string, headers: Record<string, string> = {}) =>
@@ -20,7 +20,7 @@ const raw = (it: TestIdp, method: string, target: string, headers: Record<string
 
 let it: TestIdp;
 beforeAll(async () => {
-  it = await startIdp();
+  it = await startIdp({ seed: journeySeed });
 });
 afterAll(() => it.close());
 
@@ -32,6 +32,7 @@ describe('design §1 hosts: node:http', () => {
 
   test('a host that hands over raw requests and has read the body (Fastify)', async () => {
     const fastify = await startIdp({
+      seed: journeySeed,
       host: (idp) => async (req, res) => {
         const parts: Buffer[] = [];
         for await (const part of req) parts.push(part as Buffer);
@@ -50,6 +51,7 @@ describe('design §1: only registered routes are taken', () => {
   let host: TestIdp;
   beforeAll(async () => {
     host = await startIdp({
+      seed: journeySeed,
       host: (idp) => (req, res) =>
         idp.callback()(req, res, () => {
           seen.push(req.url);

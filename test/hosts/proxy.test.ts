@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { Agent } from '../support/agent.js';
-import { journey, wholeJourney } from '../support/journey.js';
+import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 import { testKeys } from '../support/keys.js';
-import { testSeed } from '../support/seed.js';
 
 /** Stands where TLS ends: passes requests on over plain http, with the headers such proxies set. */
 const proxyTo = (target: () => number): Server =>
@@ -38,7 +37,7 @@ describe.each(['https://login.example.com', 'https://login.example.com/idp'])('d
       warn: (...line: unknown[]) => void logged.push(line),
       error: (...line: unknown[]) => void logged.push(line),
     };
-    idp = await createIdentityProvider({ issuer, seed: testSeed, keys: { signing: testKeys }, trustProxy: 1, logger });
+    idp = await createIdentityProvider({ issuer, seed: journeySeed, keys: { signing: testKeys }, trustProxy: 1, logger });
     const server = await idp.listen(0, '127.0.0.1');
     proxy = proxyTo(() => portOf(server));
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));

@@ -1,6 +1,14 @@
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, formOf, type Json, postForm } from './agent.js';
-import { postLogoutRedirectUri, redirectUri } from './seed.js';
+import { postLogoutRedirectUri, redirectUri, testSeed } from './seed.js';
+
+/** The part of {@link testSeed} that a journey meets: one password to hash. */
+export const journeySeed = {
+  permissions: testSeed.permissions,
+  tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })),
+  clients: testSeed.clients.filter(({ id }) => id === 'web' || id === 'service'),
+  apiResources: testSeed.apiResources,
+};
 
 export interface JourneyOptions {
   /** Where the issuer's URLs are really answered, when a proxy stands before them: what to call instead of a URL. */
