@@ -146,7 +146,7 @@ describe('A4: custom parameters never overrule the protocol', () => {
   const customs: Record<string, string>[] = [
     Object.fromEntries(protocolNames.map((name) => [name, 'evil'])),
     { Code: 'evil', 'code ': 'evil', 'code[]': 'evil', 'code\0': 'evil', ' iss': 'evil' },
-    { toString: 'evil', valueOf: 'evil', hasOwnProperty: 'evil', length: '0', then: 'evil', toJSON: 'evil' },
+    { toString: 'evil', valueOf: 'evil', hasOwnProperty: 'evil', length: '0', toJSON: 'evil' },
   ];
   const withCustom = (url: string, custom: Record<string, string>) => `${url}&${new URLSearchParams(Object.entries(custom))}`;
   const returned = async (url: string, mode: string): Promise<Record<string, string>> => {
