@@ -143,7 +143,10 @@ test.each(routes)(
 test('A3: a second Host header changes nothing; none at all is a bad request', async () => {
   const twice = await rawRequest(it.issuer, ['GET /.well-known/openid-configuration HTTP/1.1', `Host: ${own()}`, `Host: ${evil}`]);
   expect(twice.body).not.toContain('evil');
-  expect(await rawRequest(it.issuer, ['GET /.well-known/openid-configuration HTTP/1.1'])).toMatchObject({ status: 400, body: '' });
+  expect(await rawRequest(it.issuer, ['GET /.well-known/openid-configuration HTTP/1.1'])).toMatchObject({
+    status: 400,
+    body: expect.not.stringContaining('{'),
+  });
 });
 
 test('A3: a sign-in begun under a foreign Host goes on at the issuer', async () => {
