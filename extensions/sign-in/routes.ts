@@ -25,6 +25,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     show(ctx, context, view, await surroundings(interaction));
   };
   const goOn = (ctx: Context, target: string): void => {
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
     ctx.status = 303;
     ctx.redirect(target);
   };

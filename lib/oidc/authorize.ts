@@ -122,7 +122,7 @@ export const createResponder =
       if (!isError) throw lostResponse(error);
     }
     const own = new URL(redirectUri).searchParams;
-    const custom = Object.entries(carriedOf(ctx)?.custom ?? {}).filter(([name]) => !own.has(name) && !(name in payload));
+    const custom = Object.entries(carriedOf(ctx)?.custom ?? {}).filter(([name]) => !own.has(name) && !Object.hasOwn(payload, name));
     const response = { ...Object.fromEntries(custom), ...payload };
     if (mode !== 'form_post') return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);

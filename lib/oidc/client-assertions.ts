@@ -2,7 +2,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME = 300;
-/** Seconds that a client's clock may be ahead. */
+/** Seconds that a client's clock may be off. */
 const TOLERANCE = 15;
 
 /**
@@ -14,6 +14,7 @@ export function checkClientAssertion(ctx: KoaContextWithOIDC, { aud, exp, iat }:
   if (aud !== ctx.oidc.issuer) throw new errors.InvalidClientAuth('aud of the client_assertion must be the issuer, as a single string');
   const now = Math.floor(Date.now() / 1000);
   const from = typeof iat === 'number' ? iat : now;
+  if (from > now + TOLERANCE) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
   if (typeof exp !== 'number' || exp - Math.min(from, now) > MAX_LIFETIME + TOLERANCE) {
     throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME} seconds`);
   }

@@ -80,28 +80,22 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
   };
 
   /**
-   * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing; another person's sign-in is
-   * a full logout first.
+   * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
+   * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
    */
   async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn, loginTs: number): Promise<void> {
     const { uid, accountId } = await provider().Session.get(ctx);
     if (!accountId || accountId === oid) return;
+    const details = await find(ctx);
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
     const isSamePerson = before && after && subOf(before.person.user) === subOf(after.person.user);
-    const ended = await changeSession(artifacts, uid, (session) => ({
-      ...session,
-      ...(isSamePerson ? {} : { authorizations: {}, grants: [] }),
-      accountId: oid,
-      loginTs,
-      amr: [...amr],
-      idp,
-    }));
-    if (ended && !isSamePerson) await endEverything(ended);
-    const details = await find(ctx);
     if (details?.session) {
-      details.session.accountId = oid;
+      details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();
     }
+    const login = { accountId: oid, loginTs, amr: [...amr], idp };
+    const ended = await changeSession(artifacts, uid, (session) => (isSamePerson ? { ...session, ...login } : signedOut(session)));
+    if (ended && !isSamePerson) await endEverything(ended);
   }
 
   async function endEverything({ accountId = '', authorizations = {}, grants = [] }: SessionPayload): Promise<void> {
@@ -118,6 +112,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     await Promise.allSettled(told);
   }
 }
+
+const signedOut = ({ accountId: _, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload => rest;
 
 type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
 

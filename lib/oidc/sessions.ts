@@ -25,7 +25,7 @@ export async function changeSession(
   for (;;) {
     const artifact = (await artifacts.read([{ key }])).get(key);
     if (!artifact) return undefined;
-    const { version, ...record } = artifact;
+    const { version, account: _account, ...record } = artifact;
     const before = JSON.parse(artifact.value) as SessionPayload;
     const after = change(before);
     const put = {

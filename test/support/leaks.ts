@@ -1,0 +1,20 @@
+/** What no answer and no log line may hold. */
+import { expect } from '@jest/globals';
+import type { TestIdp } from './idp.js';
+
+/** Stack frames, files, drivers. Paths of the service itself are no leak. */
+const internals = /\bat (?:async )?[\w.<>[\] ]+ \(|node:internal|node_modules|\.[jt]s:\d+|\/(?:lib|dist|home|work|tmp|usr)\/[\w-]+\//;
+
+/** No stack, no file, none of the secrets. */
+export function expectNothingInternal(text: string, secrets: readonly string[] = []): void {
+  expect(text).not.toMatch(internals);
+  for (const secret of secrets) expect(text).not.toContain(secret);
+}
+
+/** Nothing failed, and nothing that was logged has one of the secrets. The notice about development defaults is always there. */
+export function expectQuietLog({ logged }: TestIdp, secrets: readonly string[] = []): void {
+  const [, ...lines] = logged;
+  expect(lines).toEqual([]);
+  const text = JSON.stringify(logged, (_key, value) => (value instanceof Error ? `${value.stack} ${JSON.stringify(value)}` : value));
+  for (const secret of secrets) expect(text).not.toContain(secret);
+}
