@@ -1,0 +1,32 @@
+import { accounts, clients } from './seed.js';
+import type { Settings } from './settings.js';
+
+/** What one needs to know to try the demo. */
+export function banner({ issuer, rpOrigin }: Settings): string {
+  const rows = (entries: readonly (readonly string[])[]) => {
+    const widths = [0, 1].map((column) => Math.max(...entries.map((entry) => entry[column]?.length ?? 0)));
+    return entries.map(([one = '', two = '', three = '']) =>
+      `    ${one.padEnd(widths[0] ?? 0)}  ${two.padEnd(widths[1] ?? 0)}  ${three}`.trimEnd(),
+    );
+  };
+  return [
+    '',
+    `  Open ${rpOrigin} and sign in.`,
+    '',
+    '  Addresses',
+    ...rows([
+      [rpOrigin, 'the relying party'],
+      [`${rpOrigin}/spa`, 'a public client in the browser'],
+      [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
+    ]),
+    '',
+    '  Accounts (user name, password)',
+    ...rows(accounts.map(({ userName, password, who }) => [userName, password, who])),
+    '',
+    '  Clients (id, secret)',
+    ...rows(clients.map(({ id, secret, what }) => [id, secret ?? '', what])),
+    '',
+    '  Ctrl-C ends it. PORT, RP_PORT and ISSUER run it elsewhere.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,14 @@
+import { allowInsecureRequests, type Configuration, discovery } from 'openid-client';
+
+/** Discovers the identity provider when it is first needed; a failure is not remembered. */
+export function connect(issuer: string, clientId: string, clientSecret: string): () => Promise<Configuration> {
+  let discovered: Promise<Configuration> | undefined;
+  const execute = issuer.startsWith('http:') ? [allowInsecureRequests] : [];
+  return () => {
+    discovered ??= discovery(new URL(issuer), clientId, clientSecret, undefined, { execute }).catch((error: unknown) => {
+      discovered = undefined;
+      throw error;
+    });
+    return discovered;
+  };
+}

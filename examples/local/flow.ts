@@ -1,0 +1,114 @@
+/** Sign-in, refresh and sign-out of the relying party: state, nonce and PKCE are made here and checked by openid-client. */
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import * as oidc from 'openid-client';
+import { connect } from './connect.js';
+import { asProblem } from './problems.js';
+import { acme, globex, webScopes } from './seed.js';
+import { endSession, sessionOf, startSession } from './sessions.js';
+import { accountPage } from './views/account.js';
+import { errorPage } from './views/error.js';
+import { homePage } from './views/home.js';
+
+const tenants = [acme, globex];
+
+/** @param origin Where the relying party runs. */
+export function createFlow(issuer: string, origin: string): Router {
+  const configuration = connect(issuer, 'web', 'web-secret');
+  const router = new Router();
+  const goTo = (ctx: Context, url: URL | string) => {
+    ctx.status = 303;
+    ctx.redirect(String(url));
+  };
+
+  router.get('/', async (ctx) => {
+    const signedIn = sessionOf(ctx)?.signedIn;
+    if (!signedIn) {
+      ctx.body = homePage({ tenants });
+      return;
+    }
+    const config = await configuration();
+    const { access_token: accessToken } = signedIn.tokens;
+    const [userinfo, introspection] = await Promise.all([
+      oidc.fetchUserInfo(config, accessToken, signedIn.claims.sub).catch(asProblem),
+      oidc.tokenIntrospection(config, accessToken).catch(asProblem),
+    ]);
+    ctx.body = accountPage({ ...signedIn, userinfo, introspection, tenants });
+  });
+
+  router.get('/sign-in', async (ctx) => {
+    const session = sessionOf(ctx) ?? startSession(ctx);
+    const [state, nonce, codeVerifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
+    session.pending.set(state, { nonce, codeVerifier });
+    const tenant = tenants.find(({ id }) => id === ctx.query.tenant);
+    const url = oidc.buildAuthorizationUrl(await configuration(), {
+      redirect_uri: `${origin}/callback`,
+      scope: webScopes.join(' '),
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+      ...(tenant ? { acr_values: `tenant:${tenant.id}` } : {}),
+    });
+    goTo(ctx, url);
+  });
+
+  router.get('/callback', async (ctx) => {
+    const expectedState = String(ctx.query.state);
+    const pending = sessionOf(ctx)?.pending;
+    const started = pending?.get(expectedState);
+    pending?.delete(expectedState);
+    if (!started) {
+      ctx.status = 400;
+      ctx.body = errorPage('This sign-in has ended', 'It was started in another browser, or has been completed already.');
+      return;
+    }
+    const tokens = await oidc.authorizationCodeGrant(await configuration(), new URL(`${origin}/callback${ctx.search}`), {
+      expectedState,
+      expectedNonce: started.nonce,
+      pkceCodeVerifier: started.codeVerifier,
+      idTokenExpected: true,
+    });
+    startSession(ctx, { tokens, claims: tokens.claims() as oidc.IDToken, receivedAt: new Date(), refreshes: 0 });
+    goTo(ctx, '/');
+  });
+
+  router.post('/refresh', async (ctx) => {
+    const session = sessionOf(ctx);
+    if (session?.signedIn?.tokens.refresh_token) {
+      const { tokens: before, claims, refreshes, orders } = session.signedIn;
+      const tokens = await oidc.refreshTokenGrant(await configuration(), before.refresh_token as string);
+      session.signedIn = {
+        tokens: { ...before, ...tokens },
+        claims: tokens.claims() ?? claims,
+        receivedAt: new Date(),
+        refreshes: refreshes + 1,
+        ...(orders ? { orders } : {}),
+      };
+    }
+    goTo(ctx, '/#tokens');
+  });
+
+  router.post('/orders', async (ctx) => {
+    const session = sessionOf(ctx);
+    if (session?.signedIn) {
+      const { access_token: accessToken } = session.signedIn.tokens;
+      const response = await fetch(`${origin}/api/orders`, { headers: { authorization: `Bearer ${accessToken}` } });
+      const body: unknown = response.ok ? await response.json() : { error: response.headers.get('www-authenticate') };
+      session.signedIn = { ...session.signedIn, orders: { status: response.status, body } };
+    }
+    goTo(ctx, '/#orders');
+  });
+
+  router.post('/sign-out', async (ctx) => {
+    const idToken = sessionOf(ctx)?.signedIn?.tokens.id_token;
+    endSession(ctx);
+    const parameters = { post_logout_redirect_uri: `${origin}/signed-out`, ...(idToken ? { id_token_hint: idToken } : {}) };
+    goTo(ctx, oidc.buildEndSessionUrl(await configuration(), parameters));
+  });
+
+  router.get('/signed-out', (ctx) => {
+    ctx.body = homePage({ tenants, signedOut: true });
+  });
+  return router;
+}

@@ -1,0 +1,38 @@
+/** The demo, `npm start`: an identity provider and a relying party on this machine. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createIdentityProvider } from 'tenant-idp';
+import { banner } from './banner.js';
+import { createRelyingParty } from './relying-party.js';
+import { createSeed } from './seed.js';
+import { checkPort, readSettings, type Settings } from './settings.js';
+
+/** How long requests may take to end when we do, in milliseconds. */
+const GRACE = 2_000;
+
+/** Resolves when both serve; what it resolves to ends them. */
+async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<() => Promise<void>> {
+  await checkPort(port, 'PORT');
+  await checkPort(rpPort, 'RP_PORT');
+  const idp = await createIdentityProvider({ issuer, seed: createSeed(rpOrigin) });
+  const idpServer = await idp.listen(port);
+  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin }).callback());
+  await once(rpServer.listen(rpPort), 'listening');
+
+  return async () => {
+    setTimeout(() => {
+      for (const server of [idpServer, rpServer]) server.closeAllConnections();
+    }, GRACE).unref();
+    await Promise.all([idp.close(), new Promise((resolve) => rpServer.close(resolve))]);
+  };
+}
+
+try {
+  const settings = readSettings(process.env);
+  const stop = await startDemo(settings);
+  console.log(banner(settings));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exit(1);
+}

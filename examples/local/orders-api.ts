@@ -1,0 +1,31 @@
+/** A resource server: it asks the identity provider what an access token is good for. */
+import Router from '@koa/router';
+import { tokenIntrospection } from 'openid-client';
+import { connect } from './connect.js';
+import { acme, globex } from './seed.js';
+
+const orders = [
+  { id: 'A-1001', tid: acme.id, item: 'Anvil', quantity: 2 },
+  { id: 'A-1002', tid: acme.id, item: 'Rocket skates', quantity: 1 },
+  { id: 'G-2001', tid: globex.id, item: 'Widget', quantity: 500 },
+];
+
+/** `GET /api/orders`: the orders of the caller's organisation; all of them for a service, which has none. */
+export function createOrdersApi(issuer: string): Router {
+  const configuration = connect(issuer, 'orders', 'orders-secret');
+  return new Router().get('/api/orders', async (ctx) => {
+    const token = /^Bearer ([\w.~+/-]+=*)$/i.exec(ctx.get('authorization'))?.[1];
+    if (!token) {
+      ctx.set('WWW-Authenticate', 'Bearer');
+      ctx.status = 401;
+      return;
+    }
+    const { active, scope = '', tid } = await tokenIntrospection(await configuration(), token);
+    if (!active || !scope.split(' ').includes('orders.read')) {
+      ctx.set('WWW-Authenticate', `Bearer error="${active ? 'insufficient_scope' : 'invalid_token'}"`);
+      ctx.status = active ? 403 : 401;
+      return;
+    }
+    ctx.body = { orders: orders.filter((order) => tid === undefined || order.tid === tid) };
+  });
+}

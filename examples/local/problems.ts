@@ -1,0 +1,21 @@
+import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
+
+export interface Problem {
+  readonly error: string;
+  readonly error_description?: string;
+}
+
+/**
+ * What the identity provider complained about.
+ * @throws error when it is not from there.
+ */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
+    return { error: error.error, ...(error.error_description ? { error_description: error.error_description } : {}) };
+  }
+  if (error instanceof WWWAuthenticateChallengeError) {
+    const { error: code, error_description: description } = error.cause[0]?.parameters ?? {};
+    return { error: code ?? `HTTP ${error.status}`, ...(description ? { error_description: description } : {}) };
+  }
+  throw error;
+}

@@ -1,0 +1,75 @@
+/** The relying party as one Koa application: the flow, the page of the public client, and the API they call. */
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { createFlow } from './flow.js';
+import { createOrdersApi } from './orders-api.js';
+import { asProblem } from './problems.js';
+import { spaScopes } from './seed.js';
+import { errorPage } from './views/error.js';
+import { spaPage } from './views/spa.js';
+import { spaScript } from './views/spa-script.js';
+import { styleSheet } from './views/style.js';
+
+export interface RelyingPartyOptions {
+  readonly issuer: string;
+  /** Where it runs. */
+  readonly origin: string;
+}
+
+export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa {
+  const app = new Koa();
+  app.use(async (ctx, next) => {
+    ctx.set({
+      'Content-Security-Policy': [
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        'img-src data:',
+        `connect-src ${new URL(issuer).origin}`,
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ].join('; '),
+      'Cache-Control': 'no-store',
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    // The cookie and the redirect URI belong to one origin: 127.0.0.1 goes there first.
+    if (ctx.method === 'GET' && ctx.host !== new URL(origin).host && ctx.path === '/') return ctx.redirect(origin);
+    await next().catch((error: unknown) => showError(ctx, issuer, error));
+  });
+
+  const assets = new Router()
+    .get('/spa', (ctx) => {
+      ctx.body = spaPage({ issuer, clientId: 'spa', redirectUri: `${origin}/spa`, scope: spaScopes.join(' ') });
+    })
+    .get('/spa.js', (ctx) => {
+      ctx.type = 'text/javascript';
+      ctx.body = spaScript;
+    })
+    .get('/style.css', (ctx) => {
+      ctx.type = 'text/css';
+      ctx.body = styleSheet;
+    });
+  for (const router of [createFlow(issuer, origin), createOrdersApi(issuer), assets]) app.use(router.routes());
+  app.use((ctx) => {
+    ctx.status = 404;
+    ctx.body = errorPage('Nothing is here', 'This address leads nowhere.');
+  });
+  return app;
+}
+
+function showError(ctx: Context, issuer: string, error: unknown): void {
+  try {
+    const { error: code, error_description: description } = asProblem(error);
+    ctx.status = 400;
+    ctx.body = errorPage('Sign-in was not completed', description ?? 'The identity provider refused.', code);
+  } catch {
+    ctx.status = 502;
+    const { cause } = error as Error;
+    ctx.body = errorPage(
+      'The identity provider does not answer',
+      `It should be at ${issuer}.`,
+      String(cause instanceof Error ? cause.message : error),
+    );
+  }
+}

@@ -1,0 +1,108 @@
+/** The world of the demo: two organisations, their people, the applications they sign in to and the API these call. */
+
+export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
+export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
+
+const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
+
+/** What the relying party asks for. */
+export const webScopes = [...identityScopes, 'orders.read'];
+export const spaScopes = identityScopes.filter((scope) => scope !== 'offline_access');
+
+/** Whom you can sign in as. */
+export const accounts = [
+  { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
+  { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
+  { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
+];
+
+export const clients = [
+  { id: 'web', secret: 'web-secret', what: 'Order desk, the relying party' },
+  { id: 'spa', secret: undefined, what: 'the page at /spa, public' },
+  { id: 'service', secret: 'service-secret', what: 'client_credentials, scope orders.read' },
+  { id: 'orders', secret: 'orders-secret', what: 'API resource, owns scope orders.read' },
+];
+
+/** @param rpOrigin Where the relying party runs. */
+export const createSeed = (rpOrigin: string) => ({
+  permissions: [
+    { id: 'orders.view', name: 'See orders' },
+    { id: 'orders.approve', name: 'Approve orders' },
+  ],
+  tenants: [
+    {
+      ...acme,
+      organisationNumber: '910000001',
+      branding: { accentColor: '#b45309' },
+      groups: [{ name: 'Sales', permissions: ['orders.view', 'orders.approve'] }],
+      persons: [
+        {
+          givenName: 'Alice',
+          familyName: 'Andersen',
+          email: 'alice@acme.test',
+          phoneNumber: '+4790000001',
+          user: { userName: 'alice@acme.test', emailVerified: true, groups: ['Sales'], devPassword: 'alice' },
+        },
+      ],
+    },
+    {
+      ...globex,
+      organisationNumber: '910000002',
+      branding: { accentColor: '#7c3aed' },
+      groups: [{ name: 'Warehouse', permissions: ['orders.view'] }],
+      persons: [
+        {
+          givenName: 'Alice',
+          familyName: 'Andersen',
+          email: 'alice@globex.test',
+          user: {
+            userName: 'alice@globex.test',
+            emailVerified: true,
+            groups: ['Warehouse'],
+            linkedTo: { userName: 'alice@acme.test', tenant: acme.name },
+          },
+        },
+        {
+          givenName: 'Bob',
+          familyName: 'Berg',
+          email: 'bob@globex.test',
+          user: { userName: 'bob@globex.test', emailVerified: true, groups: ['Warehouse'], devPassword: 'bob' },
+        },
+      ],
+    },
+  ],
+  clients: [
+    {
+      id: 'web',
+      name: 'Order desk',
+      secret: 'web-secret',
+      metadata: {
+        client_uri: rpOrigin,
+        redirect_uris: [`${rpOrigin}/callback`],
+        post_logout_redirect_uris: [`${rpOrigin}/signed-out`],
+        grant_types: ['authorization_code', 'refresh_token'],
+      },
+      allowedScopes: webScopes,
+    },
+    {
+      id: 'spa',
+      name: 'Order desk in the browser',
+      metadata: {
+        client_uri: `${rpOrigin}/spa`,
+        redirect_uris: [`${rpOrigin}/spa`],
+        post_logout_redirect_uris: [`${rpOrigin}/spa`],
+        grant_types: ['authorization_code'],
+        token_endpoint_auth_method: 'none',
+      },
+      allowedScopes: spaScopes,
+    },
+    {
+      id: 'service',
+      name: 'Nightly export',
+      secret: 'service-secret',
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      allowedScopes: ['orders.read'],
+    },
+  ],
+  apiResources: [{ id: 'orders', name: 'Orders', secret: 'orders-secret', scopes: ['orders.read'] }],
+});

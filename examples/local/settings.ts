@@ -1,0 +1,48 @@
+/** Where the demo runs: PORT, RP_PORT and ISSUER of the environment. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+export interface Settings {
+  readonly port: number;
+  readonly rpPort: number;
+  readonly issuer: string;
+  /** The origin of the relying party. */
+  readonly rpOrigin: string;
+}
+
+/** What the person who starts the demo can put right. */
+export class SettingsError extends Error {}
+
+/** @throws SettingsError that names the variable. */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  const port = portOf(env, 'PORT', 3000);
+  const rpPort = portOf(env, 'RP_PORT', 3001);
+  if (port === rpPort)
+    throw new SettingsError(`PORT and RP_PORT are both ${port}: the identity provider and the relying party need one each.`);
+  const issuer = env.ISSUER || `http://localhost:${port}`;
+  if (!/^https?:\/\/./.test(issuer) || !URL.canParse(issuer)) {
+    throw new SettingsError(`ISSUER is ${JSON.stringify(issuer)}: it has to be an http or https URL, such as http://localhost:3000.`);
+  }
+  return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}` };
+}
+
+function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): number {
+  const text = env[variable] || String(otherwise);
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new SettingsError(`${variable} is ${JSON.stringify(text)}: it has to be a port, a number from 1 to 65535.`);
+}
+
+/** @throws SettingsError when somebody else listens on the port, or we may not. */
+export async function checkPort(port: number, variable: 'PORT' | 'RP_PORT'): Promise<void> {
+  const server = createServer();
+  try {
+    await once(server.listen(port), 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${code})`;
+    throw new SettingsError(`Port ${port} ${why}: set ${variable} to another one, such as ${variable}=${port + 100} npm start.`);
+  }
+  server.close();
+  await once(server, 'close');
+}
