@@ -51,9 +51,9 @@ const button = (action: string, label: string): Html =>
 function tokensPanel({ tokens, receivedAt, refreshes }: AccountOptions): Html {
   const { access_token, refresh_token, id_token, ...others } = tokens;
   const shown = {
-    access_token: beginningOf(access_token),
-    ...(refresh_token ? { refresh_token: beginningOf(refresh_token) } : {}),
-    ...(id_token ? { id_token: beginningOf(id_token) } : {}),
+    access_token: excerptOf(access_token),
+    ...(refresh_token ? { refresh_token: excerptOf(refresh_token) } : {}),
+    ...(id_token ? { id_token: excerptOf(id_token) } : {}),
     ...others,
   };
   const times = refreshes === 0 ? 'Not refreshed yet' : `Refreshed ${refreshes === 1 ? 'once' : `${refreshes} times`}`;
@@ -68,7 +68,7 @@ function tokensPanel({ tokens, receivedAt, refreshes }: AccountOptions): Html {
 }
 
 /** Enough to tell two tokens apart, not to use one. */
-const beginningOf = (token: string): string => `${token.slice(0, 12)}…`;
+const excerptOf = (token: string): string => `${token.slice(0, 4)}…${token.slice(-8)}`;
 
 function ordersPanel({ orders }: AccountOptions): Html {
   const body = orders

@@ -1,5 +1,5 @@
 /** Claims as a list of names and values, each with a word on what it is about where that is not plain. */
-import { Html, html } from './html.js';
+import { type Html, html } from './html.js';
 
 const meanings: Readonly<Record<string, string>> = {
   sub: 'The person: the same in all linked accounts',
@@ -18,22 +18,17 @@ const instants = new Set(['exp', 'iat', 'nbf', 'auth_time']);
 
 export const claimList = (claims: object): Html => html`
 <dl class="claims">
-${Object.entries<unknown>({ ...claims }).map(
-  ([name, value]) =>
-    html`<div data-claim="${name}"${keyClaims.has(name) && new Html(' class="key"')}><dt>${name}</dt><dd>${markupOf(name, value)}${
-      meanings[name] !== undefined && html`<small>${meanings[name]}</small>`
-    }</dd></div>`,
-)}
+${Object.entries<unknown>({ ...claims }).map(([name, value]) => row(name, value))}
 </dl>`;
 
-function markupOf(name: string, value: unknown): Html {
-  const time = instants.has(name) && typeof value === 'number' && new Date(value * 1000);
-  if (time) return html`<code>${value}</code><small>${timeOf(time)}</small>`;
-  const text = typeof value === 'object' ? JSON.stringify(value, undefined, isFlat(value) ? undefined : 2) : JSON.stringify(value);
-  return html`<code>${text}</code>`;
+function row(name: string, value: unknown): Html {
+  const nested = typeof value === 'object' && Object.values(value ?? {}).some((inner) => typeof inner === 'object');
+  const classes = `${keyClaims.has(name) ? 'key' : ''} ${nested ? 'wide' : ''}`.trim();
+  const note = instants.has(name) && typeof value === 'number' ? timeOf(new Date(value * 1000)) : meanings[name];
+  return html`<div class="${classes}" data-claim="${name}"><dt>${name}</dt><dd><code>${JSON.stringify(value, undefined, nested ? 2 : undefined)}</code>${
+    note !== undefined && html`<small>${note}</small>`
+  }</dd></div>`;
 }
-
-const isFlat = (value: object | null): boolean => Object.values(value ?? {}).every((inner) => typeof inner !== 'object');
 
 /** `2031-05-17 09:30:12 UTC` */
 export const timeOf = (time: Date): Html =>

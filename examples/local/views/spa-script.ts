@@ -59,8 +59,10 @@ async function complete(response) {
 
   show('id-token', claims);
   show('userinfo', userinfo);
+  element('name').textContent = userinfo.name;
+  element('company').textContent = userinfo.company_name;
   element('start').hidden = true;
-  element('panels').hidden = false;
+  element('account').hidden = false;
   element('sign-out').hidden = false;
   element('sign-out').onclick = () =>
     go(end_session_endpoint, { id_token_hint: tokens.id_token, post_logout_redirect_uri: redirectUri });

@@ -57,8 +57,9 @@ ul { padding: 0; list-style: none; }
 a { color: var(--link); text-underline-offset: 0.2em; text-decoration-thickness: 1px; }
 a:hover { text-decoration-thickness: 2px; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-code, pre { font-family: var(--mono); font-size: 0.8125rem; }
-.inner { width: 100%; max-width: 76rem; margin-inline: auto; padding-inline: 1.25rem; }
+code, pre { font-family: var(--mono); font-size: 0.78125rem; }
+p code, span code { font-size: 0.875rem; }
+.inner { width: 100%; max-width: 76rem; margin-inline: auto; padding-inline: 1rem; }
 main.inner { flex: 1; padding-block: 2rem; }
 footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 
@@ -88,10 +89,10 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .button.primary { border-color: transparent; background: var(--accent); color: var(--on-accent); }
 .button.primary:hover { background: var(--accent-pressed); }
 .button.small { min-height: 2.75rem; padding: 0.375rem 0.875rem; font-size: 0.9375rem; white-space: nowrap; }
-.button.here { border-color: transparent; background: var(--tint); cursor: default; }
+.button.here { border-color: var(--accent); background: var(--tint); cursor: default; }
 
 .home { display: grid; gap: 2.5rem; align-items: center; }
-.hero { display: grid; gap: 1rem; }
+.hero { display: grid; gap: 1rem; max-width: 36rem; }
 .hero h1 { font-size: clamp(1.75rem, 1.3rem + 2vw, 2.5rem); line-height: 1.15; font-weight: 700; letter-spacing: -0.02em; text-wrap: balance; }
 .hero.narrow { max-width: 34rem; margin-inline: auto; }
 .lead { color: var(--muted); font-size: 1.0625rem; text-wrap: pretty; }
@@ -102,19 +103,19 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .more { color: var(--muted); font-size: 0.9375rem; }
 
 .panel { border: 1px solid var(--line); border-radius: 0.875rem; background: var(--surface); overflow: hidden; }
-.panel-head { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 4rem; padding: 0.625rem 1.125rem; border-bottom: 1px solid var(--line); }
+.panel-head { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 4rem; padding: 0.625rem 1rem; border-bottom: 1px solid var(--line); }
 .panel-head h2 { font-size: 1.0625rem; line-height: 1.3; font-weight: 650; }
 .panel-head p { color: var(--muted); font-size: 0.875rem; }
-.panel .about { padding: 0.75rem 1.125rem; color: var(--muted); font-size: 0.9375rem; text-wrap: pretty; }
+.panel .about { padding: 0.75rem 1rem; color: var(--muted); font-size: 0.9375rem; text-wrap: pretty; }
 .panel .about + * { border-top: 1px solid var(--line); }
-.panel pre { padding: 0.875rem 1.125rem; white-space: pre-wrap; line-height: 1.55; }
-.accounts li { display: grid; gap: 0.0625rem; padding: 0.75rem 1.125rem; border-bottom: 1px solid var(--line); }
+.panel pre { padding: 0.875rem 1rem; white-space: pre-wrap; line-height: 1.55; }
+.accounts li { display: grid; gap: 0.0625rem; padding: 0.75rem 1rem; border-bottom: 1px solid var(--line); }
 .accounts li span { color: var(--muted); font-size: 0.9375rem; }
 .accounts li code { color: var(--ink); }
-.accounts .more { padding: 0.875rem 1.125rem; }
+.accounts .more { padding: 0.875rem 1rem; }
 
 .who { display: flex; flex-wrap: wrap; align-items: center; gap: 0.875rem; margin-bottom: 1.5rem; }
-.avatar { display: grid; place-items: center; flex: none; width: 3rem; height: 3rem; border-radius: 50%; background: var(--tint); color: var(--link); font-weight: 650; }
+.avatar { display: grid; place-items: center; flex: none; width: 3rem; height: 3rem; border: 1px solid var(--line); border-radius: 50%; background: var(--surface); color: var(--link); font-weight: 650; }
 .who > div { flex: 1 1 12rem; min-width: 0; }
 .who h1 { font-size: 1.375rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.01em; }
 .who p { color: var(--muted); }
@@ -123,7 +124,7 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 
 .panels { display: grid; gap: 1.25rem; }
 .panels > .panel { min-width: 0; }
-.claims > div { padding: 0.5rem 1.125rem; }
+.claims > div { padding: 0.5rem 1rem; }
 .claims > div + div { border-top: 1px solid var(--line); }
 .claims .key { background: var(--tint); }
 .claims dt { color: var(--muted); font-family: var(--mono); font-size: 0.8125rem; }
@@ -132,7 +133,9 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .claims small { display: block; color: var(--muted); font-size: 0.8125rem; }
 
 @media (min-width: 30rem) {
+  .inner { padding-inline: 1.5rem; }
   .claims > div { display: grid; grid-template-columns: 10.5rem minmax(0, 1fr); gap: 1rem; align-items: baseline; }
+  .claims > .wide { display: block; }
 }
 @media (min-width: 60rem) {
   main.inner { padding-block: 2.5rem; }

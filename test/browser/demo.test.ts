@@ -1,0 +1,213 @@
+/** Issue 4, 9: the demo in a browser, as a newcomer meets it. */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { describeInBrowser, launch } from '../support/chromium.js';
+import { freePort, type RunningExample, startExample } from '../support/example.js';
+
+jest.setTimeout(60_000);
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const screenshots = process.env.SCREENSHOTS;
+
+describeInBrowser('issue 4, 9: the demo in Chromium', () => {
+  let browser: Browser;
+  let demo: RunningExample;
+  let idp: string;
+  let rp: string;
+  beforeAll(async () => {
+    const [port, rpPort] = [await freePort(), await freePort()];
+    [idp, rp] = [`http://localhost:${port}`, `http://localhost:${rpPort}`];
+    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    expect(await demo?.stop()).toBe(0);
+  });
+
+  /** A browser of its own; what its consoles and pages complain about fails the test. */
+  async function withBrowser(javaScriptEnabled: boolean, use: (page: Page) => Promise<void>): Promise<void> {
+    const context = await browser.newContext({ javaScriptEnabled });
+    const complaints: string[] = [];
+    // A form that shows itself again answers 400, which Chromium reports.
+    context.on('console', (message) => {
+      if (!/status of 400.*\/password$/.test(`${message.text()} ${message.location().url}`)) complaints.push(message.text());
+    });
+    context.on('weberror', (error) => complaints.push(error.error().message));
+    try {
+      await use(await context.newPage());
+      expect(complaints).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  }
+
+  async function typeName(page: Page, userName: string): Promise<void> {
+    await page.getByLabel('E-mail or user name').fill(userName);
+    await page.getByRole('button', { name: 'Continue' }).click();
+  }
+
+  async function typePassword(page: Page, password: string): Promise<void> {
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  async function signIn(page: Page, userName: string, password: string, link = 'Sign in'): Promise<void> {
+    await page.goto(rp);
+    await page.getByRole('link', { name: link, exact: true }).click();
+    await typeName(page, userName);
+    await typePassword(page, password);
+    await page.waitForURL(`${rp}/`);
+  }
+
+  async function signOut(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${rp}/signed-out`);
+    await page.getByRole('status').getByText('You are signed out.').waitFor();
+  }
+
+  /** The value of a claim in a panel, as JSON says it. */
+  async function claim(page: Page, panel: string, name: string): Promise<unknown> {
+    const value = page.locator(`#${panel} [data-claim="${name}"] dd code`);
+    return (await value.count()) === 0 ? undefined : JSON.parse((await value.textContent()) ?? '');
+  }
+
+  const identityIn = async (page: Page, panel: string) => ({
+    sub: await claim(page, panel, 'sub'),
+    oid: await claim(page, panel, 'oid'),
+    tid: await claim(page, panel, 'tid'),
+  });
+
+  /** Signs in as alice and as her linked account, in turn: what is the same and what is not. */
+  async function meetBothAlices(page: Page): Promise<void> {
+    await signIn(page, 'alice@acme.test', 'alice');
+    const atAcme = await identityIn(page, 'id-token');
+    expect(await identityIn(page, 'userinfo')).toEqual(atAcme);
+    expect(await identityIn(page, 'introspection')).toEqual(atAcme);
+    const [other, ...more] = (await claim(page, 'userinfo', 'may_login')) as { oid: string; tid: string; companyname: string }[];
+    expect({ companyname: other?.companyname, more }).toEqual({ companyname: 'Globex', more: [] });
+    await signOut(page);
+
+    await signIn(page, 'alice@globex.test', 'alice');
+    const atGlobex = await identityIn(page, 'id-token');
+    expect(atGlobex).toEqual({ sub: atAcme.sub, oid: other?.oid, tid: other?.tid });
+    expect(atGlobex.tid).not.toBe(atAcme.tid);
+    expect(atGlobex.oid).not.toBe(atAcme.oid);
+    expect(await claim(page, 'userinfo', 'company_name')).toBe('Globex');
+    await signOut(page);
+  }
+
+  test('alice signs in, refreshes, calls the API and signs out; her linked account has the same sub and another tid', async () => {
+    await withBrowser(true, async (page) => {
+      await signIn(page, 'alice@acme.test', 'alice');
+      expect(await claim(page, 'introspection', 'active')).toBe(true);
+      expect(await claim(page, 'userinfo', 'role')).toEqual(['Sales']);
+      expect(await claim(page, 'userinfo', 'perm')).toEqual(['orders.approve', 'orders.view']);
+      const before = { access: await claim(page, 'tokens', 'access_token'), identity: await identityIn(page, 'id-token') };
+      await page.getByRole('button', { name: 'Refresh now' }).click();
+      await page.getByText('Refreshed once').waitFor();
+      expect(await claim(page, 'tokens', 'access_token')).not.toBe(before.access);
+      expect(await claim(page, 'introspection', 'active')).toBe(true);
+      for (const panel of ['id-token', 'userinfo', 'introspection']) expect(await identityIn(page, panel)).toEqual(before.identity);
+      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByText('Rocket skates').waitFor();
+      await signOut(page);
+      await meetBothAlices(page);
+    });
+  });
+
+  test('bob belongs to Globex alone, and to nobody at Acme', async () => {
+    await withBrowser(true, async (page) => {
+      await signIn(page, 'bob@globex.test', 'bob', 'Sign in to Globex');
+      expect(await claim(page, 'userinfo', 'company_name')).toBe('Globex');
+      expect(await claim(page, 'userinfo', 'may_login')).toBeUndefined();
+      expect(await claim(page, 'id-token', 'oid')).toBeUndefined();
+      await signOut(page);
+      await page.getByRole('link', { name: 'Sign in to Acme' }).click();
+      await typeName(page, 'bob@globex.test');
+      await typePassword(page, 'bob');
+      await page.getByRole('alert').waitFor();
+      expect(new URL(page.url()).origin).toBe(idp);
+    });
+  });
+
+  test('a wrong password is told, and the right one still signs in', async () => {
+    await withBrowser(true, async (page) => {
+      await page.goto(rp);
+      await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+      await typeName(page, 'alice@acme.test');
+      await typePassword(page, 'wrong');
+      await page
+        .getByRole('alert')
+        .getByText(/password/i)
+        .waitFor();
+      await typePassword(page, 'alice');
+      await page.waitForURL(`${rp}/`);
+    });
+  });
+
+  test('everything but /spa works without JavaScript', async () => {
+    await withBrowser(false, meetBothAlices);
+  });
+
+  test('the public client gets its tokens in the browser, and signs out', async () => {
+    await withBrowser(true, async (page) => {
+      await page.goto(`${rp}/spa`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await typeName(page, 'alice@acme.test');
+      await typePassword(page, 'alice');
+      await page.getByRole('heading', { name: 'Userinfo' }).waitFor();
+      const shown = async (id: string) => JSON.parse((await page.locator(`#${id} code`).textContent()) ?? '');
+      expect(await shown('id-token')).toMatchObject({ iss: idp, aud: 'spa' });
+      expect(await shown('userinfo')).toMatchObject({ name: 'Alice Andersen', company_name: 'Acme' });
+      expect(page.url()).toBe(`${rp}/spa`);
+      await takeScreenshots(page, 'spa-signed-in');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      expect(page.url()).toBe(`${rp}/spa`);
+    });
+  });
+
+  test('each page is accessible and fits, in both schemes, on a phone and on a desk', async () => {
+    await withBrowser(true, async (page) => {
+      await page.goto(rp);
+      await takeScreenshots(page, 'home');
+      await page.goto(`${rp}/spa`);
+      await takeScreenshots(page, 'spa');
+      await page.goto(`${rp}/sign-in?tenant=`);
+      await takeScreenshots(page, 'sign-in');
+      await typeName(page, 'alice@acme.test');
+      await takeScreenshots(page, 'password');
+      await page.goto(rp);
+      await page.getByRole('link', { name: 'Sign in to Globex' }).click();
+      await takeScreenshots(page, 'sign-in-globex');
+      await signIn(page, 'alice@acme.test', 'alice', 'Sign in to Acme');
+      await takeScreenshots(page, 'account');
+      await page.getByRole('button', { name: 'Refresh now' }).click();
+      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByText('Rocket skates').waitFor();
+      await takeScreenshots(page, 'account-refreshed');
+      await signOut(page);
+      await takeScreenshots(page, 'signed-out');
+    });
+  });
+
+  async function takeScreenshots(page: Page, name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [360, 1280]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        if (!screenshots) continue;
+        mkdirSync(screenshots, { recursive: true });
+        await page.screenshot({ path: join(screenshots, `demo-${name}-${colorScheme}-${width}.png`), fullPage: true });
+      }
+      const { violations } = (await page.evaluate(`${axe};axe.run({ resultTypes: ['violations'] })`)) as AxeResults;
+      expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)])).toEqual([]);
+    }
+  }
+});

@@ -1,0 +1,154 @@
+/** Each example runs, signs a user in over HTTP, and ends when it is told to. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
+import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
+
+// Each start is a process of its own.
+jest.setTimeout(60_000);
+
+const redirectUri = 'http://localhost:3001/callback';
+
+/** Signs alice in to the client `web` and redeems the code. */
+async function tokensOf(issuer: string, scope: string): Promise<Json> {
+  const { verifier, challenge } = createPkce();
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const { location = '' } = await signIn(
+    new Agent(),
+    authorizeUrl(issuer, { redirect_uri: redirectUri, scope, ...pkce }),
+    'alice',
+    'alice',
+  );
+  const code = new URL(location).searchParams.get('code') ?? '';
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+  const { json } = await postForm(`${issuer}/connect/token`, fields, { authorization: basic('web', 'web-secret') });
+  return json;
+}
+
+const getJson = async (url: string, headers: Record<string, string> = {}): Promise<Json> => (await fetch(url, { headers })).json();
+const claimsOf = (issuer: string, { access_token }: Json) =>
+  getJson(`${issuer}/connect/userinfo`, { authorization: `Bearer ${access_token}` });
+
+/** Starts an example on a port of its own for one test, and expects it to end well. */
+async function withExample(name: string, env: Record<string, string>, use: (issuer: string) => Promise<void>): Promise<void> {
+  const port = await freePort();
+  const example = await startExample(name, { PORT: String(port), ...env });
+  try {
+    await use(`http://localhost:${port}`);
+  } finally {
+    expect(await example.stop()).toBe(0);
+  }
+}
+
+test.each(['koa-host', 'express-host'])('design §1: %s signs in, and answers the rest itself', async (name) => {
+  await withExample(name, {}, async (issuer) => {
+    expect(await claimsOf(issuer, await tokensOf(issuer, 'openid profile'))).toMatchObject({ name: 'Alice Andersen' });
+    expect(await (await fetch(issuer)).text()).toBe('The host application');
+  });
+});
+
+describe('design §3: custom-claim', () => {
+  test('has its claims in userinfo, where they are declared to be, and its scope in discovery', async () => {
+    await withExample('custom-claim', {}, async (issuer) => {
+      const { scopes_supported, claims_supported } = await getJson(`${issuer}/.well-known/openid-configuration`);
+      expect(scopes_supported).toContain('hr');
+      expect(claims_supported).toEqual(expect.arrayContaining(['cost_center', 'manager']));
+      const tokens = await tokensOf(issuer, 'openid hr');
+      expect(await claimsOf(issuer, tokens)).toMatchObject({ cost_center: '4711', manager: 'Carol Clark' });
+    });
+  });
+
+  test('signs in without them while the HR system hangs', async () => {
+    await withExample('custom-claim', { HR_DELAY: '60000' }, async (issuer) => {
+      const claims = await claimsOf(issuer, await tokensOf(issuer, 'openid hr'));
+      expect(claims).toHaveProperty('sub');
+      expect(claims).not.toHaveProperty('cost_center');
+    });
+  });
+});
+
+describe('issue 4, 9: the demo', () => {
+  let demo: RunningExample;
+  let idp: string;
+  let rp: string;
+  beforeAll(async () => {
+    const [port, rpPort] = [await freePort(), await freePort()];
+    [idp, rp] = [`http://localhost:${port}`, `http://localhost:${rpPort}`];
+    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+  });
+  afterAll(async () => {
+    expect(await demo?.stop()).toBe(0);
+  });
+
+  test('says where it is, who can sign in and which clients there are, and nothing besides', () => {
+    for (const fact of [rp, `${rp}/spa`, idp, 'alice@acme.test', 'alice@globex.test', 'bob@globex.test'])
+      expect(demo.stdout).toContain(fact);
+    for (const secret of ['web-secret', 'service-secret', 'orders-secret']) expect(demo.stdout).toContain(secret);
+    const others = demo.stderr.split('\n').filter((line) => !/^[┌│└]|^$/.test(line));
+    expect(others).toEqual([]);
+  });
+
+  test('signs in, shows the four views of it, refreshes, calls the API and signs out', async () => {
+    const agent = new Agent();
+    const start = await agent.get(`${rp}/sign-in`);
+    const { location = '' } = await signIn(agent, start.location ?? '');
+    expect(location).toMatch(`${rp}/callback`);
+    const account = await agent.follow(await agent.get(location));
+    for (const id of ['id-token', 'userinfo', 'introspection', 'tokens', 'orders']) expect(account.body).toContain(`id="${id}"`);
+    expect(account.body).toContain('Alice Andersen');
+    expect((await agent.follow(await agent.post(`${rp}/refresh`, {}))).body).toContain('Refreshed once');
+    const ordered = (await agent.follow(await agent.post(`${rp}/orders`, {}))).body;
+    expect(ordered).toContain('Rocket skates');
+    expect(ordered).not.toContain('Widget');
+    const out = await agent.post(`${rp}/sign-out`, {});
+    const back = await agent.follow(await agent.get(out.location ?? ''));
+    expect(back.location).toBe(`${rp}/signed-out`);
+    expect((await agent.get(rp)).body).toContain('Accounts to try');
+  });
+
+  test('refuses an answer that it did not ask for', async () => {
+    const answer = await new Agent().get(`${rp}/callback?code=abc&state=<script>&iss=${idp}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body).not.toContain('<script>');
+  });
+
+  test('escapes what the identity provider says', async () => {
+    const agent = new Agent();
+    const state = new URL((await agent.get(`${rp}/sign-in`)).location ?? '').searchParams.get('state') ?? '';
+    const query = new URLSearchParams({ error: '<b>error</b>', error_description: '<i>why</i>', state, iss: idp });
+    const { status, body } = await agent.get(`${rp}/callback?${query}`);
+    expect(status).toBe(400);
+    expect(body).toContain('&lt;i&gt;why&lt;/i&gt;');
+    expect(body).not.toMatch(/<[bi]>(error|why)/);
+  });
+
+  test('the orders API takes a service, and nobody without a token for it', async () => {
+    const authorization = basic('service', 'service-secret');
+    const { json } = await postForm(`${idp}/connect/token`, { grant_type: 'client_credentials', scope: 'orders.read' }, { authorization });
+    const { orders } = await getJson(`${rp}/api/orders`, { authorization: `Bearer ${json.access_token}` });
+    expect(orders).toHaveLength(3);
+    expect((await fetch(`${rp}/api/orders`)).status).toBe(401);
+    expect((await fetch(`${rp}/api/orders`, { headers: { authorization: 'Bearer nonsense' } })).status).toBe(401);
+  });
+
+  test.each([
+    [{ PORT: 'http' }, /^PORT is "http": .*\n$/],
+    [{ RP_PORT: '65536' }, /^RP_PORT is "65536": .*\n$/],
+    [{ PORT: '4000', RP_PORT: '4000' }, /^PORT and RP_PORT are both 4000: .*\n$/],
+    [{ ISSUER: 'localhost:3000' }, /^ISSUER is "localhost:3000": .*\n$/],
+  ])('does not start with %j: one line says why', async (env, line) => {
+    expect(await runExample('local', env)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(line) });
+  });
+
+  test.each(['PORT', 'RP_PORT'])('does not start when %s is in use: one line says so', async (variable) => {
+    const taken = createServer().listen(0);
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const ports = { PORT: String(await freePort()), RP_PORT: String(await freePort()), [variable]: String(port) };
+    const { code, stdout, stderr } = await runExample('local', ports);
+    taken.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^Port ${port} is in use: set ${variable} to another one.*\n$`));
+  });
+});

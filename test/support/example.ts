@@ -1,0 +1,66 @@
+/** Examples as their users run them: processes of their own, told their ports by the environment. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface RunningExample {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Ends it as an operating system does. @returns The exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** What oidc-provider says on Node 20. */
+const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function run(name: string, env: Record<string, string>): { child: ChildProcess; output: { stdout: string; stderr: string } } {
+  const child = spawn(process.execPath, [`dist/examples/${name}/main.js`], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text.replace(runtimeWarning, '');
+    });
+  }
+  return { child, output };
+}
+
+/** Starts an example; it has said what it says, and serves, when this resolves. */
+export async function startExample(name: string, env: Record<string, string>): Promise<RunningExample> {
+  const { child, output } = run(name, env);
+  const ended = once(child, 'close').then(([code]) => code as number | null);
+  const spoke = child.stdout ? once(child.stdout, 'data').then(() => 'spoke') : undefined;
+  if ((await Promise.race([spoke, ended])) !== 'spoke') throw new Error(`${name} ended: ${output.stderr}`);
+  return {
+    get stdout() {
+      return output.stdout;
+    },
+    get stderr() {
+      return output.stderr;
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+/** Runs an example that ends by itself. */
+export async function runExample(name: string, env: Record<string, string>) {
+  const { child, output } = run(name, env);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
