@@ -3,7 +3,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import * as oidc from 'openid-client';
 import { connect } from './connect.js';
-import { asProblem } from './problems.js';
+import { asProblem, type Problem } from './problems.js';
 import { acme, globex, webScopes } from './seed.js';
 import { endSession, sessionOf, startSession } from './sessions.js';
 import { accountPage } from './views/account.js';
@@ -30,8 +30,8 @@ export function createFlow(issuer: string, origin: string): Router {
     const config = await configuration();
     const { access_token: accessToken } = signedIn.tokens;
     const [userinfo, introspection] = await Promise.all([
-      oidc.fetchUserInfo(config, accessToken, signedIn.claims.sub).catch(asProblem),
-      oidc.tokenIntrospection(config, accessToken).catch(asProblem),
+      oidc.fetchUserInfo(config, accessToken, signedIn.claims.sub).catch(problemOf),
+      oidc.tokenIntrospection(config, accessToken).catch(problemOf),
     ]);
     ctx.body = accountPage({ ...signedIn, userinfo, introspection, tenants });
   });
@@ -111,4 +111,11 @@ export function createFlow(issuer: string, origin: string): Router {
     ctx.body = homePage({ tenants, signedOut: true });
   });
   return router;
+}
+
+/** A panel shows what went wrong with it. */
+function problemOf(error: unknown): Problem {
+  const problem = asProblem(error);
+  if (!problem) throw error;
+  return problem;
 }

@@ -8,7 +8,7 @@ import { createSeed } from './seed.js';
 import { checkPort, readSettings, type Settings } from './settings.js';
 
 /** How long requests may take to end when we do, in milliseconds. */
-const GRACE = 2_000;
+const GRACE = 1_000;
 
 /** Resolves when both serve; what it resolves to ends them. */
 async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<() => Promise<void>> {

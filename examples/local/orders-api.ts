@@ -26,6 +26,7 @@ export function createOrdersApi(issuer: string): Router {
       ctx.status = active ? 403 : 401;
       return;
     }
-    ctx.body = { orders: orders.filter((order) => tid === undefined || order.tid === tid) };
+    const visible = orders.filter((order) => tid === undefined || order.tid === tid);
+    ctx.body = { orders: visible.map(({ id, item, quantity }) => ({ id, item, quantity })) };
   });
 }

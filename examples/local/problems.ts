@@ -5,11 +5,8 @@ export interface Problem {
   readonly error_description?: string;
 }
 
-/**
- * What the identity provider complained about.
- * @throws error when it is not from there.
- */
-export function asProblem(error: unknown): Problem {
+/** What the identity provider complained about; undefined when it is another error. */
+export function asProblem(error: unknown): Problem | undefined {
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
     return { error: error.error, ...(error.error_description ? { error_description: error.error_description } : {}) };
   }
@@ -17,5 +14,5 @@ export function asProblem(error: unknown): Problem {
     const { error: code, error_description: description } = error.cause[0]?.parameters ?? {};
     return { error: code ?? `HTTP ${error.status}`, ...(description ? { error_description: description } : {}) };
   }
-  throw error;
+  return undefined;
 }

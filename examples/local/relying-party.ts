@@ -1,6 +1,7 @@
 /** The relying party as one Koa application: the flow, the page of the public client, and the API they call. */
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
+import { ClientError } from 'openid-client';
 import { createFlow } from './flow.js';
 import { createOrdersApi } from './orders-api.js';
 import { asProblem } from './problems.js';
@@ -59,17 +60,15 @@ export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa
 }
 
 function showError(ctx: Context, issuer: string, error: unknown): void {
-  try {
-    const { error: code, error_description: description } = asProblem(error);
+  const problem = asProblem(error);
+  if (problem) {
     ctx.status = 400;
-    ctx.body = errorPage('Sign-in was not completed', description ?? 'The identity provider refused.', code);
-  } catch {
+    ctx.body = errorPage('The identity provider refused', problem.error_description ?? 'It did not say why.', problem.error);
+  } else if (error instanceof ClientError) {
+    ctx.status = 400;
+    ctx.body = errorPage('This answer cannot be trusted', 'It is not what the identity provider was asked for.', error.message);
+  } else if (error instanceof TypeError && error.cause instanceof Error) {
     ctx.status = 502;
-    const { cause } = error as Error;
-    ctx.body = errorPage(
-      'The identity provider does not answer',
-      `It should be at ${issuer}.`,
-      String(cause instanceof Error ? cause.message : error),
-    );
-  }
+    ctx.body = errorPage('The identity provider does not answer', `It should be at ${issuer}.`, error.cause.message);
+  } else throw error;
 }

@@ -21,7 +21,7 @@ export const layout = ({ title, corner, body }: LayoutOptions): string =>
 <body>
 <header class="bar"><div class="inner"><a class="brand" href="/"><span class="logo" aria-hidden="true">O</span>Order desk</a>${corner}</div></header>
 <main class="inner">${body}</main>
-<footer class="inner"><p>The relying party of the <b>tenant-idp</b> demo, built on openid-client.</p></footer>
+<footer class="inner"><p>The relying party of the <b>tenant-idp</b> demo.</p></footer>
 </body>
 </html>
 `.markup;

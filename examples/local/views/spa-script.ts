@@ -73,8 +73,20 @@ function payloadOf(jwt) {
   return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0))));
 }
 
-function show(id, value) {
-  element(id).querySelector('code').textContent = JSON.stringify(value, null, 2);
+function show(id, claims) {
+  const rows = Object.entries(claims).map(([name, value]) => {
+    const nested = Object.values(Object(value)).some((inner) => typeof inner === 'object');
+    const row = document.createElement('div');
+    row.className = nested ? 'wide' : '';
+    row.dataset.claim = name;
+    const code = document.createElement('code');
+    code.textContent = JSON.stringify(value, null, nested ? 2 : 0);
+    row.append(document.createElement('dt'), document.createElement('dd'));
+    row.firstChild.append(name);
+    row.lastChild.append(code);
+    return row;
+  });
+  element(id).querySelector('dl').replaceChildren(...rows);
 }
 
 function complain(error) {

@@ -26,8 +26,8 @@ export const spaPage = ({ issuer, clientId, redirectUri, scope }: SpaOptions): s
 <div id="account" hidden>
 <section class="who"><div><h1 id="name"></h1><p>Signed in to <strong id="company"></strong>; the tokens are in this page's memory alone.</p></div></section>
 <div class="panels">
-<section class="panel" id="id-token" aria-labelledby="id-token-title"><div class="panel-head"><h2 id="id-token-title">ID token</h2></div><pre><code></code></pre></section>
-<section class="panel" id="userinfo" aria-labelledby="userinfo-title"><div class="panel-head"><h2 id="userinfo-title">Userinfo</h2></div><pre><code></code></pre></section>
+<section class="panel" id="id-token" aria-labelledby="id-token-title"><div class="panel-head"><h2 id="id-token-title">ID token</h2></div><dl class="claims"></dl></section>
+<section class="panel" id="userinfo" aria-labelledby="userinfo-title"><div class="panel-head"><h2 id="userinfo-title">Userinfo</h2></div><dl class="claims"></dl></section>
 </div>
 </div>
 </div>

@@ -96,7 +96,8 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .hero h1 { font-size: clamp(1.75rem, 1.3rem + 2vw, 2.5rem); line-height: 1.15; font-weight: 700; letter-spacing: -0.02em; text-wrap: balance; }
 .hero.narrow { max-width: 34rem; margin-inline: auto; }
 .lead { color: var(--muted); font-size: 1.0625rem; text-wrap: pretty; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(9rem, 100%), 1fr)); gap: 0.75rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(10.5rem, 100%), 1fr)); gap: 0.75rem; }
+.pair .button { padding-inline: 0.5rem; font-size: 0.9375rem; }
 .notice { padding: 0.75rem 1rem; border-radius: 0.625rem; background: var(--tint); font-weight: 550; }
 .notice.problem { border: 1px solid var(--danger); background: var(--danger-soft); color: var(--danger); }
 .detail { color: var(--muted); }
@@ -129,7 +130,7 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .claims .key { background: var(--tint); }
 .claims dt { color: var(--muted); font-family: var(--mono); font-size: 0.8125rem; }
 .claims .key dt { color: var(--link); font-weight: 600; }
-.claims dd code { white-space: pre-wrap; }
+.claims dd code { display: block; white-space: pre-wrap; line-height: 1.6; }
 .claims small { display: block; color: var(--muted); font-size: 0.8125rem; }
 
 @media (min-width: 30rem) {
