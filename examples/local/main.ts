@@ -1,11 +1,11 @@
 /** The demo, `npm start`: an identity provider and a relying party on this machine. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { createIdentityProvider } from 'tenant-idp';
+import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { banner } from './banner.js';
 import { createRelyingParty } from './relying-party.js';
 import { createSeed } from './seed.js';
-import { checkPort, readSettings, type Settings } from './settings.js';
+import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
 
 /** How long requests may take to end when we do, in milliseconds. */
 const GRACE = 1_000;
@@ -33,6 +33,7 @@ try {
   console.log(banner(settings));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
 } catch (error) {
-  console.error((error as Error).message);
+  const isSettings = error instanceof SettingsError || error instanceof ConfigError;
+  console.error(isSettings ? error.message : error);
   process.exit(1);
 }

@@ -34,8 +34,9 @@ export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     });
-    // The cookie and the redirect URI belong to one origin: 127.0.0.1 goes there first.
-    if (ctx.method === 'GET' && ctx.host !== new URL(origin).host && ctx.path === '/') return ctx.redirect(origin);
+    // Cookies and redirect URIs belong to one origin: a browser on 127.0.0.1 goes there first.
+    const isPage = ctx.method === 'GET' && !ctx.path.startsWith('/api/');
+    if (isPage && ctx.host !== new URL(origin).host) return ctx.redirect(origin + ctx.path + ctx.search);
     await next().catch((error: unknown) => showError(ctx, issuer, error));
   });
 

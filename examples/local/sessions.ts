@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { IDToken, TokenEndpointResponse } from 'openid-client';
 
 /** What the callback is checked against. */
-export interface PendingSignIn {
+interface PendingSignIn {
   readonly nonce: string;
   readonly codeVerifier: string;
 }

@@ -204,11 +204,10 @@ describeInBrowser('issue 4, 9: the demo in Chromium', () => {
       await page.getByRole('link', { name: 'Sign in to Globex' }).click();
       await takeScreenshots(page, 'sign-in-globex');
       await signIn(page, 'alice@acme.test', 'alice', 'Sign in to Acme');
-      await takeScreenshots(page, 'account');
       await page.getByRole('button', { name: 'Refresh now' }).click();
       await page.getByRole('button', { name: 'Call it' }).click();
       await page.getByText('Rocket skates').waitFor();
-      await takeScreenshots(page, 'account-refreshed');
+      await takeScreenshots(page, 'account');
       await signOut(page);
       await takeScreenshots(page, 'signed-out');
     });
@@ -224,6 +223,8 @@ describeInBrowser('issue 4, 9: the demo in Chromium', () => {
         mkdirSync(screenshots, { recursive: true });
         await page.screenshot({ path: join(screenshots, `demo-${name}-${colorScheme}-${width}.png`), fullPage: true });
       }
+      // The pages of the identity provider are held to it where they are tested.
+      if (!page.url().startsWith(rp)) continue;
       const { violations } = (await page.evaluate(`${axe};axe.run({ resultTypes: ['violations'] })`)) as AxeResults;
       expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)])).toEqual([]);
     }

@@ -107,10 +107,30 @@ describe('issue 4, 9: the demo', () => {
     expect((await agent.get(rp)).body).toContain('Accounts to try');
   });
 
+  test('leads from 127.0.0.1 to where its cookies and redirect URIs are', async () => {
+    expect((await new Agent().get(`${rp.replace('localhost', '127.0.0.1')}/spa?a=b`)).location).toBe(`${rp}/spa?a=b`);
+  });
+
   test('refuses an answer that it did not ask for', async () => {
     const answer = await new Agent().get(`${rp}/callback?code=abc&state=<script>&iss=${idp}`);
     expect(answer.status).toBe(400);
     expect(answer.body).not.toContain('<script>');
+  });
+
+  test('refuses an answer of another identity provider', async () => {
+    const agent = new Agent();
+    const state = new URL((await agent.get(`${rp}/sign-in`)).location ?? '').searchParams.get('state') ?? '';
+    const { status, body } = await agent.get(`${rp}/callback?${new URLSearchParams({ code: 'abc', state, iss: 'http://localhost:1' })}`);
+    expect({ status, body }).toEqual({ status: 400, body: expect.stringContaining('This answer cannot be trusted') });
+  });
+
+  test('says so when the identity provider is away', async () => {
+    const [port, rpPort] = [await freePort(), await freePort()];
+    const issuer = `http://localhost:${await freePort()}`;
+    const lost = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort), ISSUER: issuer });
+    const { status, body } = await new Agent().get(`http://localhost:${rpPort}/sign-in`);
+    expect(await lost.stop()).toBe(0);
+    expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining(issuer) });
   });
 
   test('escapes what the identity provider says', async () => {
