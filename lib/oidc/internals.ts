@@ -145,7 +145,7 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
     configurable: true,
     get(this: object) {
       const existing = made.get(this);
-      if (existing) return existing;
+      if (existing !== undefined) return existing;
       const replaced = make(get.call(this));
       // oidc-provider names records after their class.
       Object.defineProperty(replaced, 'name', { value: name });
@@ -311,7 +311,7 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
     const record = typeof id === 'string' && id ? await hooks.clients.record(id) : undefined;
     if (!record) return undefined;
     const existing = built.get(record);
-    if (existing) return existing;
+    if (existing !== undefined) return existing;
     const building = find(id);
     built.set(record, building);
     building.then(
