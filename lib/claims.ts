@@ -66,8 +66,6 @@ export interface ClaimContext {
 /** Whom claims are resolved about: the context but for the signal, which each set gets of its own. */
 export type ClaimSubject = Omit<ClaimContext, 'signal'>;
 
-type Awaitable<T> = T | Promise<T>;
-
 export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes> {
   /** The scope that grants it; a scope nobody else declared becomes known to discovery and consent. */
   readonly scope: string;
@@ -77,7 +75,7 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   /** @default all */
   readonly in?: readonly ClaimTarget[];
   /** The value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
-  readonly value: (context: ClaimContext & { readonly data: Data }) => Awaitable<ClaimTypes[Type] | undefined>;
+  readonly value: (context: ClaimContext & { readonly data: Data }) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
 }
 
 /** Names that are set after all plugins; declaring one is refused by the compiler and at start. */
@@ -103,7 +101,7 @@ interface ClaimSetSettings {
 
 /** A list of claims that are computed from the same data: what a plugin is. Made by {@link defineClaims}. */
 export interface ClaimSet extends ClaimSetSettings {
-  readonly load?: (context: ClaimContext) => Awaitable<unknown>;
+  readonly load?: (context: ClaimContext) => unknown;
   readonly claims: Readonly<Record<string, ClaimDeclaration<never>>>;
 }
 

@@ -1,9 +1,105 @@
 /** The public door. */
-export { type ClaimContext, type ClaimSet, type ClaimTarget, defineClaims, type LoginContext } from './claims.js';
+export {
+  type ClaimContext,
+  type ClaimDeclaration,
+  type ClaimLookups,
+  type ClaimSet,
+  type ClaimSetDefinition,
+  type ClaimTarget,
+  type ClaimTypes,
+  claimTargets,
+  defineClaims,
+  type LinkedAccount,
+  type LoginContext,
+} from './claims.js';
 export { createIdentityProvider } from './create-identity-provider.js';
-export { ConfigError, type ConfigProblem, type ErrorCode, IdpError } from './errors.js';
+export type {
+  Account,
+  Accounts,
+  ApiResourceFields,
+  ApiResourceInput,
+  ApiResources,
+  ApiScopes,
+  ClientFields,
+  ClientInput,
+  Clients,
+  Consents,
+  Credentials,
+  Directory,
+  Events,
+  GroupFields,
+  GroupInput,
+  GroupRefs,
+  Groups,
+  Linking,
+  Outbox,
+  ParentRef,
+  Patch,
+  PermissionFields,
+  PermissionInput,
+  Permissions,
+  PersonFields,
+  PersonInput,
+  PersonPatch,
+  Persons,
+  Seed,
+  Subsidiaries,
+  SubsidiaryFields,
+  SubsidiaryInput,
+  TenantDirectory,
+  TenantFields,
+  TenantInput,
+  Tenants,
+  UserFields,
+  UserInput,
+  Users,
+} from './directory/index.js';
+export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { Extension, ExtensionContext } from './extension.js';
+export type { Extension, ExtensionContext, Interaction, Interactions, ProtocolPage, ShowPage, SignIn } from './extension.js';
 export type { Health, IdentityProvider, RequestListener } from './identity-provider.js';
 export type { Logger } from './logger.js';
-export type { IdentityProviderOptions } from './options.js';
+export {
+  type CookieOptions,
+  type IdentityProviderOptions,
+  type KeyOptions,
+  type LifetimeOptions,
+  type LimitOptions,
+  type Locale,
+  locales,
+  type Mailer,
+  type MailMessage,
+  type PasswordOptions,
+  type PathOptions,
+} from './options.js';
+export type {
+  Artifact,
+  ArtifactKey,
+  ArtifactStore,
+  ArtifactWrite,
+  CommitResult,
+  Condition,
+  Counter,
+  Put,
+  ReadRequest,
+  Remove,
+} from './store/artifact-store.js';
+export type { Collection, CollectionSpec, DirectoryStore, IndexSpec, Page, Row, Unsaved, Where } from './store/directory-store.js';
+export type {
+  ApiResource,
+  Branding,
+  Client,
+  Consent,
+  ExternalIdentity,
+  Group,
+  HashedSecret,
+  Lifetimes,
+  PendingEvent,
+  Permission,
+  Person,
+  PersonWithUser,
+  Stored,
+  Subsidiary,
+  Tenant,
+  User,
+} from './store/records.js';

@@ -18,6 +18,9 @@ export const apiResourceInput = inputSchema({
   status: Type.Optional(status),
   secret: Type.Optional(Type.String({ minLength: 1 })),
 });
+/** @interface */
+export type ApiResourceFields = Static<typeof apiResourceFields>;
+/** @interface */
 export type ApiResourceInput = Static<typeof apiResourceInput>;
 
 export interface ApiResources {
@@ -31,7 +34,7 @@ export interface ApiResources {
   require(id: string): Promise<ApiResource>;
   find(page?: Page): Promise<readonly ApiResource[]>;
   /** @throws IdpError `not_found`, `invalid_record`; `conflict` when a scope has another owner. */
-  update(id: string, patch: Patch<Static<typeof apiResourceFields>>): Promise<ApiResource>;
+  update(id: string, patch: Patch<ApiResourceFields>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */

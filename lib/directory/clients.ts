@@ -36,6 +36,7 @@ const fields = {
 };
 const clientFields = inputSchema(fields);
 const clientPatch = patchSchema(clientFields);
+/** @interface */
 export type ClientFields = Static<typeof clientFields>;
 
 const required = { id: token(), name: fields.name };

@@ -3,8 +3,12 @@ import { IdpError } from '../errors.js';
 import type { Groups } from './groups.js';
 import { inputSchema, strings } from './input.js';
 
-/** Groups by their ids or by their names, never both. @see service specification 4.12, 3 */
 export const groupRefs = inputSchema({ ids: Type.Optional(strings()), names: Type.Optional(strings()) });
+/**
+ * Groups by their ids or by their names, never both.
+ * @see service specification 4.12, 3
+ * @interface
+ */
 export type GroupRefs = Static<typeof groupRefs>;
 
 /**

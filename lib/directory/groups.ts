@@ -19,6 +19,9 @@ const groupInput = inputSchema({
   name: fields.name,
   permissionIds: Type.Optional(fields.permissionIds),
 });
+/** @interface */
+export type GroupFields = Static<typeof groupFields>;
+/** @interface */
 export type GroupInput = Static<typeof groupInput>;
 
 export interface Groups {
@@ -30,7 +33,7 @@ export interface Groups {
   find(page?: Page): Promise<readonly Group[]>;
   findByName(name: string): Promise<Group | undefined>;
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
-  update(id: string, patch: Patch<Static<typeof groupFields>>): Promise<Group>;
+  update(id: string, patch: Patch<GroupFields>): Promise<Group>;
   /** Its members leave it. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }

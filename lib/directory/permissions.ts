@@ -10,6 +10,9 @@ const fields = { name: line(), description: Type.Optional(line(1000)) };
 const permissionFields = inputSchema(fields);
 const permissionPatch = patchSchema(permissionFields);
 export const permissionInput = inputSchema({ id: token(), ...fields });
+/** @interface */
+export type PermissionFields = Static<typeof permissionFields>;
+/** @interface */
 export type PermissionInput = Static<typeof permissionInput>;
 
 /** The catalogue of permissions, one per instance; groups refer to it. */
@@ -21,7 +24,7 @@ export interface Permissions {
   require(id: string): Promise<Permission>;
   find(page?: Page): Promise<readonly Permission[]>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<Static<typeof permissionFields>>): Promise<Permission>;
+  update(id: string, patch: Patch<PermissionFields>): Promise<Permission>;
   /** Takes it out of every group first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** @throws IdpError `permission_unknown` with those that are not in the catalogue. */

@@ -36,6 +36,7 @@ const personPatch = patchSchema(
     attributes: Type.Record(Type.String(), Type.Unknown()),
   }),
 );
+/** @interface */
 export type PersonFields = Static<typeof personFields>;
 export type PersonPatch = Patch<Omit<PersonFields, 'phoneNumberVerified' | 'attributes'>> &
   Pick<PersonFields, 'phoneNumberVerified' | 'attributes'>;
@@ -45,6 +46,7 @@ const personInput = inputSchema({
   ...personProperties,
   user: Type.Optional(userInput),
 });
+/** @interface */
 export type PersonInput = Static<typeof personInput>;
 
 export interface Persons {

@@ -13,6 +13,9 @@ const fields = { name: line(), organisationNumber: Type.Optional(line()) };
 const subsidiaryFields = inputSchema(fields);
 const subsidiaryPatch = patchSchema(subsidiaryFields);
 export const subsidiaryInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+/** @interface */
+export type SubsidiaryFields = Static<typeof subsidiaryFields>;
+/** @interface */
 export type SubsidiaryInput = Static<typeof subsidiaryInput>;
 
 export interface Subsidiaries {
@@ -23,7 +26,7 @@ export interface Subsidiaries {
   require(id: string): Promise<Subsidiary>;
   find(page?: Page): Promise<readonly Subsidiary[]>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<Static<typeof subsidiaryFields>>): Promise<Subsidiary>;
+  update(id: string, patch: Patch<SubsidiaryFields>): Promise<Subsidiary>;
   /** Persons assigned to it count as the tenant's own. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }

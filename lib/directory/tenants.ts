@@ -16,6 +16,9 @@ const fields = {
 const tenantFields = inputSchema(fields);
 const tenantPatch = patchSchema(tenantFields);
 export const tenantInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+/** @interface */
+export type TenantFields = Static<typeof tenantFields>;
+/** @interface */
 export type TenantInput = Static<typeof tenantInput>;
 
 export interface Tenants {
@@ -26,7 +29,7 @@ export interface Tenants {
   require(tid: string): Promise<Tenant>;
   find(page?: Page): Promise<readonly Tenant[]>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(tid: string, patch: Patch<Static<typeof tenantFields>>): Promise<Tenant>;
+  update(tid: string, patch: Patch<TenantFields>): Promise<Tenant>;
   /** From now on no account of the tenant is usable. @throws IdpError `not_found`. */
   disable(tid: string): Promise<Tenant>;
   /** @throws IdpError `not_found`. */

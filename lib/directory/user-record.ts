@@ -12,6 +12,7 @@ const fields = {
 };
 const userFields = inputSchema(fields);
 export const userPatch = patchSchema(userFields);
+/** @interface */
 export type UserFields = Static<typeof userFields>;
 
 export const userInput = inputSchema({
@@ -22,6 +23,7 @@ export const userInput = inputSchema({
   status: Type.Optional(Type.Union([Type.Literal('invited'), Type.Literal('active')])),
   groups: Type.Optional(groupRefs),
 });
+/** @interface */
 export type UserInput = Static<typeof userInput>;
 
 export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[]): User {

@@ -46,7 +46,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 }
 
 /** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
-export function tenantsFor(ctx: KoaContextWithOIDC): readonly string[] | undefined {
+function tenantsFor(ctx: KoaContextWithOIDC): readonly string[] | undefined {
   const record = ctx.oidc.client && recordOf(ctx.oidc.client);
   return allowedTenants(isClient(record) ? record.allowedTenants : undefined, ctx.oidc.params?.acr_values as string | undefined);
 }

@@ -5,7 +5,7 @@
 declare const keyBrand: unique symbol;
 
 /**
- * Where an artifact is kept, made by {@link artifactKey}: `Kind{slot}digest`. It never contains the id itself, and all keys of one
+ * Where an artifact is kept, made by `artifactKey`: `Kind{slot}digest`. It never contains the id itself, and all keys of one
  * slot can be written atomically together (the braces are a Redis Cluster hash tag).
  */
 export type ArtifactKey = string & { readonly [keyBrand]: true };

@@ -1,6 +1,6 @@
 /** Records with sensible values: a test says only what it is about. */
 import { v7 as uuid } from 'uuid';
-import type { ApiResource, Client, Group, Permission, Person, PersonWithUser, Subsidiary, Tenant, User } from '../../lib/store/records.js';
+import type { Client, Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../../lib/store/records.js';
 
 const stored = () => ({ id: uuid(), version: 1, createdAt: new Date(0), updatedAt: new Date(0) });
 
@@ -33,7 +33,7 @@ export const user = ({ userName = 'alice@acme.test', ...values }: Partial<User> 
   ...values,
 });
 
-export const personWithoutUser = (values: Partial<Omit<Person, 'user'>> = {}): Person => ({
+const personWithoutUser = (values: Partial<Omit<Person, 'user'>> = {}): Person => ({
   ...stored(),
   tid: uuid(),
   givenName: 'Alice',
@@ -58,13 +58,6 @@ export const group = (values: Partial<Group> = {}): Group => ({
   ...values,
 });
 
-export const permission = (values: Partial<Permission> = {}): Permission => ({
-  ...stored(),
-  id: 'orders.read',
-  name: 'Read orders',
-  ...values,
-});
-
 export const client = (values: Partial<Client> = {}): Client => ({
   ...stored(),
   id: 'web',
@@ -82,16 +75,6 @@ export const client = (values: Partial<Client> = {}): Client => ({
   adminTenants: [],
   trustedLoginHint: false,
   corsOrigins: [],
-  status: 'active',
-  ...values,
-});
-
-export const apiResource = (values: Partial<ApiResource> = {}): ApiResource => ({
-  ...stored(),
-  id: 'orders',
-  name: 'Orders',
-  secrets: [],
-  scopes: ['orders.read'],
   status: 'active',
   ...values,
 });
