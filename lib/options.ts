@@ -132,8 +132,8 @@ export interface IdentityProviderOptions {
   readonly cookies?: CookieOptions;
   /**
    * Secret of at least 16 characters that pairwise subject identifiers are derived from. Changing it changes every one of them, so
-   * key rotation never touches it.
-   * @default none: no client can have pairwise subject identifiers
+   * give one before any client has them: then `keys.encryption` may change.
+   * @default derived from the newest of `keys.encryption`
    * @see OpenID Connect Core §8.1
    */
   readonly subjectSalt?: string;

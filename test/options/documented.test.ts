@@ -1,38 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { TSchema } from '@sinclair/typebox';
-import ts from 'typescript';
 import { defaults } from '../../lib/options-defaults.js';
 import { optionsSchema } from '../../lib/options-schema.js';
-
-interface Member {
-  readonly path: string;
-  readonly optional: boolean;
-  readonly description: string;
-  readonly default: string | undefined;
-}
-
-const source = ts.createSourceFile('options.ts', readFileSync('lib/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
-const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]));
-
-/** The members of an interface of options, and of those it refers to. */
-function membersOf(name: string, prefix = ''): Member[] {
-  return (interfaces.get(name)?.members ?? ([] as readonly ts.TypeElement[])).flatMap((member) => {
-    const path = `${prefix}${(member.name as ts.Identifier).text}`;
-    const tag = ts.getJSDocTags(member).find((found) => found.tagName.text === 'default');
-    const [doc] = ts.getJSDocCommentsAndTags(member);
-    const type = ts.isPropertySignature(member) ? (member.type?.getText(source) ?? '') : '';
-    return [
-      {
-        path,
-        optional: member.questionToken !== undefined,
-        description: ts.getTextOfJSDocComment(doc?.comment) ?? '',
-        default: ts.getTextOfJSDocComment(tag?.comment),
-      },
-      ...(type.endsWith('Options') ? membersOf(type, `${path}.`) : []),
-    ];
-  });
-}
+import { declaredOptions as members } from './declared-options.js';
 
 /** The members that the schema knows, and whether they may be absent. */
 function validatedBy(schema: TSchema, prefix = ''): { path: string; optional: boolean }[] {
@@ -42,7 +12,6 @@ function validatedBy(schema: TSchema, prefix = ''): { path: string; optional: bo
   ]);
 }
 
-const members = membersOf('IdentityProviderOptions');
 const byPath = (a: { path: string }, b: { path: string }): number => (a.path < b.path ? -1 : 1);
 
 describe('design 1: each option is documented where it is declared, and validated', () => {

@@ -1,0 +1,118 @@
+/** The code blocks of README.md: each compiles as it stands, and those that serve do. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type CodeBlock, codeBlocks } from './readme.js';
+
+const compiler = resolve('node_modules/@typescript/native/bin/tsc');
+const serving = codeBlocks.filter(({ section }) => section === 'Embed it');
+
+/** In the package, so that it goes by its own name; in dist, where nothing of it is kept. */
+let folder: string;
+beforeAll(async () => {
+  await mkdir('dist', { recursive: true });
+  folder = await mkdtemp('dist/readme-');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const whole = ({ given, code }: CodeBlock): string => given + code;
+
+/** What the compiler says about these sources, with the settings of the repository. */
+async function compile(sources: readonly string[]): Promise<string> {
+  const project = await mkdtemp(join(folder, 'types-'));
+  await Promise.all(sources.map((source, index) => writeFile(join(project, `block-${index + 1}.ts`), source)));
+  const compilerOptions = { noEmit: true, rootDir: '.' };
+  await writeFile(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ extends: resolve('tsconfig.json'), compilerOptions, include: ['*.ts'], exclude: [] }),
+  );
+  return new Promise((done) =>
+    execFile(process.execPath, [compiler, '-p', project, '--pretty', 'false'], (_error, stdout) => done(stdout)),
+  );
+}
+
+describe('issue 4 D12: the code of the README', () => {
+  test('compiles', async () => {
+    expect(codeBlocks.length).toBeGreaterThan(8);
+    expect(await compile(codeBlocks.map(whole))).toBe('');
+  }, 30_000);
+
+  test('would not compile with a name that is not exported, or an option that does not exist', async () => {
+    const wrong = codeBlocks.slice(0, 2).map((block, index) => whole(block).replaceAll(index === 0 ? 'middleware()' : 'issuer', 'nothing'));
+    expect(await compile(wrong)).toMatch(/block-1\.ts.*\n(.*\n)*.*block-2\.ts/);
+  }, 30_000);
+
+  test('embeds in at most 15 lines', () => {
+    expect(serving[0]?.given).toBe('');
+    expect(serving[0]?.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+  });
+
+  test.each(serving.map((block, index) => [index + 1, block] as const))(
+    'embed block %i serves',
+    async (index, block) => {
+      const port = await freePort();
+      const source = whole(block)
+        .replace(/\blocalhost:3000\b/g, `localhost:${port}`)
+        .replace(/\b3000\b/g, String(port));
+      expect(source).toContain(`listen(${port})`);
+      const [, issuer = ''] = source.match(/issuer: '([^']+)'/) ?? [];
+      const { pathname } = new URL(issuer);
+      const base = `http://localhost:${port}${pathname.replace(/\/$/, '')}`;
+      await serve(join(folder, `embed-${index}.mjs`), source, async (answer) => {
+        const discovery = await answer(`${base}/.well-known/openid-configuration`);
+        expect([discovery.status, (await discovery.json()) as object]).toEqual([200, expect.objectContaining({ issuer })]);
+        expect((await answer(`http://localhost:${port}/somewhere-else`)).status).toBe(404);
+      });
+    },
+    30_000,
+  );
+
+  test('the embed block signs in: its client gets as far as the page', async () => {
+    const port = await freePort();
+    const source = serving[0]?.code.replace(/\b3000\b/g, String(port)) ?? '';
+    await serve(join(folder, 'embed-client.mjs'), source, async (answer) => {
+      const url = new URL(`http://localhost:${port}/connect/authorize?client_id=web&response_type=code&scope=openid+profile`);
+      url.searchParams.set('redirect_uri', 'http://localhost:3001/callback');
+      url.searchParams.set('code_challenge', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM');
+      url.searchParams.set('code_challenge_method', 'S256');
+      const { status, headers } = await answer(url.href);
+      expect([status, headers.get('location')]).toEqual([303, expect.stringMatching(/\/idp\/interaction\//)]);
+    });
+  }, 30_000);
+});
+
+/** Runs a program until `use` is through with it. `answer` waits for the server. */
+async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
+  await writeFile(file, source);
+  let output = '';
+  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
+  const answer = async (url: string): Promise<Response> => {
+    for (let attempt = 0; ; attempt += 1) {
+      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${output}`);
+      try {
+        return await fetch(url, { redirect: 'manual' });
+      } catch (error) {
+        if (attempt >= 150) throw new Error(`does not answer: ${output}`, { cause: error });
+        await sleep(100);
+      }
+    }
+  };
+  try {
+    await use(answer);
+  } finally {
+    child.kill();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
