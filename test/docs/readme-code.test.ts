@@ -39,12 +39,12 @@ describe('issue 4 D12: the code of the README', () => {
   test('compiles', async () => {
     expect(codeBlocks.length).toBeGreaterThan(8);
     expect(await compile(codeBlocks.map(whole))).toBe('');
-  }, 30_000);
+  });
 
   test('would not compile with a name that is not exported, or an option that does not exist', async () => {
     const wrong = codeBlocks.slice(0, 2).map((block, index) => whole(block).replaceAll(index === 0 ? 'middleware()' : 'issuer', 'nothing'));
     expect(await compile(wrong)).toMatch(/block-1\.ts.*\n(.*\n)*.*block-2\.ts/);
-  }, 30_000);
+  });
 
   test('embeds in at most 15 lines', () => {
     expect(serving[0]?.given).toBe('');
@@ -82,7 +82,7 @@ describe('issue 4 D12: the code of the README', () => {
       const { status, headers } = await answer(url.href);
       expect([status, headers.get('location')]).toEqual([303, expect.stringMatching(/\/idp\/interaction\//)]);
     });
-  }, 30_000);
+  });
 });
 
 /** Runs a program until `use` is through with it. `answer` waits for the server. */
