@@ -17,7 +17,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** `CHROMIUM_PATH`, else the first browser on PATH; undefined when there is none. */
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const given = process.env.CHROMIUM_PATH;
   const candidates = given ? [given] : [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...applications];
