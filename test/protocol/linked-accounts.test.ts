@@ -215,7 +215,7 @@ describe('design §3: linking and unlinking', () => {
   test('design §3: a live grant keeps its sub; the next sign-in, with the credentials of the parent, has the new one', async () => {
     const carol = await accountOf('carol@acme.test');
     const before = await accountOf('bob@globex.test');
-    const { tokens } = await obtainTokens(it.issuer, { ...bob, ...asJwt, ...offline });
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...bob, ...asJwt, ...offline });
     const linking = it.idp.tenant(before.tid).linking;
     await linking.link(before.oid, { tid: carol.tid, userId: carol.oid });
 
@@ -225,6 +225,12 @@ describe('design §3: linking and unlinking', () => {
     expect(decodeJwt(refreshed.access_token)).toMatchObject(same);
     expect((await endpoints.userinfo(tokens.access_token)).json).toMatchObject(same);
     expect((await endpoints.introspect(refreshed.access_token, 'jwt')).json).toMatchObject(same);
+
+    const sameSession = [
+      (await obtainTokens(it.issuer, { ...bob, agent })).tokens,
+      (await obtainTokens(it.issuer, { ...bob, ...asJwt, agent, scope: 'openid email' })).tokens,
+    ];
+    for (const { id_token: token } of sameSession) expect(decodeJwt(token)).toMatchObject(same);
 
     const url = authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
     expect((await signIn(new Agent(), url, bob.userName, bob.password)).location).toBeUndefined();
