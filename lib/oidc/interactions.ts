@@ -66,7 +66,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       // A sign-in in the very second of `notBefore` is after it.
       const ts = Math.max(now, Math.ceil((account?.person.user.notBefore?.getTime() ?? 0) / 1000));
       await switchAccount(ctx, signIn, ts);
-      return finish(ctx, { login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp } });
+      return finish(ctx, {
+        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: account && subOf(account.person.user) },
+      });
     },
 
     async allow(ctx, interaction) {
@@ -113,7 +115,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
   }
 }
 
-const signedOut = ({ accountId: _, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload => rest;
+const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>
+  rest;
 
 type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
 

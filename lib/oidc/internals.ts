@@ -65,7 +65,7 @@ export interface AccessTokenModel {
 
 /** Fields of our own that oidc-provider keeps on its records. Read once per class, on first use: models/payload.js. */
 const extraMembers = {
-  Session: ['idp', 'act', 'grants'],
+  Session: ['sub', 'idp', 'act', 'grants'],
   Grant: ['login'],
   AccessToken: ['structured'],
   ClientCredentials: ['structured'],

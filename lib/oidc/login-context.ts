@@ -10,6 +10,8 @@ export interface PinnedLogin extends LoginContext {
 
 /** What we keep on oidc-provider's session beside its own members. */
 export interface SessionExtras {
+  /** As at the sign-in: a link made meanwhile counts from the next one. */
+  sub?: string;
   idp?: string;
   act?: LoginContext['act'];
   grants?: readonly SessionGrant[];
@@ -28,7 +30,7 @@ export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | 
 export function loginOfSession(session: OurSession, sub: string, sessionAbsolute: number): PinnedLogin {
   const authTime = session.loginTs ?? 0;
   return {
-    sub,
+    sub: session.sub ?? sub,
     idp: session.idp ?? 'local',
     amr: session.amr ?? [],
     authTime,

@@ -83,8 +83,8 @@ export function createProtocol(
   );
   watchFailures(provider, parts);
   provider.on('interaction.ended', (ctx) => {
-    const login = ctx.oidc.result?.login as { idp?: string } | undefined;
-    if (login) Object.assign(ctx.oidc.session as object, { idp: login.idp, act: undefined });
+    const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
+    if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;

@@ -1,0 +1,338 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import * as openid from 'openid-client';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { redirectUri } from '../support/seed.js';
+
+let it: TestIdp;
+let alice: Agent;
+beforeAll(async () => {
+  it = await startIdp();
+  await it.idp.directory.clients.create({
+    id: 'lenient',
+    name: 'Without PKCE',
+    metadata: { redirect_uris: [redirectUri, `${redirectUri}?own=kept`] },
+    allowedScopes: ['openid'],
+    requirePkce: false,
+  });
+  alice = new Agent();
+  await signIn(alice, request());
+});
+afterAll(() => it.close());
+afterEach(backToPresent);
+
+const pkce = createPkce();
+const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
+const request = (parameters: Record<string, string | undefined> = {}): string =>
+  authorizeUrl(it.issuer, { ...challenge, state: 'of the client', ...parameters });
+
+/** Follows the request to its response. */
+const respond = async (parameters: Record<string, string | undefined> = {}, agent = alice): Promise<Answer> =>
+  agent.follow(await agent.get(request(parameters)));
+
+/** The members of an authorization response, whichever way it was sent. */
+function membersOf(answer: Answer, target = redirectUri): Record<string, string> {
+  if (answer.location === undefined) {
+    const { action, fields } = formOf(answer);
+    expect(action).toBe(target);
+    return fields;
+  }
+  expect(answer.location.startsWith(target)).toBe(true);
+  const { search, hash } = new URL(answer.location);
+  return Object.fromEntries(new URLSearchParams(hash === '' ? search : hash.slice(1)));
+}
+const responseTo = async (parameters: Record<string, string | undefined>, agent?: Agent) => membersOf(await respond(parameters, agent));
+
+const isSignInPage = ({ status, body }: Answer): boolean => status === 200 && body.includes('name="identifier"');
+
+describe('4.2 code flow', () => {
+  test('4.2 a client library signs a user in; the ID token verifies against the published keys', async () => {
+    const party = await discover(it.issuer);
+    const verifier = openid.randomPKCECodeVerifier();
+    const [state, nonce] = [openid.randomState(), openid.randomNonce()];
+    const url = openid.buildAuthorizationUrl(party, {
+      redirect_uri: redirectUri,
+      scope: 'openid profile',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+      nonce,
+    });
+    const { location = '' } = await signIn(new Agent(), url.href);
+    const tokens = await openid.authorizationCodeGrant(party, new URL(location), {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    });
+    const claims = tokens.claims();
+    expect(claims).toMatchObject({ iss: it.issuer, aud: 'web', nonce, sid: expect.any(String), amr: ['pwd'], idp: 'local' });
+    expect(await openid.fetchUserInfo(party, tokens.access_token, claims?.sub ?? '')).toMatchObject({ name: 'Alice Adams' });
+  });
+
+  test('4.2 the response carries code, state, scope and iss, and nothing else of ours', async () => {
+    expect(await responseTo({ scope: 'openid profile' })).toEqual({
+      code: expect.any(String),
+      state: 'of the client',
+      scope: 'openid profile',
+      iss: it.issuer,
+    });
+  });
+
+  test('4.2 a failure carries error, state and iss', async () => {
+    expect(await responseTo({ prompt: 'none' }, new Agent())).toEqual({
+      error: 'login_required',
+      error_description: expect.any(String),
+      state: 'of the client',
+      iss: it.issuer,
+    });
+  });
+
+  test('4.2 without PKCE a client that requires it is refused; one that does not gets a code', async () => {
+    const without = { code_challenge: undefined, code_challenge_method: undefined };
+    expect(await responseTo(without)).toMatchObject({ error: 'invalid_request', state: 'of the client' });
+    expect(await responseTo({ ...without, client_id: 'spa' })).toMatchObject({ error: 'invalid_request' });
+    expect(await responseTo({ ...without, client_id: 'lenient' })).toMatchObject({ code: expect.any(String) });
+  });
+
+  test('design §5: plain PKCE is for clients that may', async () => {
+    expect(await responseTo({ code_challenge_method: 'plain' })).toMatchObject({ error: 'invalid_request' });
+    expect(await responseTo({ code_challenge_method: undefined })).toMatchObject({ error: 'invalid_request' });
+  });
+
+  test.each(['token', 'id_token', 'code id_token', 'none'])('4.2 response type %s is refused', async (responseType) => {
+    expect(await responseTo({ response_type: responseType, nonce: 'n' })).toMatchObject({
+      error: expect.stringMatching(/^unsupported_response_type|unauthorized_client$/),
+    });
+  });
+
+  test('4.2 `request` and `request_uri` of a caller are refused', async () => {
+    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'request_not_supported' });
+    const { status, location } = await respond({ request_uri: 'https://elsewhere.test/request' });
+    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'request_uri_not_supported']);
+  });
+
+  test('4.2 POST is refused, without a response to the client', async () => {
+    const answer = await alice.post(`${it.issuer}/connect/authorize`, Object.fromEntries(new URL(request()).searchParams));
+    expect([answer.status, answer.location]).toEqual([405, undefined]);
+  });
+});
+
+describe('4.2 scope', () => {
+  test('4.2 an unknown scope, and one the client may not have, are invalid_scope', async () => {
+    expect(await responseTo({ scope: 'openid profile nonsense' })).toMatchObject({ error: 'invalid_scope', state: 'of the client' });
+    expect(await responseTo({ scope: 'openid invoices.read' })).toMatchObject({ error: 'invalid_scope', iss: it.issuer });
+    expect(await responseTo({ scope: 'openid profile', client_id: 'lenient' })).toMatchObject({ error: 'invalid_scope' });
+  });
+
+  test('design §4: an API scope the client may have is granted as soon as there is one', async () => {
+    await it.idp.directory.apiResources.create({ id: 'stock', name: 'Stock', scopes: ['stock.read'] });
+    const { allowedScopes } = await it.idp.directory.clients.require('lenient');
+    await it.idp.directory.clients.update('lenient', { allowedScopes: [...allowedScopes, 'stock.read'] });
+    expect(await responseTo({ client_id: 'lenient', scope: 'openid stock.read' })).toMatchObject({ scope: 'openid stock.read' });
+  });
+});
+
+describe('4.2 prompt', () => {
+  test('4.2 none answers with a code while signed in, else with login_required', async () => {
+    expect(await responseTo({ prompt: 'none' })).toMatchObject({ code: expect.any(String) });
+    expect(await responseTo({ prompt: 'none' }, new Agent())).toMatchObject({ error: 'login_required' });
+  });
+
+  test('4.2 login asks a signed-in user again, and the new sign-in is the one that is reported', async () => {
+    const { agent, tokens } = await obtainTokens(it.issuer);
+    passTime(100);
+    expect(isSignInPage(await respond({ prompt: 'login' }, agent))).toBe(true);
+    const again = await obtainTokens(it.issuer, { agent, prompt: 'login' });
+    const [before, after] = [tokens, again.tokens].map(({ id_token: token }) => Number(decodeJwt(token).auth_time));
+    expect(Number(after) - Number(before)).toBeGreaterThanOrEqual(100);
+  });
+
+  test('4.2 consent shows the scopes, to users of first-party clients too', async () => {
+    const page = await respond({ prompt: 'consent', scope: 'openid email' });
+    expect(page).toMatchObject({ status: 200, body: expect.stringContaining('name="decision"') });
+    expect(membersOf(await alice.follow(await alice.submit(page, { decision: 'allow' })))).toMatchObject({ code: expect.any(String) });
+  });
+
+  test('4.2 none goes with no other prompt; an unknown one is refused', async () => {
+    expect(await responseTo({ prompt: 'none login' })).toMatchObject({ error: 'invalid_request' });
+    expect(await responseTo({ prompt: 'nonsense' })).toMatchObject({ error: 'invalid_request' });
+  });
+});
+
+describe('4.2 max_age', () => {
+  test('4.2 asks again when the sign-in is older, and not before', async () => {
+    const { agent } = await obtainTokens(it.issuer);
+    passTime(50);
+    expect(membersOf(await respond({ max_age: '60' }, agent))).toMatchObject({ code: expect.any(String) });
+    passTime(70);
+    expect(isSignInPage(await respond({ max_age: '60' }, agent))).toBe(true);
+    expect(await responseTo({ max_age: '60', prompt: 'none' }, agent)).toMatchObject({ error: 'login_required' });
+    const { tokens } = await obtainTokens(it.issuer, { agent, max_age: '60' });
+    const { auth_time: authTime } = decodeJwt(tokens.id_token);
+    expect(Date.now() / 1000 - Number(authTime)).toBeLessThan(60);
+  });
+
+  test.each(['-1', 'soon', '1.5'])('4.2 %s is no age', async (age) => {
+    expect(await responseTo({ max_age: age })).toMatchObject({ error: 'invalid_request' });
+  });
+});
+
+describe('4.2 login_hint and ui_locales', () => {
+  test('4.2 login_hint is filled in, escaped, and can be left', async () => {
+    const hint = '"><b>bob@globex.test';
+    const page = await respond({ login_hint: hint }, new Agent());
+    expect(formOf(page).fields.identifier).toBe(hint);
+    expect(page.body).not.toContain(hint);
+  });
+
+  test('4.2 login_hint spares the identifier page', async () => {
+    const agent = new Agent();
+    const page = await respond({ login_hint: 'bob@globex.test' }, agent);
+    expect(membersOf(await agent.follow(await agent.submit(page, { password: 'bob' })))).toMatchObject({ code: expect.any(String) });
+  });
+
+  test('4.2 ui_locales chooses the language, the first that there is', async () => {
+    expect((await respond({ ui_locales: 'xx nb-NO en' }, new Agent())).body).toMatch(/<html[^>]* lang="nb"/);
+    const agent = new Agent({ 'accept-language': 'de' });
+    expect((await respond({ ui_locales: 'nb' }, agent)).body).toMatch(/<html[^>]* lang="nb"/);
+    expect((await respond({}, agent)).body).toMatch(/<html[^>]* lang="de"/);
+  });
+
+  test('4.2 ui_locales holds on the pages that follow', async () => {
+    const agent = new Agent();
+    const next = await agent.submit(await respond({ ui_locales: 'nb' }, agent), { identifier: 'alice@acme.test' });
+    expect(next.body).toMatch(/<html[^>]* lang="nb"/);
+  });
+});
+
+describe('4.2 response_mode', () => {
+  test('4.2 query is the default; fragment and form_post send the same members', async () => {
+    const members = { code: expect.any(String), state: 'of the client', scope: 'openid', iss: it.issuer };
+    const query = await respond();
+    expect([new URL(query.location ?? '').hash, membersOf(query)]).toEqual(['', members]);
+    const fragment = await respond({ response_mode: 'fragment' });
+    expect([new URL(fragment.location ?? '').search, membersOf(fragment)]).toEqual(['', members]);
+    const form = await respond({ response_mode: 'form_post' });
+    expect([form.status, membersOf(form)]).toEqual([200, members]);
+  });
+
+  test('4.2 the form_post page may be cached by nobody and runs one script only', async () => {
+    const { headers } = await respond({ response_mode: 'form_post' });
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('content-security-policy')).toMatch(/script-src 'sha256-[^' ]+'(;|$)/);
+  });
+
+  test('4.2 a mode that does not exist is refused', async () => {
+    const { location, status, body } = await respond({ response_mode: 'nonsense' });
+    expect(location ?? `${status} ${body}`).toMatch(/unsupported_response_mode|invalid_request/);
+  });
+
+  test('4.2 a redirect URI keeps its own query', async () => {
+    const own = `${redirectUri}?own=kept`;
+    const { location } = await respond({ client_id: 'lenient', redirect_uri: own, own: 'other' });
+    expect(new URL(location ?? '').searchParams.getAll('own')).toEqual(['kept']);
+  });
+});
+
+const odd = {
+  plain: 'value',
+  'a b': 'c d',
+  ærlig: 'blåbær',
+  '"><script>alert(1)</script>': '"><img src=x>',
+  "it's": "o'clock & <b>",
+  'a[b]': '&=#?+%25;/',
+  toString: 'a name of objects',
+  hasOwnProperty: '1',
+  submit: 'a name of forms',
+  empty: '',
+  __custom: '{"custom":{"planted":"yes"},"scope":"openid"}',
+};
+
+describe('4.2 custom parameters', () => {
+  const modes = ['query', 'fragment', 'form_post'];
+
+  test.each(modes)('4.2 come back unmodified with a code, by %s', async (mode) => {
+    expect(await responseTo({ ...odd, response_mode: mode })).toEqual({
+      ...odd,
+      code: expect.any(String),
+      state: 'of the client',
+      scope: 'openid',
+      iss: it.issuer,
+    });
+  });
+
+  test.each(modes)('4.2 come back unmodified with an error, by %s', async (mode) => {
+    expect(await responseTo({ ...odd, response_mode: mode, prompt: 'none' }, new Agent())).toMatchObject({
+      ...odd,
+      error: 'login_required',
+    });
+    expect(await responseTo({ ...odd, response_mode: mode, scope: 'openid nonsense' })).toMatchObject({ ...odd, error: 'invalid_scope' });
+  });
+
+  test.each(modes)('4.2 come back unmodified through a pushed request, by %s', async (mode) => {
+    const party = await discover(it.issuer);
+    const pushed = { redirect_uri: redirectUri, scope: 'openid', response_mode: mode, ...challenge, ...odd };
+    const url = await openid.buildAuthorizationUrlWithPAR(party, pushed);
+    expect([...url.searchParams.keys()].sort()).toEqual(['client_id', 'request_uri']);
+    expect(membersOf(await alice.follow(await alice.get(url.href)))).toMatchObject({ ...odd, code: expect.any(String) });
+  });
+
+  test('4.2 come back through the pages, after a wrong password too', async () => {
+    const agent = new Agent();
+    const page = await agent.submit(await respond(odd, agent), { identifier: 'alice@acme.test' });
+    const again = await agent.submit(page, { password: 'wrong' });
+    expect(membersOf(await agent.follow(await agent.submit(again, { password: 'alice' })))).toMatchObject({
+      ...odd,
+      code: expect.any(String),
+    });
+  });
+
+  test('4.2 the markup of the form_post page holds none of them as markup', async () => {
+    const { body } = await respond({ ...odd, response_mode: 'form_post' });
+    expect(body).not.toContain('<img');
+    expect(body.match(/<script/g)).toHaveLength(1);
+  });
+
+  test('security A4: never override a member of the response', async () => {
+    const evil = { code: 'evil', iss: 'https://evil.test', error: 'evil', access_token: 'evil', id_token: 'evil', session_state: 'evil' };
+    expect(await responseTo({ ...evil, error_description: 'evil' })).toEqual({
+      code: expect.not.stringMatching(/^evil$/),
+      state: 'of the client',
+      scope: 'openid',
+      iss: it.issuer,
+    });
+  });
+
+  test('design §5: twenty fit, and 4 KiB; one more of either is invalid_request', async () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, 'v']));
+    expect(await responseTo(many(20))).toMatchObject({ ...many(20), code: expect.any(String) });
+    expect(await responseTo(many(21))).toMatchObject({ error: 'invalid_request', state: 'of the client' });
+    expect(await responseTo({ big: 'x'.repeat(4093) })).toMatchObject({ big: 'x'.repeat(4093), code: expect.any(String) });
+    expect(await responseTo({ big: 'x'.repeat(4094) })).toMatchObject({ error: 'invalid_request', state: 'of the client' });
+    expect(await responseTo({ big: 'å'.repeat(2047) })).toMatchObject({ error: 'invalid_request' });
+  });
+
+  test('4.2 parameters the service understands are not returned', async () => {
+    const known = {
+      nonce: 'n',
+      max_age: '1000',
+      ui_locales: 'nb',
+      login_hint: 'alice@acme.test',
+      acr_values: 'mfa',
+      display: 'page',
+      eid_user_visible_data: 'x',
+    };
+    expect(Object.keys(await responseTo({ ...known, acr_values: undefined })).sort()).toEqual(['code', 'iss', 'scope', 'state']);
+  });
+});
+
+test('4.2 acr_values: `tenant:` is a constraint on the session as well', async () => {
+  const accounts = await it.idp.directory.accounts.candidates('bob@globex.test');
+  const globex = accounts[0]?.tenant.id;
+  expect(await responseTo({ acr_values: `tenant:${globex}`, prompt: 'none' })).toMatchObject({ error: 'login_required' });
+  expect(isSignInPage(await respond({ acr_values: `tenant:${globex}` }))).toBe(true);
+});

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import * as openid from 'openid-client';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens } from '../support/agent.js';
+import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { postLogoutRedirectUri } from '../support/seed.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+});
+afterAll(() => it.close());
+
+const offline = { scope: 'openid offline_access' };
+const signedIn = (parameters: Record<string, unknown> = {}) => obtainTokens(it.issuer, { ...offline, ...parameters });
+const endSession = (parameters: Record<string, string> = {}) => `${it.issuer}/connect/endsession?${new URLSearchParams(parameters)}`;
+const back = { post_logout_redirect_uri: postLogoutRedirectUri, state: 'of the client' };
+
+/** What prompt=none says: a code while there is a session, else `login_required`. */
+async function silentAnswer(agent: Agent, client = 'web'): Promise<string> {
+  const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  const { location = '' } = await agent.get(authorizeUrl(it.issuer, { client_id: client, prompt: 'none', ...challenge }));
+  const { searchParams } = new URL(location);
+  return searchParams.get('error') ?? (searchParams.has('code') ? 'code' : 'nothing');
+}
+
+async function expectAlive(agent: Agent, tokens: Json, client = 'web') {
+  expect([await isActive(endpoints, tokens.access_token, client), await silentAnswer(agent)]).toEqual([true, 'code']);
+}
+
+async function expectSignedOut(agent: Agent, tokens: Json, client = 'web') {
+  expect(await silentAnswer(agent)).toBe('login_required');
+  expect(await isActive(endpoints, tokens.access_token, client)).toBe(false);
+  expect(await endpoints.userinfo(tokens.access_token)).toMatchObject({ status: 401 });
+  if (tokens.refresh_token)
+    expect(await endpoints.refresh(tokens.refresh_token, client)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+}
+
+const isQuestion = ({ status, body }: Answer) => status === 200 && body.includes('name="logout"');
+
+describe('4.8 with an ID token of this session', () => {
+  test('4.8 the browser goes straight back with the state, and the session and all its tokens are dead', async () => {
+    const { agent, tokens } = await signedIn();
+    const other = await signedIn({ agent, client: 'jwt', secret: 'jwt-secret' });
+    const { location } = await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token, ...back })));
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    await expectSignedOut(agent, tokens);
+    await expectSignedOut(agent, other.tokens, 'jwt');
+  });
+
+  test('4.8 by the URL that a client library builds', async () => {
+    const { agent, tokens } = await signedIn();
+    const party = await discover(it.issuer);
+    const url = openid.buildEndSessionUrl(party, { id_token_hint: tokens.id_token, ...back });
+    expect((await agent.follow(await agent.get(url.href))).location).toContain(postLogoutRedirectUri);
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('4.8 an expired ID token will do, and one that was refreshed', async () => {
+    const { agent, tokens } = await signedIn();
+    const refreshed = (await endpoints.refresh(tokens.refresh_token)).json;
+    const { location } = await agent.follow(await agent.get(endSession({ id_token_hint: refreshed.id_token, ...back })));
+    expect(location).toContain(postLogoutRedirectUri);
+    await expectSignedOut(agent, refreshed);
+  });
+
+  test('4.8 without a redirect there is a page that says so', async () => {
+    const { agent, tokens } = await signedIn();
+    const page = await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token })));
+    expect([page.status, page.location]).toEqual([200, undefined]);
+    expect(isQuestion(page)).toBe(false);
+    expect(() => formOf(page)).toThrow();
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('4.8 of another session: a question, and nothing ended meanwhile', async () => {
+    const { tokens: foreign } = await signedIn();
+    const { agent, tokens } = await signedIn({ userName: 'bob@globex.test', password: 'bob' });
+    expect(isQuestion(await agent.get(endSession({ id_token_hint: foreign.id_token, ...back })))).toBe(true);
+    await expectAlive(agent, tokens);
+  });
+
+  test('4.8 of another session of the same user: a question as well', async () => {
+    const { tokens: foreign } = await signedIn();
+    const { agent, tokens } = await signedIn();
+    expect(isQuestion(await agent.get(endSession({ id_token_hint: foreign.id_token, ...back })))).toBe(true);
+    await expectAlive(agent, tokens);
+  });
+});
+
+describe('4.8 without an ID token', () => {
+  test('4.8 there is a question; "Sign out" ends the session and goes back', async () => {
+    const { agent, tokens } = await signedIn();
+    const page = await agent.get(endSession({ client_id: 'web', ...back }));
+    expect(isQuestion(page)).toBe(true);
+    expect(page.body).toContain('Web shop');
+    await expectAlive(agent, tokens);
+    const { location } = await agent.follow(
+      await agent.submit(await agent.get(endSession({ client_id: 'web', ...back })), { logout: 'yes' }),
+    );
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('4.8 "Stay signed in" keeps the session', async () => {
+    const { agent, tokens } = await signedIn();
+    const other = await signedIn({ agent, client: 'jwt', secret: 'jwt-secret' });
+    await agent.follow(await agent.submit(await agent.get(endSession()), {}));
+    await expectAlive(agent, tokens);
+    await expectAlive(agent, other.tokens, 'jwt');
+  });
+
+  test('4.8 "Stay signed in" towards one client leaves the others alone', async () => {
+    const { agent } = await signedIn();
+    const other = await signedIn({ agent, client: 'jwt', secret: 'jwt-secret' });
+    const { location } = await agent.follow(await agent.submit(await agent.get(endSession({ client_id: 'web', ...back })), {}));
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    await expectAlive(agent, other.tokens, 'jwt');
+  });
+
+  test('4.8 the question cannot be answered from elsewhere', async () => {
+    const { agent, tokens } = await signedIn();
+    const { action } = formOf(await agent.get(endSession()));
+    const forged = await agent.post(action, { xsrf: 'guessed', logout: 'yes' });
+    expect(forged.status).toBe(400);
+    await expectAlive(agent, tokens);
+  });
+
+  test('4.8 without a session there is nothing to ask', async () => {
+    const { location } = await new Agent().get(endSession({ client_id: 'web', ...back }));
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    const page = await new Agent().follow(await new Agent().get(endSession()));
+    expect([page.status, isQuestion(page)]).toEqual([200, false]);
+  });
+});
+
+describe('4.8 invalid parameters', () => {
+  test.each([
+    ['a redirect URI that is not registered', { client_id: 'web', post_logout_redirect_uri: 'https://evil.test/' }],
+    ['a longer one', { client_id: 'web', post_logout_redirect_uri: `${postLogoutRedirectUri}/more` }],
+    ['an unknown client', { client_id: 'nobody', post_logout_redirect_uri: postLogoutRedirectUri }],
+    ['something that is no ID token', { id_token_hint: 'nonsense' }],
+    ['a JWT of somebody else', { id_token_hint: 'eyJhbGciOiJub25lIn0.eyJhdWQiOiJ3ZWIifQ.' }],
+  ])('4.8 %s: an error page, and nothing ended', async (_, parameters) => {
+    const { agent, tokens } = await signedIn();
+    const page = await agent.get(endSession(parameters as Record<string, string>));
+    expect([page.status, page.location]).toEqual([400, undefined]);
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(page.body).not.toContain('href="https://evil.test');
+    await expectAlive(agent, tokens);
+  });
+
+  test('4.8 an ID token of another client than client_id: an error page', async () => {
+    const { agent, tokens } = await signedIn();
+    const page = await agent.get(endSession({ id_token_hint: tokens.id_token, client_id: 'jwt', ...back }));
+    expect([page.status, page.location]).toEqual([400, undefined]);
+    await expectAlive(agent, tokens);
+  });
+});
+
+test('4.8 a redirect URI that no client vouches for is not followed, signed in or not', async () => {
+  for (const target of ['https://evil.test/', postLogoutRedirectUri]) {
+    expect((await new Agent().get(endSession({ post_logout_redirect_uri: target }))).location ?? '').not.toContain(target);
+    const { agent } = await signedIn();
+    const page = await agent.get(endSession({ post_logout_redirect_uri: target }));
+    const { location = '', body } = page.status === 200 ? await agent.follow(await agent.submit(page, { logout: 'yes' })) : page;
+    expect(location + body).not.toContain(target);
+  }
+});
+
+test('4.8 the next sign-in in this browser is a session of its own', async () => {
+  const { agent, tokens } = await signedIn();
+  await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token })));
+  const again = await signedIn({ agent });
+  await expectAlive(agent, again.tokens);
+  expect(await isActive(endpoints, tokens.access_token)).toBe(false);
+});

@@ -1,0 +1,250 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import * as openid from 'openid-client';
+import { type Agent, basic, type Json, obtainTokens, postForm } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+let alice: Agent;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+  ({ agent: alice } = await obtainTokens(it.issuer));
+});
+afterAll(() => it.close());
+afterEach(backToPresent);
+
+const jwtClient = { client: 'jwt', secret: 'jwt-secret' };
+const tokensOf = async (parameters: Record<string, string> = {}): Promise<Json> =>
+  (await obtainTokens(it.issuer, { agent: alice, ...parameters })).tokens;
+const inactive = '{"active":false}';
+
+describe('4.5 an active token', () => {
+  test('4.5 says what the specification lists, and nbf, jti, tid', async () => {
+    const { access_token: token, id_token: idToken } = await tokensOf({ scope: 'openid profile orders.read' });
+    const { sub, tid, oid, auth_time } = decodeJwt(idToken) as Json;
+    const { json } = await endpoints.introspect(token);
+    expect(json).toEqual({
+      active: true,
+      scope: 'openid profile orders.read',
+      client_id: 'web',
+      username: 'alice@acme.test',
+      token_type: 'Bearer',
+      exp: expect.any(Number),
+      iat: expect.any(Number),
+      nbf: json.iat,
+      sub,
+      aud: ['orders'],
+      iss: it.issuer,
+      jti: expect.any(String),
+      tid,
+      oid,
+      sid: json.sid,
+      amr: ['pwd'],
+      idp: 'local',
+      auth_time,
+    });
+    expect(json.exp - json.iat).toBe(3600);
+    expect(Math.abs(json.iat - Date.now() / 1000)).toBeLessThan(30);
+  });
+
+  test('4.5 its jti is not the token', async () => {
+    const { access_token: token } = await tokensOf();
+    const { json } = await endpoints.introspect(token);
+    expect(json.jti).not.toContain(token);
+    expect((await endpoints.introspect(json.jti)).text).toBe(inactive);
+    expect((await endpoints.introspect(token)).json.jti).toBe(json.jti);
+  });
+
+  test('4.5 of no API has the issuer as audience', async () => {
+    const { access_token: token } = await tokensOf();
+    expect((await endpoints.introspect(token)).json.aud).toEqual([it.issuer]);
+  });
+
+  test('4.5 of a client itself has no user', async () => {
+    const { access_token: token } = await endpoints.clientCredentials();
+    const { json } = await endpoints.introspect(token, 'service');
+    expect(json).toMatchObject({ active: true, client_id: 'service', scope: 'orders.read', aud: ['orders'], iss: it.issuer });
+    for (const member of ['username', 'tid', 'oid', 'auth_time']) expect(json).not.toHaveProperty(member);
+  });
+
+  test('4.5 a refresh token says so', async () => {
+    const { refresh_token: token } = await tokensOf({ scope: 'openid offline_access' });
+    const { json } = await endpoints.introspect(token);
+    expect(json).toMatchObject({ active: true, client_id: 'web', scope: 'openid offline_access', username: 'alice@acme.test' });
+    expect(json.token_type).not.toBe('Bearer');
+  });
+
+  test.each(['access_token', 'refresh_token', 'nonsense'])('4.5 the hint %s is no more than a hint', async (hint) => {
+    const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access' });
+    for (const token of [access_token, refresh_token]) {
+      const fields = { token, token_type_hint: hint };
+      const { json } = await postForm(`${it.issuer}/connect/introspect`, fields, credentialsOf('web'));
+      expect(json.active).toBe(true);
+    }
+  });
+
+  test('4.5 by a client library', async () => {
+    const { access_token: token } = await tokensOf();
+    const party = await discover(it.issuer);
+    expect(await openid.tokenIntrospection(party, token)).toMatchObject({ active: true, client_id: 'web' });
+    expect(await openid.tokenIntrospection(party, 'unknown')).toEqual({ active: false });
+  });
+});
+
+describe('4.5 who may ask', () => {
+  test('4.5 an API resource, about tokens for it only', async () => {
+    const { access_token: token } = await tokensOf({ scope: 'openid orders.read' });
+    const { access_token: other } = await tokensOf();
+    expect(await isActive(endpoints, token, 'orders')).toBe(true);
+    expect((await endpoints.introspect(token, 'invoices')).text).toBe(inactive);
+    expect((await endpoints.introspect(other, 'orders')).text).toBe(inactive);
+  });
+
+  test('4.5 an API resource reads the tokens of clients themselves', async () => {
+    const { access_token: token } = await endpoints.clientCredentials();
+    expect(await isActive(endpoints, token, 'orders')).toBe(true);
+    expect(await isActive(endpoints, token, 'invoices')).toBe(false);
+  });
+
+  test('4.5 a client, about its own tokens; a refresh token for nobody else at all', async () => {
+    const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access orders.read' });
+    expect((await endpoints.introspect(access_token, 'jwt')).text).toBe(inactive);
+    expect((await endpoints.introspect(refresh_token, 'jwt')).text).toBe(inactive);
+    expect((await endpoints.introspect(refresh_token, 'orders')).text).toBe(inactive);
+    expect(await isActive(endpoints, refresh_token)).toBe(true);
+  });
+
+  test('4.5 nobody without authentication', async () => {
+    const { access_token: token } = await tokensOf();
+    const url = `${it.issuer}/connect/introspect`;
+    expect([400, 401]).toContain((await postForm(url, { token })).status);
+    expect(await postForm(url, { token }, { authorization: basic('orders', 'wrong') })).toMatchObject({ status: 401 });
+    expect(await postForm(url, { token, client_id: 'orders', client_secret: 'orders-secret' })).toMatchObject({ status: 200 });
+  });
+
+  test('4.5 a client without credentials learns nothing', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { agent: alice, client: 'spa', secret: '' });
+    const { json } = await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token, client_id: 'spa' });
+    expect(json.active ?? json.error).not.toBe(true);
+  });
+
+  test('4.5 `token` is required', async () => {
+    const answer = await postForm(`${it.issuer}/connect/introspect`, {}, credentialsOf('web'));
+    expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  });
+});
+
+test('4.5 whatever is wrong with a token, the answer is the same to the byte', async () => {
+  const revoked = (await obtainTokens(it.issuer)).tokens.access_token;
+  await endpoints.revoke(revoked);
+  const forged = await new SignJWT({ scope: 'openid', client_id: 'web', jti: 'x' })
+    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'test-rs256' })
+    .setIssuer(it.issuer)
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode('a secret of at least 32 characters'));
+  const expired = (await tokensOf()).access_token;
+  const bad = {
+    unknown: 'a'.repeat(expired.length),
+    revoked,
+    'of another client': (await endpoints.clientCredentials()).access_token,
+    'JWT-shaped': 'eyJhbGciOiJub25lIn0.e30.',
+    forged,
+    'ID token': (await tokensOf()).id_token,
+    odd: '../{"$gt":""}\u0000',
+  };
+  const answers = await Promise.all(Object.values(bad).map((token) => endpoints.introspect(token)));
+  passTime(3601);
+  answers.push(await endpoints.introspect(expired));
+  expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [200, inactive]));
+  expect(new Set(answers.map(({ headers }) => headers.get('content-type'))).size).toBe(1);
+});
+
+describe('design §5: access tokens as JWTs', () => {
+  const keys = () => createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+
+  test('design §5: verify against the published keys and carry the claims of RFC 9068', async () => {
+    const { access_token: token, id_token: idToken } = await tokensOf({ ...jwtClient, scope: 'openid profile orders.read' });
+    const { payload, protectedHeader } = await jwtVerify(token, keys(), { issuer: it.issuer, audience: 'orders', typ: 'at+jwt' });
+    const { sub, tid, oid, sid, auth_time } = decodeJwt(idToken) as Json;
+    expect(protectedHeader).toMatchObject({ typ: 'at+jwt', kid: expect.any(String) });
+    expect(payload).toEqual({
+      iss: it.issuer,
+      aud: ['orders'],
+      sub,
+      tid,
+      oid,
+      sid,
+      amr: ['pwd'],
+      idp: 'local',
+      auth_time,
+      client_id: 'jwt',
+      scope: 'openid profile orders.read',
+      jti: expect.any(String),
+      iat: expect.any(Number),
+      exp: expect.any(Number),
+    });
+  });
+
+  test('design §5: of no API have the issuer as audience', async () => {
+    const { access_token: token } = await tokensOf(jwtClient);
+    expect(decodeJwt(token).aud).toEqual([it.issuer]);
+  });
+
+  test('design §5: of a client itself say the client is the subject', async () => {
+    await it.idp.directory.clients.create({
+      id: 'jwt-service',
+      name: 'Service with JWTs',
+      secret: 'jwt-service-secret',
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      allowedScopes: ['orders.read'],
+      accessTokenType: 'jwt',
+    });
+    const { access_token: token } = await endpoints.clientCredentials(undefined, 'jwt-service');
+    const { payload } = await jwtVerify(token, keys(), { issuer: it.issuer, audience: 'orders', typ: 'at+jwt' });
+    expect(payload).toMatchObject({ sub: 'jwt-service', client_id: 'jwt-service', scope: 'orders.read' });
+    expect(await isActive(endpoints, token, 'orders')).toBe(true);
+  });
+
+  test('design §5: are introspected with the values they carry', async () => {
+    const { access_token: token } = await tokensOf({ ...jwtClient, scope: 'openid orders.read' });
+    const { json } = await endpoints.introspect(token, 'orders');
+    expect(json).toMatchObject({ ...decodeJwt(token), active: true, username: 'alice@acme.test' });
+  });
+
+  test('design §5: are accepted at userinfo', async () => {
+    const { access_token: token } = await tokensOf({ ...jwtClient, scope: 'openid profile' });
+    expect(await endpoints.userinfo(token)).toMatchObject({ status: 200, json: { name: 'Alice Adams' } });
+  });
+
+  test('design §5: are dead once revoked, everywhere we are asked', async () => {
+    const { tokens } = await obtainTokens(it.issuer, jwtClient);
+    expect(await isActive(endpoints, tokens.access_token, 'jwt')).toBe(true);
+    expect(await endpoints.revoke(tokens.access_token, 'jwt')).toMatchObject({ status: 200, text: '' });
+    expect((await endpoints.introspect(tokens.access_token, 'jwt')).text).toBe(inactive);
+    expect(await endpoints.userinfo(tokens.access_token)).toMatchObject({ status: 401 });
+  });
+
+  test('design §5: by themselves their jti, and their parts, are no tokens', async () => {
+    const { access_token: token } = await tokensOf(jwtClient);
+    const { jti = '' } = decodeJwt(token);
+    const [header, payload, signature = ''] = token.split('.');
+    const tampered = `${header}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
+    for (const value of [jti, `${header}.${payload}.`, tampered, `x~${jti}`, `jwt~${Buffer.from(jti).toString('base64url')}`]) {
+      expect((await endpoints.introspect(value, 'jwt')).text).toBe(inactive);
+      expect(await endpoints.userinfo(value)).toMatchObject({ status: 401 });
+    }
+    expect(await isActive(endpoints, token, 'jwt')).toBe(true);
+  });
+
+  test('design §5: are signed with a key that is published under their kid', async () => {
+    const { access_token: token } = await tokensOf(jwtClient);
+    const { keys: published } = (await (await fetch(`${it.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
+    const { kid, alg } = decodeProtectedHeader(token);
+    expect(published).toContainEqual(expect.objectContaining({ kid, alg, use: 'sig' }));
+  });
+});

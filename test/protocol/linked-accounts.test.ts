@@ -1,0 +1,366 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
+import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { redirectUri } from '../support/seed.js';
+
+/** What the client's back channel got. */
+const logoutTokens: string[] = [];
+let receiver: Server;
+let it: TestIdp;
+let endpoints: Endpoints;
+beforeAll(async () => {
+  receiver = createServer(async (request, response) => {
+    logoutTokens.push(new URLSearchParams(await text(request)).get('logout_token') ?? '');
+    response.end();
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  it = await startIdp({
+    // oidc-provider's own fetch calls no loopback address, which is where the receiver is.
+    configure: (configuration) => ({
+      ...configuration,
+      fetch: fetchLoopback as unknown as NonNullable<typeof configuration.fetch>,
+    }),
+  });
+  endpoints = endpointsOf(it.issuer);
+  const { metadata } = await it.idp.directory.clients.require('jwt');
+  const { port } = receiver.address() as AddressInfo;
+  await it.idp.directory.clients.update('jwt', {
+    metadata: { ...metadata, backchannel_logout_uri: `http://127.0.0.1:${port}/`, backchannel_logout_session_required: true },
+  });
+});
+afterAll(async () => {
+  receiver.closeAllConnections();
+  receiver.close();
+  await it.close();
+});
+beforeEach(() => {
+  logoutTokens.length = 0;
+});
+
+/** Without the dispatcher that refuses loopback addresses; bodies as text, which undici knows from every realm. */
+const fetchLoopback = (url: URL, { body, dispatcher: _, ...init }: RequestInit): Promise<Response> =>
+  fetch(url, { ...init, ...(body ? { body: String(body) } : {}) });
+
+const offline = { scope: 'openid org offline_access' };
+const acmeAlice = { userName: 'alice@acme.test', password: 'alice' };
+const globexAlice = { userName: 'alice@globex.test', password: 'alice' };
+const bob = { userName: 'bob@globex.test', password: 'bob' };
+const asJwt = { client: 'jwt', secret: 'jwt-secret' };
+
+const accountOf = async (userName: string) => {
+  const [account] = await it.idp.directory.accounts.candidates(userName);
+  if (!account) throw new Error(`no ${userName}`);
+  return { oid: account.person.user.id, tid: account.tenant.id, tenantName: account.tenant.name };
+};
+const silently = async (agent: Agent, parameters: Record<string, string> = {}) => {
+  const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  const { location = '' } = await agent.get(authorizeUrl(it.issuer, { prompt: 'none', ...challenge, ...parameters }));
+  return new URL(location).searchParams;
+};
+const endSession = async (agent: Agent, idToken: string) =>
+  agent.follow(await agent.get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: idToken })}`));
+
+/** Who a token is about. */
+const identity = ({ sub, tid, oid }: Json) => ({ sub, tid, oid });
+
+describe('Special claims: a linked user', () => {
+  /** Each output that names the user, by name, for a sign-in as this account. */
+  async function outputs(account: typeof acmeAlice): Promise<Record<string, Json>> {
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, scope: 'openid org offline_access orders.read' });
+    const refreshed = (await endpoints.refresh(tokens.refresh_token, 'jwt')).json;
+    const reference = (await obtainTokens(it.issuer, { agent, scope: 'openid org' })).tokens;
+    const answers = {
+      'ID token': decodeJwt(tokens.id_token),
+      'refreshed ID token': decodeJwt(refreshed.id_token),
+      'JWT access token': decodeJwt(tokens.access_token),
+      'refreshed JWT access token': decodeJwt(refreshed.access_token),
+      userinfo: (await endpoints.userinfo(tokens.access_token)).json,
+      'userinfo after a refresh': (await endpoints.userinfo(refreshed.access_token)).json,
+      introspection: (await endpoints.introspect(tokens.access_token, 'jwt')).json,
+      'introspection by the API resource': (await endpoints.introspect(tokens.access_token, 'orders')).json,
+      'introspection of the refresh token': (await endpoints.introspect(refreshed.refresh_token, 'jwt')).json,
+      'ID token of another client': decodeJwt(reference.id_token),
+      'introspection of a reference token': (await endpoints.introspect(reference.access_token)).json,
+      'userinfo with a reference token': (await endpoints.userinfo(reference.access_token)).json,
+    };
+    await endSession(agent, tokens.id_token);
+    return answers;
+  }
+
+  test('Special claims: has one sub in both tenants, and a tid and oid of its own in each, the same in every output', async () => {
+    const parent = await accountOf('alice@acme.test');
+    const child = await accountOf('alice@globex.test');
+    for (const [account, { oid, tid }] of [
+      [acmeAlice, parent],
+      [globexAlice, child],
+    ] as const) {
+      const named = Object.entries(await outputs(account)).map(([name, claims]) => [name, identity(claims)]);
+      expect(Object.fromEntries(named)).toEqual(Object.fromEntries(named.map(([name]) => [name, { sub: parent.oid, oid, tid }])));
+    }
+  });
+
+  test('Special claims: the logout token names the same sub, and the session of the ID token', async () => {
+    const { oid: sub } = await accountOf('alice@acme.test');
+    for (const account of [acmeAlice, globexAlice]) {
+      logoutTokens.length = 0;
+      const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, ...offline });
+      await endSession(agent, tokens.id_token);
+      expect(logoutTokens).toHaveLength(1);
+      const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+      const { payload } = await jwtVerify(logoutTokens[0] ?? '', keys, { issuer: it.issuer, audience: 'jwt', typ: 'logout+jwt' });
+      expect(payload).toMatchObject({
+        sub,
+        sid: decodeJwt(tokens.id_token).sid,
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+        jti: expect.any(String),
+        exp: expect.any(Number),
+      });
+      expect(payload).not.toHaveProperty('nonce');
+    }
+  });
+
+  test('Special claims: may_login lists the other account, in scope org only', async () => {
+    const parent = await accountOf('alice@acme.test');
+    const child = await accountOf('alice@globex.test');
+    const mayLogin = async (account: typeof acmeAlice, scope: string) =>
+      (await endpoints.userinfo((await obtainTokens(it.issuer, { ...account, scope })).tokens.access_token)).json.may_login;
+    expect(await mayLogin(acmeAlice, 'openid org')).toEqual([{ oid: child.oid, tid: child.tid, companyname: 'Globex' }]);
+    expect(await mayLogin(globexAlice, 'openid org')).toEqual([{ oid: parent.oid, tid: parent.tid, companyname: 'Acme' }]);
+    expect(await mayLogin(acmeAlice, 'openid profile')).toBeUndefined();
+  });
+
+  test('design §3: a user without links has no oid', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { ...bob, scope: 'openid org' });
+    expect(decodeJwt(tokens.id_token)).not.toHaveProperty('oid');
+    expect(decodeJwt(tokens.id_token).sub).toBe((await accountOf('bob@globex.test')).oid);
+    expect((await endpoints.userinfo(tokens.access_token)).json).not.toHaveProperty('may_login');
+  });
+
+  test('design §3: `tenant:` admits the account of that tenant and no other', async () => {
+    const { tid } = await accountOf('alice@globex.test');
+    const { agent } = await obtainTokens(it.issuer, acmeAlice);
+    expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('login_required');
+    const refused = await signIn(
+      new Agent(),
+      authorizeUrl(it.issuer, { acr_values: `tenant:${tid}`, code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+    );
+    expect([refused.status, refused.location]).toEqual([400, undefined]);
+    const { tokens } = await obtainTokens(it.issuer, { ...globexAlice, acr_values: `tenant:${tid}` });
+    expect(decodeJwt(tokens.id_token).tid).toBe(tid);
+  });
+});
+
+describe('design §3: id_token_hint tells linked accounts apart', () => {
+  test('design §3: the hint of one account yields no tokens of the other', async () => {
+    const acme = await obtainTokens(it.issuer, acmeAlice);
+    const globex = await obtainTokens(it.issuer, globexAlice);
+    expect((await silently(globex.agent, { id_token_hint: acme.tokens.id_token })).get('error')).toBe('login_required');
+    expect((await silently(acme.agent, { id_token_hint: globex.tokens.id_token })).get('error')).toBe('login_required');
+    expect((await silently(globex.agent, { id_token_hint: globex.tokens.id_token })).has('code')).toBe(true);
+  });
+
+  test('design §3: nor after a switch in the same browser, though both were signed in there', async () => {
+    const { agent, tokens: acme } = await obtainTokens(it.issuer, acmeAlice);
+    const { tokens: globex } = await obtainTokens(it.issuer, { ...globexAlice, agent, prompt: 'login' });
+    expect((await silently(agent, { id_token_hint: acme.id_token })).get('error')).toBe('login_required');
+    expect((await silently(agent, { id_token_hint: globex.id_token })).has('code')).toBe(true);
+  });
+});
+
+describe('design §3: one principal for each browser session', () => {
+  test('design §3: switching to a linked account ends nothing; logout ends all of it', async () => {
+    const { agent, tokens: acme } = await obtainTokens(it.issuer, { ...acmeAlice, ...offline });
+    const { tokens: globex } = await obtainTokens(it.issuer, { ...globexAlice, ...offline, agent, prompt: 'login' });
+    const [acmeTid, globexTid] = [(await accountOf('alice@acme.test')).tid, (await accountOf('alice@globex.test')).tid];
+    expect([decodeJwt(acme.id_token).tid, decodeJwt(globex.id_token).tid]).toEqual([acmeTid, globexTid]);
+    const refreshed = await Promise.all([acme, globex].map((tokens) => endpoints.refresh(tokens.refresh_token)));
+    expect(refreshed.map(({ json }) => decodeJwt(json.id_token).tid)).toEqual([acmeTid, globexTid]);
+    for (const { access_token: token } of [acme, globex]) expect(await isActive(endpoints, token)).toBe(true);
+
+    await endSession(agent, globex.id_token);
+    for (const { json } of refreshed) {
+      expect(await isActive(endpoints, json.access_token)).toBe(false);
+      expect(await endpoints.refresh(json.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    }
+  });
+
+  test("design §3: another person's sign-in is a full logout of the first", async () => {
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...acmeAlice, ...asJwt, ...offline });
+    const other = (await obtainTokens(it.issuer, { ...acmeAlice, ...offline, agent })).tokens;
+    const { tokens: bobs } = await obtainTokens(it.issuer, { ...bob, ...offline, agent, prompt: 'login' });
+    expect(decodeJwt(bobs.id_token).sub).toBe((await accountOf('bob@globex.test')).oid);
+    expect(await isActive(endpoints, tokens.access_token, 'jwt')).toBe(false);
+    expect(await isActive(endpoints, other.access_token)).toBe(false);
+    expect(await endpoints.refresh(other.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await isActive(endpoints, bobs.access_token)).toBe(true);
+    expect(logoutTokens.map((token) => decodeJwt(token).sid)).toEqual([decodeJwt(tokens.id_token).sid]);
+    expect(decodeJwt(bobs.id_token).sid).not.toBe(decodeJwt(other.id_token).sid);
+  });
+
+  test('design §3: an abandoned attempt of another person ends nothing', async () => {
+    const { agent, tokens } = await obtainTokens(it.issuer, acmeAlice);
+    const url = authorizeUrl(it.issuer, { prompt: 'login', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    await signIn(agent, url, bob.userName, 'wrong');
+    expect(await isActive(endpoints, tokens.access_token)).toBe(true);
+    expect((await silently(agent)).has('code')).toBe(true);
+  });
+});
+
+describe('design §3: linking and unlinking', () => {
+  test('design §3: a live grant keeps its sub; the next sign-in, with the credentials of the parent, has the new one', async () => {
+    const carol = await accountOf('carol@acme.test');
+    const before = await accountOf('bob@globex.test');
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...bob, ...asJwt, ...offline });
+    const linking = it.idp.tenant(before.tid).linking;
+    await linking.link(before.oid, { tid: carol.tid, userId: carol.oid });
+
+    const refreshed = (await endpoints.refresh(tokens.refresh_token, 'jwt')).json;
+    const same = { sub: before.oid, tid: before.tid };
+    expect(decodeJwt(refreshed.id_token)).toMatchObject(same);
+    expect(decodeJwt(refreshed.access_token)).toMatchObject(same);
+    expect((await endpoints.userinfo(tokens.access_token)).json).toMatchObject(same);
+    expect((await endpoints.introspect(refreshed.access_token, 'jwt')).json).toMatchObject(same);
+
+    const sameSession = [
+      (await obtainTokens(it.issuer, { ...bob, agent })).tokens,
+      (await obtainTokens(it.issuer, { ...bob, ...asJwt, agent, scope: 'openid email' })).tokens,
+    ];
+    for (const { id_token: token } of sameSession) expect(decodeJwt(token)).toMatchObject(same);
+
+    const url = authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    expect((await signIn(new Agent(), url, bob.userName, bob.password)).location).toBeUndefined();
+    const next = (await obtainTokens(it.issuer, { userName: bob.userName, password: 'carol', ...offline })).tokens;
+    expect(identity(decodeJwt(next.id_token))).toEqual({ sub: carol.oid, tid: before.tid, oid: before.oid });
+    const parents = (await obtainTokens(it.issuer, { userName: 'carol@acme.test', password: 'carol', ...offline })).tokens;
+    expect(identity(decodeJwt(parents.id_token))).toEqual({ sub: carol.oid, tid: carol.tid, oid: carol.oid });
+
+    await linking.unlink(before.oid, carol.oid);
+    expect(await endpoints.refresh(next.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await isActive(endpoints, next.access_token)).toBe(false);
+    expect(await endpoints.refresh(refreshed.refresh_token, 'jwt')).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await isActive(endpoints, parents.access_token)).toBe(true);
+    const last = (await obtainTokens(it.issuer, bob)).tokens;
+    expect(identity(decodeJwt(last.id_token))).toEqual({ sub: before.oid, tid: before.tid, oid: undefined });
+  });
+});
+
+describe('design §3: an account that ends', () => {
+  /** Ends the account in one way and back; whatever it had is dead meanwhile, and stays dead. */
+  async function expectEnded(
+    end: (account: { oid: string; tid: string }) => Promise<unknown>,
+    restore: (account: { oid: string; tid: string }) => Promise<unknown>,
+  ) {
+    const account = await accountOf('bob@globex.test');
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...bob, ...offline });
+    const jwt = (await obtainTokens(it.issuer, { ...bob, ...asJwt, agent })).tokens;
+    await end(account);
+    expect((await endpoints.introspect(tokens.access_token)).text).toBe('{"active":false}');
+    expect((await endpoints.introspect(tokens.refresh_token)).text).toBe('{"active":false}');
+    expect((await endpoints.introspect(jwt.access_token, 'jwt')).text).toBe('{"active":false}');
+    for (const { access_token: token } of [tokens, jwt])
+      expect(await endpoints.userinfo(token)).toMatchObject({ status: 401, json: { error: 'invalid_token' } });
+    expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect((await silently(agent)).get('error')).toBe('login_required');
+    const page = await signIn(
+      new Agent(),
+      authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+      bob.userName,
+      bob.password,
+    );
+    expect([page.status, page.location]).toEqual([400, undefined]);
+    await restore(account);
+    return { agent, tokens };
+  }
+
+  test('design §3: a disabled user: session and tokens are dead at once, and stay so', async () => {
+    const { agent, tokens } = await expectEnded(
+      ({ tid, oid }) => it.idp.tenant(tid).users.disable(oid),
+      ({ tid, oid }) => it.idp.tenant(tid).users.enable(oid),
+    );
+    expect(await isActive(endpoints, tokens.access_token)).toBe(false);
+    expect((await silently(agent)).get('error')).toBe('login_required');
+    expect((await obtainTokens(it.issuer, { ...bob, agent })).tokens).toMatchObject({ id_token: expect.any(String) });
+  });
+
+  test('design §3: a disabled tenant: the same, for all of its users', async () => {
+    await expectEnded(
+      ({ tid }) => it.idp.directory.tenants.disable(tid),
+      ({ tid }) => it.idp.directory.tenants.enable(tid),
+    );
+  });
+
+  test('design §3: "sign out everywhere": what was is dead, a new sign-in works at once', async () => {
+    const { tid, oid } = await accountOf('bob@globex.test');
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...bob, ...offline });
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await it.idp.tenant(tid).users.signOutEverywhere(oid);
+    expect(await isActive(endpoints, tokens.access_token)).toBe(false);
+    expect((await silently(agent)).get('error')).toBe('login_required');
+    const again = (await obtainTokens(it.issuer, { ...bob, agent })).tokens;
+    expect(await isActive(endpoints, again.access_token)).toBe(true);
+  });
+});
+
+describe('OpenID Connect Core §8.1: a pairwise client', () => {
+  const pairwise = { client: 'pairwise', secret: 'pairwise-secret' };
+
+  test('OpenID Connect Core §8.1: sees a sub of its own, stable, the same for linked accounts, and every user id in that form', async () => {
+    const parent = await accountOf('alice@acme.test');
+    const child = await accountOf('alice@globex.test');
+    const first = await obtainTokens(it.issuer, { ...acmeAlice, ...pairwise, scope: 'openid org' });
+    const second = await obtainTokens(it.issuer, { ...acmeAlice, ...pairwise, scope: 'openid org' });
+    const linked = await obtainTokens(it.issuer, { ...globexAlice, ...pairwise, scope: 'openid org' });
+    const [claims, again, other] = [first, second, linked].map(({ tokens }) => decodeJwt(tokens.id_token) as Json);
+    expect(identity(again)).toEqual(identity(claims));
+    expect(other.sub).toBe(claims.sub);
+    expect(claims.oid).toBe(claims.sub);
+    expect(other.oid).not.toBe(claims.oid);
+    expect((await endpoints.userinfo(first.tokens.access_token)).json).toMatchObject({
+      ...identity(claims),
+      may_login: [{ oid: other.oid, tid: child.tid, companyname: 'Globex' }],
+    });
+    const introspected = (await endpoints.introspect(first.tokens.access_token, 'pairwise')).json;
+    expect(identity(introspected)).toEqual(identity(claims));
+    const seen = JSON.stringify([claims, other, introspected, (await endpoints.userinfo(first.tokens.access_token)).json]);
+    for (const { oid } of [parent, child]) expect(seen).not.toContain(oid);
+  });
+
+  test('OpenID Connect Core §8.1: two sectors see different subjects', async () => {
+    await it.idp.directory.clients.create({
+      id: 'elsewhere',
+      name: 'Another sector',
+      secret: 'elsewhere-secret',
+      metadata: { redirect_uris: [redirectUri.replace('127.0.0.1', 'localhost')], subject_type: 'pairwise' },
+      allowedScopes: ['openid'],
+    });
+    const { tokens } = await obtainTokens(it.issuer, { ...acmeAlice, ...pairwise });
+    const pkce = createPkce();
+    const elsewhere = redirectUri.replace('127.0.0.1', 'localhost');
+    const url = authorizeUrl(it.issuer, {
+      client_id: 'elsewhere',
+      redirect_uri: elsewhere,
+      code_challenge: pkce.challenge,
+      code_challenge_method: 'S256',
+    });
+    const code = new URL((await signIn(new Agent(), url)).location ?? '').searchParams.get('code') ?? '';
+    const fields = { grant_type: 'authorization_code', code, redirect_uri: elsewhere, code_verifier: pkce.verifier };
+    const other = (await endpoints.token(fields, 'elsewhere')).json;
+    expect(decodeJwt(other.id_token).sub).not.toBe(decodeJwt(tokens.id_token).sub);
+  });
+
+  test('OpenID Connect Core §8.1: its id_token_hint is understood', async () => {
+    const { agent, tokens } = await obtainTokens(it.issuer, { ...acmeAlice, ...pairwise });
+    const bobs = await obtainTokens(it.issuer, { ...bob, ...pairwise });
+    expect((await silently(agent, { client_id: 'pairwise', id_token_hint: tokens.id_token })).has('code')).toBe(true);
+    expect((await silently(bobs.agent, { client_id: 'pairwise', id_token_hint: tokens.id_token })).get('error')).toBe('login_required');
+  });
+});
+
+test('design §3: nothing here was an error of the service', () => {
+  expect(it.logged).toEqual([[expect.stringContaining('development defaults')]]);
+});

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair } from 'jose';
+import * as openid from 'openid-client';
+import { Agent, createPkce, postForm, signIn } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { type Endpoints, endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { redirectUri } from '../support/seed.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+});
+afterAll(() => it.close());
+afterEach(backToPresent);
+
+const pkce = createPkce();
+const request = {
+  response_type: 'code',
+  client_id: 'web',
+  redirect_uri: redirectUri,
+  scope: 'openid',
+  state: 'of the client',
+  code_challenge: pkce.challenge,
+  code_challenge_method: 'S256',
+};
+const authorize = (requestUri: string, client = 'web') =>
+  `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: requestUri })}`;
+const push = async (parameters: Record<string, string> = {}): Promise<string> =>
+  (await endpoints.par({ ...request, ...parameters })).json.request_uri;
+
+test('4.3 answers a request_uri of the documented form and its lifetime in seconds', async () => {
+  const { status, json } = await endpoints.par(request);
+  expect(status).toBe(201);
+  expect(json).toEqual({ request_uri: expect.stringMatching(/^urn:ietf:params:oauth:request_uri:.{20,}$/), expires_in: 60 });
+});
+
+test('4.3 a client library pushes a request; the browser brings client_id and request_uri only', async () => {
+  const party = await discover(it.issuer);
+  const verifier = openid.randomPKCECodeVerifier();
+  const { client_id: _, ...parameters } = request;
+  const url = await openid.buildAuthorizationUrlWithPAR(party, {
+    ...parameters,
+    code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+  });
+  expect([...url.searchParams.keys()].sort()).toEqual(['client_id', 'request_uri']);
+  const { location = '' } = await signIn(new Agent(), url.href);
+  const checks = { pkceCodeVerifier: verifier, expectedState: request.state };
+  expect(await openid.authorizationCodeGrant(party, new URL(location), checks)).toMatchObject({ token_type: 'bearer' });
+});
+
+test('4.3 what was pushed counts, not what the browser adds', async () => {
+  const { location = '' } = await signIn(new Agent(), `${authorize(await push())}&state=of-the-browser&scope=openid+profile`);
+  expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject({ state: request.state, scope: 'openid' });
+});
+
+test('4.3 a request_uri is good for one response', async () => {
+  const agent = new Agent();
+  const url = authorize(await push());
+  expect((await signIn(agent, url)).location).toContain('code=');
+  const again = await agent.get(url);
+  expect(again.location ?? `${again.status} ${again.body}`).toContain('invalid_request_uri');
+});
+
+test('4.3 a request_uri ends after its lifetime', async () => {
+  const url = authorize(await push());
+  passTime(61);
+  const answer = await new Agent().get(url);
+  expect([answer.status, answer.location]).toEqual([400, undefined]);
+  expect(answer.body).toContain('invalid_request_uri');
+});
+
+test('4.3 a request_uri belongs to the client that pushed it', async () => {
+  const answer = await new Agent().get(authorize(await push(), 'spa'));
+  expect(answer.location ?? answer.body).not.toContain('code=');
+  expect(answer.status).toBe(400);
+});
+
+test('4.3 a redirect URI that is not registered is refused at once', async () => {
+  expect(await endpoints.par({ ...request, redirect_uri: 'http://127.0.0.1:9/other' })).toMatchObject({
+    status: 400,
+    json: { error: expect.stringMatching(/^invalid_(request|redirect_uri)$/) },
+  });
+});
+
+test.each([
+  ['an unknown scope', { scope: 'openid nonsense' }, 'invalid_scope'],
+  ['a scope the client may not have', { scope: 'openid invoices.read' }, 'invalid_scope'],
+  ['21 custom parameters', Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`p${index}`, 'v'])), 'invalid_request'],
+  ['request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }, 'request_uri_not_supported'],
+  ['no code_challenge', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
+])('4.3 %s is refused at once', async (_, parameters, error) => {
+  expect(await endpoints.par({ ...request, ...(parameters as Record<string, string>) })).toMatchObject({ status: 400, json: { error } });
+});
+
+test('4.3 needs client authentication; a public client gives its id and PKCE', async () => {
+  const url = `${it.issuer}/connect/par`;
+  expect(await postForm(url, request)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+  expect(await endpoints.par({ ...request, client_id: 'jwt' })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  expect(await postForm(url, { ...request, client_id: 'spa' })).toMatchObject({ status: 201 });
+});
+
+test('4.3 takes private_key_jwt', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const key = { ...(await exportJWK(publicKey)), kid: 'own', alg: 'ES256', use: 'sig' };
+  await it.idp.directory.clients.create({
+    id: 'keyed',
+    name: 'Has a key',
+    metadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] } },
+    allowedScopes: ['openid'],
+  });
+  const party = await discover(it.issuer, { client: 'keyed', authentication: openid.PrivateKeyJwt({ key: privateKey, kid: 'own' }) });
+  const { client_id: _, ...parameters } = request;
+  const url = await openid.buildAuthorizationUrlWithPAR(party, parameters);
+  expect(url.searchParams.get('request_uri')).toMatch(/^urn:/);
+});

@@ -1,0 +1,390 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
+import * as openid from 'openid-client';
+import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { redirectUri } from '../support/seed.js';
+
+/** An hour of the session is more than the lifetime of an access token, so that the one can be seen to end the other. */
+const sessionAbsolute = 7200;
+
+let it: TestIdp;
+let endpoints: Endpoints;
+beforeAll(async () => {
+  it = await startIdp({ lifetimes: { sessionAbsolute } });
+  endpoints = endpointsOf(it.issuer);
+});
+afterAll(() => it.close());
+afterEach(backToPresent);
+
+const tokenUrl = () => `${it.issuer}/connect/token`;
+const offline = { scope: 'openid offline_access' };
+const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
+
+describe('4.4 client authentication', () => {
+  const secret = 'sp:cial p@ss+w/ord=%41&?"~';
+  const grant = { grant_type: 'client_credentials' };
+  beforeAll(async () => {
+    await it.idp.directory.clients.create({
+      id: 'sp:cial/client',
+      name: 'Special',
+      secret,
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      allowedScopes: ['orders.read'],
+    });
+  });
+
+  test('4.4 Basic credentials are form-encoded before they are joined', async () => {
+    expect(await postForm(tokenUrl(), grant, { authorization: basic('sp:cial/client', secret) })).toMatchObject({ status: 200 });
+    const form = (value: string) => new URLSearchParams({ value }).toString().slice('value='.length);
+    const plus = `Basic ${Buffer.from(`${form('sp:cial/client')}:${form(secret)}`).toString('base64')}`;
+    expect(plus).not.toBe(basic('sp:cial/client', secret));
+    expect(await postForm(tokenUrl(), grant, { authorization: plus })).toMatchObject({ status: 200 });
+  });
+
+  test('4.4 credentials may be in the body, as they are', async () => {
+    expect(await postForm(tokenUrl(), { ...grant, client_id: 'sp:cial/client', client_secret: secret })).toMatchObject({ status: 200 });
+  });
+
+  test('4.4 a client library sends either', async () => {
+    for (const authentication of [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)]) {
+      const party = await discover(it.issuer, { client: 'sp:cial/client', authentication });
+      expect(await openid.clientCredentialsGrant(party)).toMatchObject({ token_type: 'bearer', scope: 'orders.read' });
+    }
+  });
+
+  test('4.4 wrong credentials are invalid_client; by Basic with a challenge', async () => {
+    const wrong = await postForm(tokenUrl(), grant, { authorization: basic('service', 'wrong') });
+    expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+    expect(wrong.headers.get('www-authenticate')).toMatch(/^Basic /);
+    expect(await postForm(tokenUrl(), { ...grant, client_id: 'service', client_secret: 'wrong' })).toMatchObject({ status: 401 });
+    expect(await postForm(tokenUrl(), { ...grant, client_id: 'service' })).toMatchObject({ status: 401 });
+    expect(await postForm(tokenUrl(), { ...grant, client_id: 'nobody', client_secret: 'x' })).toMatchObject({ status: 401 });
+  });
+
+  test('4.4 two ways of authentication at once are refused', async () => {
+    const both = { ...grant, client_id: 'service', client_secret: 'service-secret' };
+    expect(await postForm(tokenUrl(), both, { authorization: basic('service', 'service-secret') })).toMatchObject({
+      status: 400,
+      json: { error: 'invalid_request' },
+    });
+  });
+
+  test('4.4 a new secret works at once, and the one before with it', async () => {
+    await it.idp.directory.clients.create({
+      id: 'rotating',
+      name: 'Rotating',
+      secret: 'first',
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+    });
+    await it.idp.directory.clients.rotateSecret('rotating', 'second');
+    for (const one of ['first', 'second'])
+      expect(await postForm(tokenUrl(), grant, { authorization: basic('rotating', one) })).toMatchObject({ status: 200 });
+  });
+
+  test.each(['RS256', 'ES256'])('4.4 private_key_jwt with %s, whose audience is the issuer', async (alg) => {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+    const key = { ...(await exportJWK(publicKey)), kid: 'own', alg, use: 'sig' };
+    const client = `keyed-${alg}`;
+    await it.idp.directory.clients.create({
+      id: client,
+      name: client,
+      metadata: {
+        grant_types: ['client_credentials'],
+        response_types: [],
+        redirect_uris: [],
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks: { keys: [key] },
+      },
+      allowedScopes: ['orders.read'],
+    });
+    const grantTo = async (modify?: (header: unknown, payload: Record<string, unknown>) => void) => {
+      const options = modify && { [openid.modifyAssertion]: modify };
+      const party = await discover(it.issuer, {
+        client,
+        authentication: openid.PrivateKeyJwt({ key: privateKey, kid: 'own' }, options as never),
+      });
+      return openid.clientCredentialsGrant(party);
+    };
+    const withAudience = (aud: unknown) => grantTo((_, payload) => void Object.assign(payload, { aud }));
+    expect(await withAudience(it.issuer)).toMatchObject({ scope: 'orders.read' });
+    await expect(withAudience(tokenUrl())).rejects.toMatchObject({ error: 'invalid_client' });
+    await expect(withAudience('https://elsewhere.test')).rejects.toMatchObject({ error: 'invalid_client' });
+    await expect(grantTo((_, payload) => void Object.assign(payload, { iss: 'service' }))).rejects.toMatchObject({
+      error: 'invalid_client',
+    });
+  });
+
+  test('4.4 a public client gives its id and the verifier', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
+    const refreshed = await postForm(tokenUrl(), { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: 'spa' });
+    expect(refreshed).toMatchObject({ status: 200, json: { refresh_token: expect.any(String) } });
+  });
+});
+
+describe('4.4 authorization code', () => {
+  test('4.4 the response has the documented members', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile' });
+    expect(tokens).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: expect.any(Number),
+      id_token: expect.any(String),
+      scope: 'openid profile',
+    });
+  });
+
+  test('4.4 the ID token names issuer, client, session, time and way of sign-in', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { nonce: 'n-1' });
+    const now = Date.now() / 1000;
+    const claims = decodeJwt(tokens.id_token) as Json;
+    expect(claims).toMatchObject({
+      iss: it.issuer,
+      aud: 'web',
+      nonce: 'n-1',
+      amr: ['pwd'],
+      idp: 'local',
+      sid: expect.any(String),
+      tid: expect.any(String),
+      sub: expect.any(String),
+    });
+    expect(Math.abs(claims.auth_time - now)).toBeLessThan(30);
+    expect(claims.exp - claims.iat).toBe(300);
+  });
+
+  test('4.4 a wrong verifier, another redirect URI and another client get invalid_grant', async () => {
+    const pkce = createPkce();
+    const agent = (await obtainTokens(it.issuer)).agent;
+    const code = async () => {
+      const url = authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
+      return new URL((await agent.get(url)).location ?? '').searchParams.get('code') ?? '';
+    };
+    const redeem = async (fields: Record<string, string>, client?: string) =>
+      endpoints.token(
+        { grant_type: 'authorization_code', code: await code(), redirect_uri: redirectUri, code_verifier: pkce.verifier, ...fields },
+        client,
+      );
+    expect(await redeem({ code_verifier: createPkce().verifier })).toMatchObject(invalidGrant);
+    expect(await redeem({ code_verifier: 'short' })).toMatchObject({ status: 400 });
+    expect(await redeem({ redirect_uri: 'http://127.0.0.1:9/other' })).toMatchObject(invalidGrant);
+    expect(await redeem({}, 'jwt')).toMatchObject(invalidGrant);
+    expect(await redeem({})).toMatchObject({ status: 200 });
+  });
+
+  test('design §10: a code lives for a minute', async () => {
+    const pkce = createPkce();
+    const { agent } = await obtainTokens(it.issuer);
+    const { location = '' } = await agent.get(authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const code = new URL(location).searchParams.get('code') ?? '';
+    passTime(61);
+    const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
+    expect(await endpoints.token(fields)).toMatchObject(invalidGrant);
+  });
+});
+
+describe('4.4 client credentials', () => {
+  test('4.4 without scope a client gets all the API scopes it may have', async () => {
+    await it.idp.directory.clients.create({
+      id: 'batch',
+      name: 'Batch',
+      secret: 'batch-secret',
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      allowedScopes: ['orders.read', 'invoices.read'],
+    });
+    expect(await endpoints.clientCredentials(undefined, 'batch')).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'orders.read invoices.read',
+    });
+    expect(await endpoints.clientCredentials('invoices.read', 'batch')).toMatchObject({ scope: 'invoices.read' });
+  });
+
+  test.each(['invoices.read', 'orders.read nonsense', 'openid', 'offline_access'])(
+    '4.4 scope %s, which it may not have, is invalid_scope',
+    async (scope) => {
+      expect(await endpoints.clientCredentials(scope)).toMatchObject({ error: 'invalid_scope' });
+    },
+  );
+
+  test('4.4 is for clients that registered it', async () => {
+    for (const caller of ['web', 'orders']) {
+      const { status, json } = await endpoints.token({ grant_type: 'client_credentials' }, caller);
+      expect({ status, json }).toEqual({ status: 400, json: { error: expect.any(String), error_description: expect.any(String) } });
+    }
+  });
+
+  test('4.4 an unknown grant type is unsupported_grant_type', async () => {
+    expect(await endpoints.token({ grant_type: 'password' })).toMatchObject({ status: 400, json: { error: 'unsupported_grant_type' } });
+  });
+});
+
+describe('4.4 headers', () => {
+  test('4.4 whatever is secret may be cached by nobody, and neither may errors', async () => {
+    const { tokens } = await obtainTokens(it.issuer);
+    const answers = {
+      token: await endpoints.token({ grant_type: 'client_credentials' }, 'service'),
+      'token error': await endpoints.token({ grant_type: 'authorization_code' }),
+      'token, unauthenticated': await postForm(tokenUrl(), {}),
+      userinfo: await endpoints.userinfo(tokens.access_token),
+      'userinfo error': await endpoints.userinfo('unknown'),
+      introspection: await endpoints.introspect(tokens.access_token),
+      'introspection, unauthenticated': await postForm(`${it.issuer}/connect/introspect`, {}),
+      revocation: await endpoints.revoke('unknown'),
+      par: await endpoints.par({ client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid' }),
+    };
+    const headers = Object.entries(answers).map(([name, answer]) => [
+      name,
+      answer.headers.get('cache-control'),
+      answer.headers.get('pragma'),
+    ]);
+    expect(headers).toEqual(Object.keys(answers).map((name) => [name, 'no-store', 'no-cache']));
+  });
+});
+
+describe('4.4 refresh tokens', () => {
+  test('4.4 none without offline_access', async () => {
+    const { tokens } = await obtainTokens(it.issuer);
+    expect(tokens).not.toHaveProperty('refresh_token');
+  });
+
+  test('4.4 offline_access without a consent page for first-party clients, whatever the prompt', async () => {
+    const { tokens, agent } = await obtainTokens(it.issuer, offline);
+    expect(tokens).toMatchObject({ refresh_token: expect.any(String), scope: 'openid offline_access' });
+    const again = await obtainTokens(it.issuer, { agent, prompt: 'login', ...offline });
+    expect(again.tokens).toMatchObject({ refresh_token: expect.any(String) });
+  });
+
+  test('4.4 a client library refreshes; the new ID token is of the same subject, client, session and sign-in', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile offline_access' });
+    const party = await discover(it.issuer);
+    const refreshed = await openid.refreshTokenGrant(party, tokens.refresh_token);
+    const { iss, sub, aud, tid, sid, auth_time, amr, idp } = decodeJwt(tokens.id_token);
+    expect(refreshed.claims()).toMatchObject({ iss, sub, aud, tid, sid, auth_time, amr, idp });
+    expect(refreshed.access_token).not.toBe(tokens.access_token);
+  });
+
+  test('4.4 scope may be narrowed, not widened', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile offline_access' });
+    const refresh = (scope: string, refreshToken: string) =>
+      endpoints.token({ grant_type: 'refresh_token', refresh_token: refreshToken, scope });
+    expect(await refresh('openid email', tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
+    expect(await refresh('openid', tokens.refresh_token)).toMatchObject({ status: 200, json: { scope: 'openid' } });
+  });
+
+  test('design §5: each refresh gives a new refresh token; a retry within the grace gives the same one again', async () => {
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    const first = await endpoints.refresh(tokens.refresh_token);
+    expect(first.json.refresh_token).not.toBe(tokens.refresh_token);
+    passTime(5);
+    const retry = await endpoints.refresh(tokens.refresh_token);
+    expect(retry.json.refresh_token).toBe(first.json.refresh_token);
+    expect(retry.json.access_token).not.toBe(first.json.access_token);
+    expect(await endpoints.refresh(first.json.refresh_token)).toMatchObject({ status: 200 });
+  });
+
+  test('design §5: a replay after the grace ends the family', async () => {
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { json } = await endpoints.refresh(tokens.refresh_token);
+    passTime(11);
+    expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
+    expect(await endpoints.refresh(json.refresh_token)).toMatchObject(invalidGrant);
+    expect(await isActive(endpoints, json.access_token)).toBe(false);
+  });
+
+  test('design §5: the grace is for the immediate predecessor: an older token ends the family at once', async () => {
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    const second = (await endpoints.refresh(tokens.refresh_token)).json;
+    const third = (await endpoints.refresh(second.refresh_token)).json;
+    expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
+    expect(await endpoints.refresh(third.refresh_token)).toMatchObject(invalidGrant);
+    expect(await isActive(endpoints, third.access_token)).toBe(false);
+  });
+
+  test('4.4 a refresh token is of no use to another client, and that attempt harms nobody', async () => {
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    expect(await endpoints.refresh(tokens.refresh_token, 'jwt')).toMatchObject(invalidGrant);
+    expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject({ status: 200 });
+  });
+
+  test('design §10: idle and absolute end', async () => {
+    const day = 86_400;
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    passTime(14 * day);
+    const second = (await endpoints.refresh(tokens.refresh_token)).json;
+    passTime(28 * day);
+    const third = (await endpoints.refresh(second.refresh_token)).json;
+    expect(third).toMatchObject({ refresh_token: expect.any(String) });
+    passTime(30 * day + 1);
+    expect(await endpoints.refresh(third.refresh_token)).toMatchObject(invalidGrant);
+  });
+
+  test('design §10: one that is not used for fifteen days ends', async () => {
+    const { tokens } = await obtainTokens(it.issuer, offline);
+    passTime(15 * 86_400 + 1);
+    expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
+  });
+});
+
+describe('design §10: lifetimes', () => {
+  test('design §10: a client may have its own', async () => {
+    await it.idp.directory.clients.create({
+      id: 'brief',
+      name: 'Brief',
+      secret: 'brief-secret',
+      metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] },
+      allowedScopes: ['openid'],
+      lifetimes: { accessToken: 120, idToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 200 },
+    });
+    const { tokens } = await obtainTokens(it.issuer, { client: 'brief', secret: 'brief-secret', ...offline });
+    const { exp = 0, iat = 0 } = decodeJwt(tokens.id_token);
+    expect([tokens.expires_in, exp - iat]).toEqual([120, 60]);
+    passTime(90);
+    const second = (await endpoints.refresh(tokens.refresh_token, 'brief')).json;
+    passTime(180);
+    const third = (await endpoints.refresh(second.refresh_token, 'brief')).json;
+    expect(third.expires_in).toBeLessThanOrEqual(20);
+    passTime(201);
+    expect(await endpoints.refresh(third.refresh_token, 'brief')).toMatchObject(invalidGrant);
+  });
+
+  test('design §10: an access token lives an hour, as a JWT ten minutes', async () => {
+    const { agent, tokens } = await obtainTokens(it.issuer);
+    expect(tokens.expires_in).toBe(3600);
+    expect((await obtainTokens(it.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens.expires_in).toBe(600);
+    passTime(3590);
+    expect(await isActive(endpoints, tokens.access_token)).toBe(true);
+    passTime(3601);
+    expect(await isActive(endpoints, tokens.access_token)).toBe(false);
+  });
+
+  test('design §3: without offline_access no token outlives the absolute end of the session; with it they do', async () => {
+    const { agent } = await obtainTokens(it.issuer);
+    passTime(3000);
+    await obtainTokens(it.issuer, { agent });
+    passTime(6000);
+    const online = (await obtainTokens(it.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens;
+    const { tokens } = await obtainTokens(it.issuer, { agent });
+    expect(tokens.expires_in).toBeLessThanOrEqual(1200);
+    expect(tokens.expires_in).toBeGreaterThan(1100);
+    const lasting = (await obtainTokens(it.issuer, { agent, ...offline })).tokens;
+    passTime(sessionAbsolute + 1);
+    expect(await Promise.all([isActive(endpoints, tokens.access_token), isActive(endpoints, online.access_token, 'jwt')])).toEqual([
+      false,
+      false,
+    ]);
+    expect(await endpoints.refresh(lasting.refresh_token)).toMatchObject({ status: 200 });
+    const { location = '' } = await agent.get(
+      authorizeUrl(it.issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+    );
+    expect(new URL(location).searchParams.get('error')).toBe('login_required');
+  });
+});
+
+test('4.4 nothing here is worth a line in the log', () => {
+  expect(it.logged).toEqual([[expect.stringContaining('development defaults')]]);
+});

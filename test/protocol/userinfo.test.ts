@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type Json, obtainTokens, postForm } from '../support/agent.js';
+import { type Endpoints, endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+let tokens: Json;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+  ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile' }));
+});
+afterAll(() => it.close());
+
+const url = () => `${it.issuer}/connect/userinfo`;
+
+test('4.7 GET and POST answer the same JSON object: the claims of the granted scopes', async () => {
+  const got = await endpoints.userinfo(tokens.access_token);
+  expect(got).toMatchObject({ status: 200, json: { sub: decodeJwt(tokens.id_token).sub, name: 'Alice Adams' } });
+  expect(got.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(got.json).not.toHaveProperty('email');
+  const header = await postForm(url(), {}, { authorization: `Bearer ${tokens.access_token}` });
+  const body = await postForm(url(), { access_token: tokens.access_token });
+  expect([header.json, body.json]).toEqual([got.json, got.json]);
+});
+
+test('4.7 only with a token that was issued for openid', async () => {
+  const { access_token: token } = await endpoints.clientCredentials();
+  const { status, headers } = await endpoints.userinfo(token);
+  expect(status).toBeGreaterThanOrEqual(401);
+  expect(status).toBeLessThanOrEqual(403);
+  expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="(invalid_token|insufficient_scope)"/);
+});
+
+test.each(['unknown', 'eyJhbGciOiJub25lIn0.e30.', '..', 'x y', '%00'])(
+  '4.7 the token %j is invalid_token, with a challenge',
+  async (token) => {
+    const { status, headers, json } = await endpoints.userinfo(token);
+    expect([400, 401]).toContain(status);
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_(token|request)"/);
+    expect(json.error).toMatch(/^invalid_(token|request)$/);
+  },
+);
+
+test('4.7 an ID token and a refresh token are no access tokens', async () => {
+  const offline = (await obtainTokens(it.issuer, { scope: 'openid offline_access' })).tokens;
+  for (const token of [offline.id_token, offline.refresh_token]) expect(await endpoints.userinfo(token)).toMatchObject({ status: 401 });
+});
+
+test('4.7 without a token there is a challenge; a token in the query does not count', async () => {
+  for (const target of [url(), `${url()}?access_token=${tokens.access_token}`]) {
+    const response = await fetch(target);
+    expect([400, 401]).toContain(response.status);
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
+  }
+});
