@@ -12,25 +12,29 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
   return {
     async begin(identifier, address) {
       const account = identifier.normalize('NFKC').toLowerCase();
-      const counters = [
-        { name: `sign-in of ${account} from ${address}`, window: limits.signInWindow * 1000, limit: limits.signInFailures },
-        { name: `sign-in of ${account}`, window: HOUR, limit: limits.signInFailuresPerAccount },
-        { name: `sign-in from ${address}`, window: HOUR, limit: limits.signInFailuresPerAddress },
-      ];
-      const counted = await Promise.all(
-        counters.map(async (counter) => ({ ...counter, ...(await attempts(counter.name, counter.window)) })),
-      );
-      const exceeded = counted.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
-      if (exceeded.length > 0) return { minutes: Math.max(1, Math.ceil((Math.max(...exceeded) - Date.now()) / 60_000)) };
+      const count = async (name: readonly string[], window: number, limit: number) => {
+        const counter = JSON.stringify(name);
+        return { counter, window, limit, ...(await attempts(counter, window)) };
+      };
+      // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else who uses the account or the address.
+      const own = await count(['account and address', account, address], limits.signInWindow * 1000, limits.signInFailures);
+      if (own.count > own.limit) return { minutes: minutesUntil(own.resetsAt) };
+      const shared = await Promise.all([
+        count(['account', account], HOUR, limits.signInFailuresPerAccount),
+        count(['address', address], HOUR, limits.signInFailuresPerAddress),
+      ]);
+      const exceeded = shared.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
+      if (exceeded.length > 0) return { minutes: minutesUntil(new Date(Math.max(...exceeded))) };
       return {
         async succeeded() {
-          const [own, ...others] = counted;
           await Promise.all([
-            own && attempts(own.name, own.window, -own.count),
-            ...others.map(({ name, window }) => attempts(name, window, -1)),
+            attempts(own.counter, own.window, -own.count),
+            ...shared.map(({ counter, window }) => attempts(counter, window, -1)),
           ]);
         },
       };
     },
   };
 }
+
+const minutesUntil = (instant: Date): number => Math.max(1, Math.ceil((instant.getTime() - Date.now()) / 60_000));

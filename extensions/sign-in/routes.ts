@@ -113,6 +113,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.post(`${base}/consent`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
+    // Who has not seen what is asked for cannot have allowed it.
+    if (interaction.prompt !== 'consent') return goOn(ctx, url(interaction));
     const target =
       field(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
     goOn(ctx, target);

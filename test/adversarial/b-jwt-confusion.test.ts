@@ -1,0 +1,165 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
+import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
+import { assertionType } from '../support/assertions.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { testKeys } from '../support/keys.js';
+import { expectQuietLog } from '../support/leaks.js';
+import { redirectUri, testSeed } from '../support/seed.js';
+import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+
+let it: TestIdp;
+let relyingParty: Server;
+const received: string[] = [];
+const alice = new Agent();
+const other = new Agent();
+let idToken: string;
+let accessToken: string;
+let logoutToken: string;
+
+beforeAll(async () => {
+  relyingParty = createServer(async (request, response) => {
+    received.push(new URLSearchParams(await text(request)).get('logout_token') ?? '');
+    response.end();
+  });
+  await new Promise<void>((resolve) => relyingParty.listen(0, '127.0.0.1', resolve));
+  const { port } = relyingParty.address() as AddressInfo;
+  const clients = testSeed.clients.map((client) =>
+    client.id === 'jwt'
+      ? {
+          ...client,
+          metadata: {
+            ...client.metadata,
+            id_token_signed_response_alg: 'RS256',
+            backchannel_logout_uri: `http://127.0.0.1:${port}/logout`,
+          },
+        }
+      : client,
+  );
+  it = await startIdp({
+    seed: { ...testSeed, clients },
+    configure: (configuration) =>
+      ({
+        ...configuration,
+        fetch: (url: URL | string, options: RequestInit) =>
+          fetch(url, {
+            method: options.method ?? 'GET',
+            headers: { 'content-type': 'application/x-www-form-urlencoded' },
+            body: String(options.body),
+          }),
+      }) as never,
+  });
+  await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
+  await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+  logoutToken = received[0] as string;
+  const tokens: Json = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
+  idToken = tokens.id_token;
+  accessToken = tokens.access_token;
+});
+afterAll(async () => {
+  await it.close();
+  relyingParty.closeAllConnections();
+  await new Promise((resolve) => relyingParty.close(resolve));
+});
+
+/** Where a JWT of ours may be handed in, and whether it was taken for what is meant there. */
+const consumers: Record<string, (jwt: string) => Promise<boolean>> = {
+  'id_token_hint at authorize': async (jwt) => {
+    const url = authorizeUrl(it.issuer, {
+      client_id: 'jwt',
+      prompt: 'none',
+      id_token_hint: jwt,
+      code_challenge: createPkce().challenge,
+      code_challenge_method: 'S256',
+    });
+    return responseOf(await alice.get(url)).get('code') !== null;
+  },
+  // Signed out already: a hint that counts is not an error.
+  'id_token_hint at end session': async (jwt) =>
+    (await new Agent().get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
+  userinfo: async (jwt) => (await userinfo(it.issuer, jwt)).status === 200,
+  introspection: (jwt) => isActive(it.issuer, jwt, 'jwt'),
+  'introspection by the API': (jwt) => isActive(it.issuer, jwt, 'orders'),
+  client_assertion: async (jwt) =>
+    (
+      await postForm(`${it.issuer}/connect/token`, {
+        grant_type: 'client_credentials',
+        client_assertion_type: assertionType,
+        client_assertion: jwt,
+      })
+    ).status === 200,
+  'client_assertion of a named client': async (jwt) =>
+    (
+      await postForm(`${it.issuer}/connect/introspect`, {
+        token: 'x',
+        client_id: 'jwt',
+        client_assertion_type: assertionType,
+        client_assertion: jwt,
+      })
+    ).status === 200,
+  code: async (jwt) =>
+    (
+      await postForm(
+        `${it.issuer}/connect/token`,
+        { grant_type: 'authorization_code', code: jwt, redirect_uri: redirectUri },
+        authorizationOf('jwt'),
+      )
+    ).status === 200,
+  refresh_token: async (jwt) =>
+    (await postForm(`${it.issuer}/connect/token`, { grant_type: 'refresh_token', refresh_token: jwt }, authorizationOf('jwt'))).status ===
+    200,
+  request: async (jwt) => {
+    const url = authorizeUrl(it.issuer, {
+      client_id: 'jwt',
+      request: jwt,
+      code_challenge: createPkce().challenge,
+      code_challenge_method: 'S256',
+    });
+    return responseOf(await alice.get(url)).get('code') !== null;
+  },
+};
+const takenBy = async (jwt: string): Promise<string[]> => {
+  const taken = await Promise.all(Object.entries(consumers).map(async ([name, take]) => ((await take(jwt)) ? [name] : [])));
+  return taken.flat();
+};
+
+const hints = ['id_token_hint at authorize', 'id_token_hint at end session'];
+const access = ['userinfo', 'introspection', 'introspection by the API'];
+
+test('B13: each JWT says what it is', () => {
+  expect(decodeProtectedHeader(idToken).typ).toBeUndefined();
+  expect(decodeProtectedHeader(accessToken).typ).toBe('at+jwt');
+  expect(decodeProtectedHeader(logoutToken).typ).toBe('logout+jwt');
+  expect(decodeJwt(logoutToken)).not.toHaveProperty('nonce');
+  expect(decodeJwt(accessToken).aud).toEqual(['orders']);
+});
+
+test('B13: an ID token is a hint and nothing else', async () => expect(await takenBy(idToken)).toEqual(hints));
+test('B13: an access token opens APIs and nothing else', async () => expect(await takenBy(accessToken)).toEqual(access));
+test('B13: a logout token is nothing to us', async () => expect(await takenBy(logoutToken)).toEqual([]));
+
+test('B13: changing what a JWT says it is, or signing it with a published key as a secret, makes it nothing', async () => {
+  const [jwk] = testKeys as [JWK];
+  const ours = await importJWK(jwk, 'RS256');
+  const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const published = new TextEncoder().encode(jwk.n);
+  for (const jwt of [idToken, accessToken, logoutToken]) {
+    const claims = decodeJwt(jwt);
+    for (const typ of ['at+jwt', 'JWT', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt', undefined]) {
+      const header = { kid: jwk.kid as string, ...(typ ? { typ } : {}) };
+      expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header }).sign(foreign))).toEqual([]);
+      expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', ...header }).sign(published))).toEqual([]);
+    }
+  }
+  // Even under our own key: an access token exists only where it was recorded.
+  const invented = { ...decodeJwt(accessToken), jti: 'AAAAAAAAAAAaAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' };
+  expect(
+    await takenBy(await new SignJWT(invented).setProtectedHeader({ alg: 'RS256', kid: jwk.kid as string, typ: 'at+jwt' }).sign(ours)),
+  ).toEqual([]);
+});
+
+test('B13 leaves nothing in the log', () => expectQuietLog(it));
