@@ -131,9 +131,9 @@ export interface IdentityProviderOptions {
   /** Cookies of the service. @default {} */
   readonly cookies?: CookieOptions;
   /**
-   * Secret of at least 16 characters that pairwise subject identifiers are derived from. Changing it changes every one of them, so
-   * give one before any client has them: then `keys.encryption` may change.
-   * @default derived from the newest of `keys.encryption`
+   * Secret of at least 16 characters that pairwise subject identifiers are derived from. Changing it changes every one of them; no
+   * other key does.
+   * @default none: no client is pairwise
    * @see OpenID Connect Core §8.1
    */
   readonly subjectSalt?: string;

@@ -4,7 +4,7 @@ import type { Page } from '../store/directory-store.js';
 import type { ApiResource } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
-import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from './input.js';
+import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, secretText, token } from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
@@ -16,7 +16,7 @@ export const apiResourceInput = inputSchema({
   ...fields,
   id: token(),
   status: Type.Optional(status),
-  secret: Type.Optional(Type.String({ minLength: 1 })),
+  secret: Type.Optional(secretText()),
 });
 /** @interface */
 export type ApiResourceFields = Static<typeof apiResourceFields>;

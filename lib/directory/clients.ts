@@ -4,7 +4,20 @@ import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
-import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings, token } from './input.js';
+import {
+  branding,
+  checkInput,
+  defined,
+  inputSchema,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  secretText,
+  strings,
+  token,
+} from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
@@ -42,7 +55,7 @@ export type ClientFields = Static<typeof clientFields>;
 const required = { id: token(), name: fields.name };
 const { name: _, ...others } = fields;
 export const clientInput = Type.Composite(
-  [inputSchema(required), Type.Partial(inputSchema(others)), inputSchema({ secret: Type.Optional(Type.String({ minLength: 1 })) })],
+  [inputSchema(required), Type.Partial(inputSchema(others)), inputSchema({ secret: Type.Optional(secretText()) })],
   { additionalProperties: false },
 );
 /** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */

@@ -18,6 +18,8 @@ export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\
 export const strings = () => Type.Array(Type.String());
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
 export const token = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[!#-\\[\\]-~]+$' });
+/** What a client secret is made of. @see RFC 6749 Appendix A.2 */
+export const secretText = () => Type.String({ minLength: 1, maxLength: 512, pattern: '^[ -~]+$' });
 export const branding = () =>
   inputSchema({
     logoUri: Type.Optional(Type.String({ pattern: '^https?://' })),

@@ -109,7 +109,7 @@ export function createConfiguration(
     rotateRefreshToken: true,
     routes,
     scopes: ['openid', 'offline_access', ...claims.scopes.keys()],
-    subjectTypes: ['public', 'pairwise'],
+    subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
     ttl: {
       ...lifetimesOf(parts),
       AuthorizationCode: lifetimes.code,

@@ -24,5 +24,6 @@ export interface OidcDependencies {
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
   readonly adapters: ModelAdapters;
-  readonly pseudonyms: Pseudonyms;
+  /** Undefined without a salt: then no client is pairwise. */
+  readonly pseudonyms: Pseudonyms | undefined;
 }

@@ -14,7 +14,6 @@ export function completeDiscovery(
     ...document,
     scopes_supported: [...scopes.known(ctx)],
     claims_supported: [...new Set([...(document.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)])],
-    subject_types_supported: ['public', 'pairwise'],
     ...own,
   };
 }

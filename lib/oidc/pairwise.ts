@@ -4,7 +4,7 @@ import { isPairwise } from './internals.js';
 
 /** Turns user ids into what this client may see; undefined for clients that see them as they are. */
 export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client): ((oid: string) => string) | undefined {
-  if (!isPairwise(client)) return undefined;
+  if (!pseudonyms || !isPairwise(client)) return undefined;
   const sector = (client as { sectorIdentifier?: string }).sectorIdentifier ?? client.clientId;
   return (oid) => pseudonyms.encipher(sector, oid);
 }

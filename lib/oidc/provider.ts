@@ -44,7 +44,6 @@ export function createProtocol(
   const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
   const { lifetimes } = options;
   const [successorKey] = keyring.derive('refresh token successor');
-  const [pseudonymKey] = keyring.derive('pairwise');
   const parts: OidcParts = {
     ...dependencies,
     adapters: createModelAdapters({
@@ -58,7 +57,7 @@ export function createProtocol(
       },
       successorKey,
     }),
-    pseudonyms: createPseudonyms(options.subjectSalt ?? pseudonymKey),
+    pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);

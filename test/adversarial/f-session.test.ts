@@ -84,7 +84,7 @@ describe('F1: a session id that somebody knew before is not the one after', () =
         [signature, sign],
       ],
       [
-        [name, { ...cookie, value: `${cookie.value.slice(0, -1)}A` }],
+        [name, { ...cookie, value: `${cookie.value.slice(0, -1)}${cookie.value.endsWith('A') ? 'B' : 'A'}` }],
         [signature, sign],
       ],
     ] as [string, { value: string; path: string }][][])

@@ -32,6 +32,7 @@ export async function startIdp({ path = '', host = (idp) => idp.callback(), ...o
     issuer,
     seed: testSeed,
     keys: { signing: testKeys },
+    subjectSalt: 'salt of the test tenant identities',
     logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
     ...options,
   });
