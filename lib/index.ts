@@ -67,8 +67,6 @@ export {
   type LimitOptions,
   type Locale,
   locales,
-  type Mailer,
-  type MailMessage,
   type PasswordOptions,
   type PathOptions,
 } from './options.js';

@@ -78,7 +78,6 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
     ),
     oid: oneOf('linked', 'always'),
     extensions: named('an array of extensions'),
-    mail: instance('a mailer', 'send()'),
     logger: instance('a logger', 'debug()', 'info()', 'warn()', 'error()'),
     lifetimes: closed<options.LifetimeOptions>({
       code: seconds(1, 600),

@@ -13,19 +13,6 @@ import type { DirectoryStore } from './store/directory-store.js';
 export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
 export type Locale = (typeof locales)[number];
 
-/** A message to a person, as `mail.send` gets it. */
-export interface MailMessage {
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-}
-
-export interface Mailer {
-  /** Hands a message to your mail server; rejects when it should be tried again. nodemailer's `sendMail` fits in. */
-  send(message: MailMessage): Promise<unknown>;
-}
-
 export interface KeyOptions {
   /**
    * Private keys as JWKs: RSA of at least 2048 bits (RS256) and P-256 (ES256). The first of each algorithm signs, all are published.
@@ -160,11 +147,6 @@ export interface IdentityProviderOptions {
   readonly oid?: 'linked' | 'always';
   /** Extensions, after the standard ones. @default [] */
   readonly extensions?: readonly Extension[];
-  /**
-   * Sends mail. Without it there is no "forgot password" link, and invitations can only be fetched as links.
-   * @default none
-   */
-  readonly mail?: Mailer;
   /** Where the service logs; `console` and pino fit. It gets no secrets. @default warnings and errors to the console */
   readonly logger?: Logger;
   /** How long codes, tokens and sessions live. @default {} */

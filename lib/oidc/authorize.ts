@@ -1,4 +1,5 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../acr-values.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession } from './internals.js';
@@ -85,12 +86,25 @@ export const createRequestCheck =
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
+    checkAuthenticationRequirements(params.acr_values as string | undefined);
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
     if (asked.includes('offline_access') && mayStayOffline) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
   };
+
+/**
+ * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.
+ * @throws UnmetAuthenticationRequirements
+ * @see OpenID Connect Core Error Code unmet_authentication_requirements
+ */
+function checkAuthenticationRequirements(acrValues: string | undefined): void {
+  const { idp = 'local', mfa, impersonate } = parseAcrValues(acrValues);
+  const unmet = [mfa && 'mfa', impersonate && 'impersonate', idp !== 'local' && 'idp'].filter(Boolean);
+  if (unmet.length > 0)
+    throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
+}
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
 export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {

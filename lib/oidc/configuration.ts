@@ -27,7 +27,7 @@ export const routes = {
 } as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
-const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act', 'acr'];
+const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
 
 /** Our options as oidc-provider's configuration. */
 export function createConfiguration(
@@ -118,7 +118,7 @@ export function createConfiguration(
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
       clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
-      idTokenSigningAlgValues: ['RS256', 'ES256'],
+      idTokenSigningAlgValues: [...keys.algorithms],
     },
   };
   return options.configure?.(configuration) ?? configuration;

@@ -16,24 +16,30 @@ export interface SigningKey {
 /** The keys in order of use: the first of an algorithm signs, all verify. */
 export interface SigningKeys {
   readonly all: readonly SigningKey[];
+  /** One of the algorithm, else whatever there is. */
   signing(alg: SigningAlgorithm): SigningKey;
+  readonly algorithms: readonly SigningAlgorithm[];
   byKid(kid: string): SigningKey | undefined;
 }
 
 const generate = promisify(generateKeyPair);
 
 /**
- * The keys given, completed with throw-away ones for each algorithm that none is given for.
+ * The keys given; without any, throw-away ones of each algorithm.
  * @param jwks private, RS256 or ES256.
  */
-export async function loadSigningKeys(jwks: readonly JWK[] = []): Promise<SigningKeys> {
-  const all = jwks.map((jwk) => signingKey(createPrivateKey({ key: jwk as never, format: 'jwk' }), jwk.kid));
-  if (!all.some(({ alg }) => alg === 'RS256')) all.push(signingKey((await generate('rsa', { modulusLength: 2048 })).privateKey));
-  if (!all.some(({ alg }) => alg === 'ES256')) all.push(signingKey((await generate('ec', { namedCurve: 'P-256' })).privateKey));
+export async function loadSigningKeys(jwks: readonly JWK[] | undefined): Promise<SigningKeys> {
+  const all = jwks
+    ? jwks.map((jwk) => signingKey(createPrivateKey({ key: jwk as never, format: 'jwk' }), jwk.kid))
+    : [
+        signingKey((await generate('rsa', { modulusLength: 2048 })).privateKey),
+        signingKey((await generate('ec', { namedCurve: 'P-256' })).privateKey),
+      ];
   const byKid = new Map(all.map((key) => [key.kid, key]));
   return {
     all,
-    signing: (alg) => all.find((key) => key.alg === alg) as SigningKey,
+    signing: (alg) => (all.find((key) => key.alg === alg) ?? all[0]) as SigningKey,
+    algorithms: [...new Set(all.map(({ alg }) => alg))],
     byKid: (kid) => byKid.get(kid),
   };
 }

@@ -52,10 +52,9 @@ describe('design 1: everything wrong is told at once', () => {
       issuer: 5,
       trustProxy: 'x',
       keys: { signing: ['x', 5, undefined] },
-      mail: 5,
     });
     const paths = found.map(({ path }) => path);
-    expect(paths.toSorted()).toEqual(['issuer', 'keys.signing[0]', 'keys.signing[1]', 'keys.signing[2]', 'mail', 'trustProxy']);
+    expect(paths.toSorted()).toEqual(['issuer', 'keys.signing[0]', 'keys.signing[1]', 'keys.signing[2]', 'trustProxy']);
   });
 
   it.each([undefined, null, 'text', 5, [], () => {}])('refuses %p for options', (options) => {
@@ -151,8 +150,6 @@ describe('values', () => {
     ['claimMapping.sub', { claimMapping: { sub: 'profile' } }],
     ['oid', { oid: 'never' }],
     ['extensions', { extensions: {} }],
-    ['mail', { mail: {} }],
-    ['mail', { mail: { send: 'smtp' } }],
     ['logger', { logger: { info() {} } }],
     ['lifetimes.accessToken', { lifetimes: { accessToken: '60' } }],
     ['lifetimes.accessToken', { lifetimes: { accessToken: 0.5 } }],
@@ -176,7 +173,6 @@ describe('values', () => {
     [{ trustProxy: 0 }],
     [{ trustProxy: () => '192.0.2.1' }],
     [{ logger: console }],
-    [{ mail: { send: async () => {}, close() {}, options: {} } }],
     [{ paths: { own: '/login/idp' } }],
     [{ claimMapping: { email: false, cost_center: 'hr' } }],
     [{ lifetimes: { code: 1, refreshTokenGrace: 0 } }],

@@ -322,11 +322,15 @@ describe('4.2 custom parameters', () => {
       max_age: '1000',
       ui_locales: 'nb',
       login_hint: 'alice@acme.test',
-      acr_values: 'mfa',
       display: 'page',
       eid_user_visible_data: 'x',
     };
-    expect(Object.keys(await responseTo({ ...known, acr_values: undefined })).sort()).toEqual(['code', 'iss', 'scope', 'state']);
+    expect(Object.keys(await responseTo({ ...known, acr_values: 'idp:local mfa:false unknown:x' })).sort()).toEqual([
+      'code',
+      'iss',
+      'scope',
+      'state',
+    ]);
   });
 });
 
@@ -336,3 +340,13 @@ test('4.2 acr_values: `tenant:` is a constraint on the session as well', async (
   expect(await responseTo({ acr_values: `tenant:${globex}`, prompt: 'none' })).toMatchObject({ error: 'login_required' });
   expect(isSignInPage(await respond({ acr_values: `tenant:${globex}` }))).toBe(true);
 });
+
+test.each(['mfa', 'mfa:true', 'impersonate', 'impersonate:somebody', 'idp:eid'])(
+  '4.2 acr_values: %s, which nothing here can meet, is refused instead of weakened',
+  async (acrValues) => {
+    expect(await responseTo({ acr_values: acrValues })).toMatchObject({
+      error: 'unmet_authentication_requirements',
+      state: expect.any(String),
+    });
+  },
+);
