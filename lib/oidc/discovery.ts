@@ -13,7 +13,10 @@ export function completeDiscovery(
   ctx.body = {
     ...document,
     scopes_supported: [...scopes.known(ctx)],
-    claims_supported: [...new Set([...(document.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)])],
+    // oidc-provider always lists `acr`; no sign-in here has one.
+    claims_supported: [...new Set([...(document.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)])].filter(
+      (name) => name !== 'acr',
+    ),
     ...own,
   };
 }
