@@ -30,7 +30,6 @@ export const errorTable = {
     status: 500,
     description: 'A value that is kept encrypted cannot be read: it was altered, or its key is no longer configured.',
   },
-  too_many_attempts: { status: 429, description: 'Too many attempts; wait before the next.' },
   busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },
 } as const satisfies Record<string, ErrorEntry>;
 
