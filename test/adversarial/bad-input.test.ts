@@ -50,7 +50,19 @@ describe.each(endpoints)('bodies at /connect/%s', (path) => {
   });
 
   test('a form that is none is refused', async () => {
-    for (const body of ['', '%', '%zz=%zz', '&&&===', '\0', 'token', '=x', `${'a=1&'.repeat(2000)}`, `token[${'x]['.repeat(500)}]=1`, '__proto__=x&constructor=y', 'token=x&token=y'])
+    for (const body of [
+      '',
+      '%',
+      '%zz=%zz',
+      '&&&===',
+      '\0',
+      'token',
+      '=x',
+      `${'a=1&'.repeat(2000)}`,
+      `token[${'x]['.repeat(500)}]=1`,
+      '__proto__=x&constructor=y',
+      'token=x&token=y',
+    ])
       expectOAuthError(await post(path, body, urlencoded));
   });
 
@@ -75,7 +87,9 @@ describe('the authorization endpoint', () => {
     for (const more of [{}, { scope: 'nothing' }]) {
       const answer = await alice.get(url({ state, response_mode: mode, ...more }));
       const fields =
-        mode === 'form_post' ? formOf(answer).fields : Object.fromEntries(new URLSearchParams(answer.location?.slice(redirectUri.length + 1)));
+        mode === 'form_post'
+          ? formOf(answer).fields
+          : Object.fromEntries(new URLSearchParams(answer.location?.slice(redirectUri.length + 1)));
       expect(fields.state).toBe(state);
     }
   });
@@ -110,7 +124,14 @@ describe('the authorization endpoint', () => {
   test('a pushed reference that is unknown, malformed or of another client is refused', async () => {
     const pushed = await postForm(
       `${it.issuer}/connect/par`,
-      { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' },
+      {
+        client_id: 'web',
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: 'openid',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+      },
       authorizationOf('web'),
     );
     const urn = 'urn:ietf:params:oauth:request_uri:';
@@ -123,7 +144,9 @@ describe('the authorization endpoint', () => {
       ['jwt', pushed.json.request_uri],
       ['nobody', pushed.json.request_uri],
     ] as const) {
-      const answer = await alice.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: reference })}`);
+      const answer = await alice.get(
+        `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: reference })}`,
+      );
       expect(answer.status).toBeLessThan(500);
       expect(responseOf(answer).get('code')).toBeNull();
       expectNothingInternal(answer.body);
@@ -159,24 +182,46 @@ describe('any route', () => {
     '/?%',
     '/connect/userinfo?%zz=%zz',
   ];
-  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])('%s of anything is answered, and is no accident', async (method) => {
-    for (const path of [...paths, ...endpoints.map((name) => `/connect/${name}`), '/connect/userinfo', '/connect/authorize']) {
-      const answer = await rawRequest(it.issuer, [`${method} ${path} HTTP/1.1`, 'Host: x', 'Accept: text/html']);
-      expect({ method, path, ok: answer.status >= 200 && answer.status < 500 }).toEqual({ method, path, ok: true });
-      expectNothingInternal(answer.body.replaceAll(path, ''));
-    }
-  });
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
+    '%s of anything is answered, and is no accident',
+    async (method) => {
+      for (const path of [...paths, ...endpoints.map((name) => `/connect/${name}`), '/connect/userinfo', '/connect/authorize']) {
+        const answer = await rawRequest(it.issuer, [`${method} ${path} HTTP/1.1`, 'Host: x', 'Accept: text/html']);
+        expect({ method, path, ok: answer.status >= 200 && answer.status < 500 }).toEqual({ method, path, ok: true });
+        expectNothingInternal(answer.body.replaceAll(path, ''));
+      }
+    },
+  );
 
   test('hostile cookies and headers are no accident', async () => {
     const values = ['x', '', '"', '%', '__proto__', 'x'.repeat(4000), '../../x', 'a'.repeat(54), '{"$ne":1}'];
     for (const name of ['idp.session', 'idp.interaction', 'idp.resume', 'idp.restart', 'idp.session.sig'])
       for (const value of values)
-        for (const path of [`/connect/authorize${new URL(url()).search}`, '/idp/interaction/AAAAAAAAAAAAAAAAAAAAA', '/idp/interaction/AAAAAAAAAAAAAAAAAAAAA/restart', '/connect/endsession', '/connect/authorize/AAAAAAAAAAAAAAAAAAAAA']) {
-          const { status, body } = await rawRequest(it.issuer, [`GET ${path} HTTP/1.1`, 'Host: x', `Cookie: ${name}=${value}; ${name}.sig=${value}`]);
+        for (const path of [
+          `/connect/authorize${new URL(url()).search}`,
+          '/idp/interaction/AAAAAAAAAAAAAAAAAAAAA',
+          '/idp/interaction/AAAAAAAAAAAAAAAAAAAAA/restart',
+          '/connect/endsession',
+          '/connect/authorize/AAAAAAAAAAAAAAAAAAAAA',
+        ]) {
+          const { status, body } = await rawRequest(it.issuer, [
+            `GET ${path} HTTP/1.1`,
+            'Host: x',
+            `Cookie: ${name}=${value}; ${name}.sig=${value}`,
+          ]);
           expect({ name, value, path, ok: status < 500 }).toEqual({ name, value, path, ok: true });
           expectNothingInternal(body);
         }
-    for (const header of ['Accept: */*;q=x', 'Accept-Language: *;q=\u00e9', 'Content-Type: ;', 'Authorization: \x01', 'X-Forwarded-For: \u0001,,,', 'Content-Encoding: x', 'Transfer-Encoding: x', 'Origin: \u00e9']) {
+    for (const header of [
+      'Accept: */*;q=x',
+      'Accept-Language: *;q=\u00e9',
+      'Content-Type: ;',
+      'Authorization: \x01',
+      'X-Forwarded-For: \u0001,,,',
+      'Content-Encoding: x',
+      'Transfer-Encoding: x',
+      'Origin: \u00e9',
+    ]) {
       const { status } = await rawRequest(it.issuer, [`GET /connect/authorize${new URL(url()).search} HTTP/1.1`, 'Host: x', header]);
       expect({ header, ok: status < 500 || status === 501 }).toEqual({ header, ok: true });
     }
@@ -189,11 +234,21 @@ describe('the sign-in forms', () => {
     const page = await agent.follow(await agent.get(url()));
     const { action, fields } = formOf(page);
     const csrf = fields.csrf as string;
-    for (const body of ['', '%', `csrf=${csrf}&csrf=${csrf}&identifier=x`, `csrf=${csrf}&identifier=x&identifier=y`, `csrf=${csrf}&identifier[$ne]=x`, `csrf=${csrf}&identifier=${'x'.repeat(60 * 1024)}`]) {
+    for (const body of [
+      '',
+      '%',
+      `csrf=${csrf}&csrf=${csrf}&identifier=x`,
+      `csrf=${csrf}&identifier=x&identifier=y`,
+      `csrf=${csrf}&identifier[$ne]=x`,
+      `csrf=${csrf}&identifier=${'x'.repeat(60 * 1024)}`,
+    ]) {
       const answer = await agent.request(action, { method: 'POST', body, headers: { 'content-type': urlencoded } });
       expect([400, 403, 413]).toContain(answer.status);
       expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
-      expectNothingInternal(answer.body, [csrf.slice(0, 20)].filter(() => answer.status === 403));
+      expectNothingInternal(
+        answer.body,
+        [csrf.slice(0, 20)].filter(() => answer.status === 403),
+      );
     }
     expect((await agent.get(page.url)).status).toBe(200);
   });
