@@ -6,10 +6,10 @@ import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 
-jest.setTimeout(30_000);
-
 const PARALLEL = 50;
-const ROUNDS = 3;
+/** Few with the suite; `npm run prove` runs many. */
+const ROUNDS = process.env.PROVE ? 100 : 3;
+jest.setTimeout(10_000 * ROUNDS);
 
 let it: TestIdp;
 let asserting: AssertingClient;
