@@ -5,16 +5,15 @@ import { subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { keyOf } from './ids.js';
 import { recordOf } from './internals.js';
 import { allowedTenants } from './prompts.js';
 import { createRestart } from './restart.js';
 import type { SessionPayload } from './session-merge.js';
-import { changeSession } from './sessions.js';
+import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, adapters, showPage } = parts;
+  const { directory, artifacts, showPage } = parts;
   const restart = createRestart(parts, provider);
 
   const expired = async (ctx: Context): Promise<undefined> => {
@@ -95,18 +94,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();
     }
-    const login = { accountId: oid, loginTs, amr: [...amr], idp };
-    const ended = await changeSession(artifacts, uid, (session) => (isSamePerson ? { ...session, ...login } : signedOut(session)));
-    if (ended && !isSamePerson) await endEverything(ended);
+    if (isSamePerson) {
+      await changeSession(artifacts, uid, (session) => ({ ...session, accountId: oid, loginTs, amr: [...amr], idp }));
+      return;
+    }
+    const ended = await endSignIn(artifacts, uid);
+    if (ended) await tellClients(ended);
   }
 
-  async function endEverything({ accountId = '', authorizations = {}, grants = [] }: SessionPayload): Promise<void> {
-    const unit = adapters.unitOf(undefined);
-    for (const { grantId, exp } of grants) {
-      const key = keyOf('Grant', grantId);
-      if (key) unit.remove(key, exp * 1000);
-    }
-    await unit.commit();
+  async function tellClients({ accountId = '', authorizations = {} }: SessionPayload): Promise<void> {
     const told = Object.entries(authorizations).map(async ([clientId, { sid }]) => {
       const client = (await provider().Client.find(clientId)) as (ProviderClient & LogsOut) | undefined;
       if (client?.backchannelLogoutUri && sid) await client.backchannelLogout(accountId, sid);
@@ -114,9 +110,6 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     await Promise.allSettled(told);
   }
 }
-
-const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>
-  rest;
 
 type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
 

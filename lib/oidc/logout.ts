@@ -5,10 +5,12 @@ import { keyOf } from './ids.js';
 import { endSessionUnasked, recordOf } from './internals.js';
 import { sessionOf } from './login-context.js';
 import { isHintOf } from './prompts.js';
+import { endSignIn } from './sessions.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts) {
-  const { adapters, showPage } = parts;
+  const { adapters, artifacts, showPage } = parts;
+  const ending = new WeakSet<object>();
   const clientOf = (ctx: KoaContextWithOIDC) => {
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     return isClient(record) ? { client: record } : {};
@@ -29,6 +31,7 @@ export function createLogout(parts: OidcParts) {
     endGrants(ctx: KoaContextWithOIDC): void {
       const session = sessionOf(ctx);
       const signedOut = ctx.oidc.params?.logout !== undefined;
+      if (signedOut) ending.add(ctx);
       const { clientId } = (session.state ?? {}) as { clientId?: string };
       const ended = (session.grants ?? []).filter((grant) => signedOut || grant.clientId === clientId);
       const unit = adapters.unitOf(ctx);
@@ -37,6 +40,11 @@ export function createLogout(parts: OidcParts) {
         if (key) unit.remove(key, exp * 1000);
       }
       if (!signedOut && ended.length > 0) session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+    },
+
+    /** Grants that other requests of the session added while this one ended it. */
+    async endLateGrants(ctx: KoaContextWithOIDC): Promise<void> {
+      if (ending.has(ctx)) await endSignIn(artifacts, sessionOf(ctx).uid);
     },
 
     /** Without a session there is nothing to confirm: on to where the request wants to go. */

@@ -72,6 +72,8 @@ class ModelAdapter implements Adapter {
   readonly #model: string;
   readonly #options: ModelAdapterOptions;
   readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
+  /** The session as a request wrote it last, and the version it wrote over. */
+  readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
 
   constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
     this.#model = model;
@@ -212,8 +214,13 @@ class ModelAdapter implements Adapter {
       }),
     );
     const next: Put = { ...write, links, if: before ? { version: before.version } : 'absent' };
-    if (before && isFresh(before, next)) return;
-    unit.put(next, (fresh) => mergeSessions(before, next, fresh));
+    // oidc-provider does not learn what an earlier write of this request was merged with: to it, its own write is what is there.
+    const own = this.#written.get(unit);
+    const base = before && own && before.version > own.version ? { ...before, value: own.value } : before;
+    const put = base === before ? next : (mergeSessions(base, next, before) ?? next);
+    if (before && isFresh(before, put)) return;
+    this.#written.set(unit, { value: next.value, version: before?.version ?? 0 });
+    unit.put(put, (fresh) => mergeSessions(base, next, fresh));
   }
 
   /** Insert-if-absent at once: what a check and a later save would let through twice. @see RFC 7523 §3 */

@@ -99,6 +99,7 @@ export function createProtocol(
     async middleware(ctx: Context, next: Next) {
       await scopes.prepare(ctx);
       await logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC, next);
+      await logout.endLateGrants(ctx as unknown as KoaContextWithOIDC);
       try {
         await parts.adapters.unitOf(ctx).commit();
       } catch (error) {

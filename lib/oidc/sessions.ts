@@ -1,6 +1,6 @@
 import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
-import type { ArtifactStore } from '../store/artifact-store.js';
+import type { ArtifactStore, Remove } from '../store/artifact-store.js';
 import { keyOf } from './ids.js';
 import type { SessionPayload } from './session-merge.js';
 
@@ -13,12 +13,14 @@ export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, se
 
 /**
  * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again.
+ * @param removing what goes with the record as it was, in the same commit.
  * @returns the record before; undefined when the session is gone.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
   uid: string,
   change: (session: SessionPayload) => SessionPayload,
+  removing: (before: SessionPayload) => readonly Remove[] = () => [],
 ): Promise<SessionPayload | undefined> {
   const key = keyOf('Session', uid);
   if (!key) return undefined;
@@ -35,7 +37,22 @@ export async function changeSession(
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },
     } as const;
-    const { ok } = await artifacts.commit([put]);
+    const { ok } = await artifacts.commit([put, ...removing(before)]);
     if (ok) return before;
   }
 }
+
+/**
+ * Ends the sign-in of a session and every grant it brought about: those that other requests add meanwhile are ended as well, or not written.
+ * @returns the session as it was.
+ */
+export const endSignIn = (artifacts: ArtifactStore, uid: string): Promise<SessionPayload | undefined> =>
+  changeSession(artifacts, uid, signedOut, ({ grants = [] }) =>
+    grants.flatMap(({ grantId, exp }) => {
+      const key = keyOf('Grant', grantId);
+      return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
+    }),
+  );
+
+const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>
+  rest;
