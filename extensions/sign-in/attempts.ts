@@ -2,33 +2,38 @@
 import type { ExtensionContext } from '../../lib/extension.js';
 
 export interface Attempts {
-  /** Counts one attempt. Refused: how long to wait, in minutes. Granted: what to call when it succeeded. */
-  begin(identifier: string, address: string): Promise<{ readonly minutes: number } | { readonly succeeded: () => Promise<void> }>;
+  /**
+   * Counts one attempt at these accounts. Refused: how long to wait, in minutes. Granted: what to call when it succeeded.
+   * @param accounts whose credentials are tried: linked accounts share theirs. Of a name that nobody has, the name, so that it is refused alike.
+   */
+  begin(accounts: readonly string[], address: string): Promise<{ readonly minutes: number } | { readonly succeeded: () => Promise<void> }>;
 }
 
 const HOUR = 3_600_000;
 
 export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>): Attempts {
   return {
-    async begin(identifier, address) {
-      const account = identifier.normalize('NFKC').toLowerCase();
+    async begin(accounts, address) {
       const count = async (name: readonly string[], window: number, limit: number) => {
         const counter = JSON.stringify(name);
         return { counter, window, limit, ...(await attempts(counter, window)) };
       };
       // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else who uses the account or the address.
-      const own = await count(['account and address', account, address], limits.signInWindow * 1000, limits.signInFailures);
-      if (own.count > own.limit) return { minutes: minutesUntil(own.resetsAt) };
+      const own = await Promise.all(
+        accounts.map((account) => count(['account and address', account, address], limits.signInWindow * 1000, limits.signInFailures)),
+      );
+      const refused = exceeded(own);
+      if (refused) return refused;
       const shared = await Promise.all([
-        count(['account', account], HOUR, limits.signInFailuresPerAccount),
+        ...accounts.map((account) => count(['account', account], HOUR, limits.signInFailuresPerAccount)),
         count(['address', address], HOUR, limits.signInFailuresPerAddress),
       ]);
-      const exceeded = shared.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
-      if (exceeded.length > 0) return { minutes: minutesUntil(new Date(Math.max(...exceeded))) };
+      const refusedToAll = exceeded(shared);
+      if (refusedToAll) return refusedToAll;
       return {
         async succeeded() {
           await Promise.all([
-            attempts(own.counter, own.window, -own.count),
+            ...own.map((each) => attempts(each.counter, each.window, -each.count)),
             ...shared.map(({ counter, window }) => attempts(counter, window, -1)),
           ]);
         },
@@ -37,4 +42,13 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
   };
 }
 
-const minutesUntil = (instant: Date): number => Math.max(1, Math.ceil((instant.getTime() - Date.now()) / 60_000));
+interface Counted {
+  readonly count: number;
+  readonly limit: number;
+  readonly resetsAt: Date;
+}
+
+function exceeded(counted: readonly Counted[]): { readonly minutes: number } | undefined {
+  const ends = counted.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
+  return ends.length === 0 ? undefined : { minutes: Math.max(1, Math.ceil((Math.max(...ends) - Date.now()) / 60_000)) };
+}

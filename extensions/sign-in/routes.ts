@@ -82,7 +82,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
     if (password === '') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'password.missing' }), 400);
 
-    const attempt = await attempts.begin(identifier, ctx.ip);
+    const candidates = await directory.accounts.candidates(identifier, interaction.tids ? { tids: interaction.tids } : {});
+    const attempt = await attempts.begin(accountsOf(candidates, identifier), ctx.ip);
     if ('minutes' in attempt) {
       return page(
         ctx,
@@ -91,7 +92,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
         429,
       );
     }
-    const accounts = await tryPassword(interaction, identifier, password);
+    const accounts = await tryPassword(candidates, password);
     if (accounts === 'busy') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
     const [account, ...others] = accounts;
     if (!account) return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'credentials.mismatch' }), 400);
@@ -131,8 +132,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     goOn(ctx, await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local' }));
   }
 
-  async function tryPassword(interaction: Interaction, identifier: string, password: string): Promise<readonly Account[] | 'busy'> {
-    const candidates = await directory.accounts.candidates(identifier, interaction.tids ? { tids: interaction.tids } : {});
+  async function tryPassword(candidates: readonly Account[], password: string): Promise<readonly Account[] | 'busy'> {
     try {
       return await directory.credentials.checkPassword(candidates, password);
     } catch (error) {
@@ -173,6 +173,12 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
       tenantName: tenant.name,
     });
   }
+}
+
+/** Whose credentials a name stands for; for nobody's, the name itself as names are compared. */
+function accountsOf(candidates: readonly Account[], identifier: string): readonly string[] {
+  const owners = new Set(candidates.map(({ person: { user } }) => user.parentUserId ?? user.id));
+  return owners.size > 0 ? [...owners] : [identifier.normalize('NFKC').toLowerCase()];
 }
 
 const nameOf = ({ givenName, familyName }: Account['person']): string => `${givenName} ${familyName}`.trim();

@@ -32,10 +32,7 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 /** Whose credentials sign the user in: while linked, the parent's. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
-/**
- * Whether the account may sign in, or go on with what began at `loginAt`. Keep that instant to the millisecond: rounded down to the second,
- * a sign-in less than a second after `notBefore` is void.
- */
+/** Whether the account may sign in, or go on with what began at `loginAt`. */
 export const isUsable = ({ person: { user }, tenant }: Account, loginAt?: Date): boolean =>
   user.status === 'active' &&
   tenant.status === 'active' &&

@@ -15,7 +15,7 @@ import type { Collection } from '../store/directory-store.js';
 import type { Person, PersonWithUser, User } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { pendingEvent, withEvents } from './pending-events.js';
-import { hasUser } from './user-record.js';
+import { hasUser, nextNotBefore } from './user-record.js';
 
 export interface ParentRef {
   readonly tid: string;
@@ -118,7 +118,10 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
       const { parentUserId: _, ...rest } = row.user;
       const now = new Date();
       const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
-      return withEvents({ ...row, user: { ...rest, notBefore: now }, updatedAt: now }, pendingEvent('UserClaimRemoved', row.tid, event));
+      return withEvents(
+        { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: now },
+        pendingEvent('UserClaimRemoved', row.tid, event),
+      );
     });
     if (!hasUser(child)) throw new IdpError('not_found');
     nudge();

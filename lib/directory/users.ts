@@ -7,7 +7,7 @@ import { userNameKey } from './identifiers.js';
 import { checkInput, type Patch, patched } from './input.js';
 import { pendingEvent, withEvents } from './pending-events.js';
 import { personRows } from './person-rows.js';
-import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import { changedUser, hasUser, newUser, nextNotBefore, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
 export interface Users {
@@ -76,10 +76,11 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
       rows.updateByUser(userId, (row) => {
         if (row.user.status === 'disabled') return row;
         const now = new Date();
-        const user = { ...row.user, status: 'disabled' as const, notBefore: now };
+        const user = { ...row.user, status: 'disabled' as const, notBefore: nextNotBefore(row.user) };
         return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
       }),
     enable: (userId) => change(userId, { status: 'active' }),
-    signOutEverywhere: (userId) => change(userId, { notBefore: new Date() }),
+    signOutEverywhere: (userId) =>
+      rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),
   };
 }

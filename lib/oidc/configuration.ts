@@ -81,6 +81,8 @@ export function createConfiguration(
       devInteractions: { enabled: false },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts, accounts, scopes) },
       pushedAuthorizationRequests: { enabled: true },
+      // Parameters in a signed request would pass the checks of those outside it.
+      requestObjects: { enabled: false },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },

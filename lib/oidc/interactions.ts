@@ -62,8 +62,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     async signIn(ctx, _interaction, signIn) {
       const account = await directory.accounts.findByOid(signIn.oid);
       const now = Math.floor(Date.now() / 1000);
-      // A sign-in in the very second of `notBefore` is after it.
-      const ts = Math.max(now, Math.ceil((account?.person.user.notBefore?.getTime() ?? 0) / 1000));
+      // `notBefore` may be the second that comes: from it on sign-ins count.
+      const ts = Math.max(now, (account?.person.user.notBefore?.getTime() ?? 0) / 1000);
       await switchAccount(ctx, signIn, ts);
       return finish(ctx, {
         login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: account && subOf(account.person.user) },

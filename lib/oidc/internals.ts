@@ -240,7 +240,8 @@ function mintId(kind: TaggedKind, model: { grantId?: string }, hooks: ProviderHo
   const ctx = Provider.ctx;
   if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken)
     return hooks.successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
-  if (kind === 'Grant') return createId(kind, ctx?.oidc.session?.uid);
+  // Pairwise clients could compare their tokens by the slot they share, and so their users.
+  if (kind === 'Grant') return createId(kind, ctx?.oidc.client && isPairwise(ctx.oidc.client) ? undefined : ctx?.oidc.session?.uid);
   return createId(kind, model.grantId);
 }
 

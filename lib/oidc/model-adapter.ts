@@ -81,7 +81,12 @@ class ModelAdapter implements Adapter {
     this.#unitOf = unitOf;
   }
 
+  /** A session is found by its whole identifier: the uid in it, which names its record, is no secret. */
   async find(id: string): Promise<AdapterPayload | undefined> {
+    return this.#model === 'Session' && !partsOfSessionId(id) ? undefined : this.#find(id);
+  }
+
+  async #find(id: string): Promise<AdapterPayload | undefined> {
     const key = this.#keyOf(id);
     if (!key) return undefined;
     const ctx = Provider.ctx;
@@ -96,7 +101,7 @@ class ModelAdapter implements Adapter {
 
   /** Sessions are kept under their uid; who knows only that gets no identifier. */
   findByUid(uid: string): Promise<AdapterPayload | undefined> {
-    return this.find(uid);
+    return this.#find(uid);
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {

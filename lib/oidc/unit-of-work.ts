@@ -15,7 +15,7 @@ export class LostWrite extends Error {
 }
 
 /** Retries of a merge before it counts as lost. */
-const MERGE_ATTEMPTS = 8;
+const MERGE_ATTEMPTS = 16;
 
 const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{'), key.indexOf('}'));
 

@@ -139,7 +139,7 @@ describe('a condition that does not hold', () => {
       return put(session, 'mine', { if: { version: 99 } });
     });
     await expect(unit.commit()).rejects.toBeInstanceOf(LostWrite);
-    expect(tries).toBe(8);
+    expect(tries).toBe(16);
   });
 
   test('after a reset the request can be tried again on what is there now', async () => {

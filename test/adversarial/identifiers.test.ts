@@ -1,0 +1,48 @@
+/** What the ids we hand out give away, and what they open. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+
+let it: TestIdp;
+const agent = new Agent();
+beforeAll(async () => {
+  it = await startIdp();
+  await obtainTokens(it.issuer, { agent });
+});
+afterAll(() => it.close());
+
+const codeFor = async (client: string): Promise<string> => {
+  const url = authorizeUrl(it.issuer, { client_id: client, code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+  const { location } = await signIn(agent, url);
+  return new URL(location ?? '').searchParams.get('code') ?? '';
+};
+
+test('F1: the uid in a session cookie, which names its record, finds no session without the secret beside it', async () => {
+  const cookie = agent.cookies.get('idp.session /')?.value ?? '';
+  const { Session } = it.idp.provider;
+  expect(await Session.find(cookie)).toBeDefined();
+  for (const part of [cookie.slice(0, 22), `${cookie.slice(0, 22)}${'A'.repeat(32)}`, `${cookie}A`]) {
+    expect(await Session.find(part)).toBeUndefined();
+  }
+});
+
+test('design §3: what a pairwise client gets in a session shares nothing with what another client gets in it', async () => {
+  const [pairwise, web, spa] = await Promise.all(['pairwise', 'web', 'spa'].map(codeFor));
+  expect(web?.slice(0, 11)).toBe(spa?.slice(0, 11));
+  expect(pairwise?.slice(0, 11)).not.toBe(web?.slice(0, 11));
+});
+
+test('G3: linked accounts share their guesses, as they share a password', async () => {
+  const address = new Agent();
+  const first = await address.follow(
+    await address.get(authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' })),
+  );
+  const guess = async (userName: string): Promise<number> => {
+    const page = await address.submit(first, { identifier: userName });
+    return (await address.submit(page, { password: 'wrong' })).status;
+  };
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 6; attempt += 1) statuses.push(await guess('alice@acme.test'), await guess('alice@globex.test'));
+  expect(statuses.filter((status) => status === 400)).toHaveLength(10);
+  expect(statuses.slice(10)).toEqual([429, 429]);
+});
