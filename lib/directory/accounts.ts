@@ -82,7 +82,9 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
 
   return {
     async findByOid(oid) {
-      return isId(oid) ? (await accounts(await byOid(oid)))[0] : undefined;
+      const [person] = isId(oid) ? await byOid(oid) : [];
+      const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
+      return tenant && { person, tenant };
     },
 
     async family(person) {
@@ -117,8 +119,9 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     },
 
     async groups({ tid, user }) {
-      const found = await Promise.all(user.groupIds.map(groups.get));
-      return found.filter((group) => group?.tid === tid).flatMap((group) => group ?? []);
+      const kept = user.groupIds.flatMap((id) => groups.peek(id) ?? []);
+      const found = kept.length === user.groupIds.length ? kept : await Promise.all(user.groupIds.map(groups.get));
+      return found.flatMap((group) => (group?.tid === tid ? group : []));
     },
   };
 }

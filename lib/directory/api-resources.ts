@@ -30,6 +30,8 @@ export interface ApiResources {
    */
   create(input: ApiResourceInput): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
   get(id: string): Promise<ApiResource | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(id: string): ApiResource | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<ApiResource>;
   find(page?: Page): Promise<readonly ApiResource[]>;
@@ -50,6 +52,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
   const rows = cachedCollection('apiResources', collections.apiResources, caches);
   return {
     get: rows.get,
+    peek: rows.peek,
     require: rows.require,
     find: (page) => collections.apiResources.find({}, page),
 
