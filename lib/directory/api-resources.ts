@@ -86,12 +86,12 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
   };
 }
 
-export function createApiScopes({ collections, caches }: DirectoryContext): () => Promise<ApiScopes> {
+export function createApiScopes({ collections, caches }: DirectoryContext): () => ApiScopes | Promise<ApiScopes> {
   const all = caches.over(['apiResources'], async () => {
     const active = (await collections.apiResources.find({})).filter(({ status }) => status === 'active');
     return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
   });
-  return async () => (await all.get('all')) ?? new Map();
+  return () => all.peek('all') ?? all.get('all').then((scopes) => scopes ?? new Map());
 }
 
 /** The store does not say what a conflict was about. */

@@ -32,12 +32,13 @@ export interface ModelAdapters {
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
   /** The grant a token belongs to, when the request has read it already. */
-  peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
+  peekGrant(ctx: object | undefined, grantId: string): Readonly<AdapterPayload> | undefined;
 }
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
   const { artifacts, form } = options;
   const units = new WeakMap<object, UnitOfWork>();
+  const grants = new WeakMap<Artifact, AdapterPayload>();
   const unitOf = (ctx: object | undefined): UnitOfWork => {
     if (!ctx) return new UnitOfWork(artifacts);
     let unit = units.get(ctx);
@@ -53,7 +54,10 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);
-      return artifact && form.decode('Grant', grantId, artifact.value);
+      if (!artifact) return undefined;
+      const grant = grants.get(artifact) ?? form.decode('Grant', grantId, artifact.value);
+      if (grant) grants.set(artifact, grant);
+      return grant;
     },
   };
 }
@@ -84,11 +88,15 @@ class ModelAdapter implements Adapter {
     if (!key) return undefined;
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const artifact = await unit.read(key, this.#follow(ctx));
+    const reading = unit.read(key, this.#follow(ctx));
+    const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact.value);
     if (!payload) return undefined;
-    if (ofGrant.has(this.#model) && !(await this.#grantOf(payload, unit))) return undefined;
+    if (ofGrant.has(this.#model)) {
+      const grant = this.#grantOf(payload, unit);
+      if (!(grant instanceof Promise ? await grant : grant)) return undefined;
+    }
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
   }
 
@@ -178,7 +186,7 @@ class ModelAdapter implements Adapter {
     return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
   }
 
-  async #grantOf(payload: AdapterPayload, unit: UnitOfWork): Promise<Artifact | undefined> {
+  #grantOf(payload: AdapterPayload, unit: UnitOfWork): ReturnType<UnitOfWork['read']> {
     const key = payload.grantId && keyOf('Grant', payload.grantId);
     return key ? unit.read(key) : undefined;
   }

@@ -97,10 +97,13 @@ export function createProtocol(
     interactions,
     routes,
     async middleware(ctx: Context, next: Next) {
-      await scopes.prepare(ctx);
-      await logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC, next);
+      const preparing = scopes.prepare(ctx);
+      if (preparing instanceof Promise) await preparing;
+      await next();
+      logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
+      const unit = parts.adapters.unitOf(ctx);
       try {
-        await parts.adapters.unitOf(ctx).commit();
+        if (unit.hasWrites) await unit.commit();
       } catch (error) {
         // A session that was ended while this request ran stays ended.
         if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;

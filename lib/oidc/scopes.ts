@@ -3,8 +3,8 @@ import type { OidcParts } from './dependencies.js';
 
 /** Scopes are data: API scopes come and go while the service runs. */
 export interface Scopes {
-  /** Reads the scopes that exist now, for {@link known} of the same request. */
-  prepare(ctx: object): Promise<void>;
+  /** Reads the scopes that exist now, for {@link known} of the same request; a promise only if they are not at hand. */
+  prepare(ctx: object): Promise<void> | undefined;
   /** Identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
@@ -28,8 +28,12 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
   const of = (ctx: object): Snapshot => requests.get(ctx) ?? snapshotOf(none);
 
   return {
-    async prepare(ctx) {
-      requests.set(ctx, snapshotOf(await directory.apiScopes()));
+    prepare(ctx) {
+      const keep = (owners: ApiScopes) => void requests.set(ctx, snapshotOf(owners));
+      const owners = directory.apiScopes();
+      if (owners instanceof Promise) return owners.then(keep);
+      keep(owners);
+      return undefined;
     },
     known: (ctx) => of(ctx).known,
     isApiScope: (ctx, scope) => of(ctx).owners.has(scope),

@@ -34,17 +34,16 @@ export class UnitOfWork {
     this.#store = store;
   }
 
-  /** The record as this request sees it, its own buffered writes included. */
-  async read(key: ArtifactKey, follow: readonly string[] = []): Promise<Artifact | undefined> {
+  /** The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked. */
+  read(key: ArtifactKey, follow: readonly string[] = []): Artifact | undefined | Promise<Artifact | undefined> {
     const write = this.#writes.get(key);
     if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
-    if (!this.#reads.has(key)) {
-      const found = await this.#store.read([{ key, follow }]);
-      this.#reads.set(key, found.get(key));
-      const links = found.get(key)?.links;
-      for (const name of follow) if (links?.[name]) this.#reads.set(links[name], found.get(links[name]));
-    }
-    return this.#reads.get(key);
+    return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow);
+  }
+
+  /** Whether there is something to commit. */
+  get hasWrites(): boolean {
+    return this.#writes.size > 0 && !this.#abandoned;
   }
 
   /** The record as it was read, without I/O. */
@@ -80,7 +79,7 @@ export class UnitOfWork {
    * @throws LostWrite
    */
   async commit(): Promise<void> {
-    if (this.#abandoned || this.#writes.size === 0) return;
+    if (!this.hasWrites) return;
     const slots = new Map<string, ArtifactWrite[]>();
     for (const write of this.#writes.values()) {
       const slot = slotOfKey(write.key);
@@ -92,6 +91,17 @@ export class UnitOfWork {
     this.#writes.clear();
     this.#merges.clear();
     for (const writes of [...slots.values()].sort(oneTimeFirst)) await this.#commitSlot(writes, merges);
+  }
+
+  async #load(key: ArtifactKey, follow: readonly string[]): Promise<Artifact | undefined> {
+    const found = await this.#store.read([{ key, follow }]);
+    const artifact = found.get(key);
+    this.#reads.set(key, artifact);
+    for (const name of follow) {
+      const linked = artifact?.links?.[name];
+      if (linked) this.#reads.set(linked, found.get(linked));
+    }
+    return artifact;
   }
 
   async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
