@@ -5,7 +5,7 @@ import type { ClaimFailureHandler } from './claim-failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './claim-failures.js';
 import { isOfClaimType } from './claim-types.js';
 import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './claims.js';
-import { Deadline, isPromise } from './deadline.js';
+import { allOf, Deadline, isPromise } from './deadline.js';
 import type { Logger } from './logger.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
@@ -42,7 +42,8 @@ export function createClaimResolver(
           const wanted = set.claims.filter((claim) => scopes.has(claim.scope) && claim.targets.includes(target));
           return wanted.length > 0 ? [resolveSet(set, wanted, subject, loads, onFailure)] : [];
         });
-        const resolved = outcomes.some(isPromise) ? await Promise.all(outcomes) : (outcomes as (readonly Entry[])[]);
+        const settled = allOf(outcomes);
+        const resolved = isPromise(settled) ? await settled : settled;
         return Object.fromEntries(resolved.flat().filter(([, value]) => value !== undefined));
       },
     };
@@ -71,7 +72,8 @@ function resolveSet(
     const context = contextOf(subject, deadline, data);
     const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e)));
     const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
-    return values.some(isPromise) ? Promise.all(values).then(named) : named(values);
+    const settled = allOf(values);
+    return isPromise(settled) ? settled.then(named) : named(settled);
   };
   const leaveOut = (error: unknown): readonly Entry[] => {
     onFailure(set, wanted, error);

@@ -45,3 +45,21 @@ export class Deadline {
 /** Whether there is something to wait for. */
 export const isPromise = <T>(value: T | PromiseLike<T>): value is PromiseLike<T> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+
+/** The values once all are there; at once when they are. `Promise.all` makes two promises even of what is no promise. */
+export function allOf<T>(values: readonly (T | PromiseLike<T>)[]): readonly T[] | Promise<readonly T[]> {
+  const pending = values.filter(isPromise).length;
+  if (pending === 0) return values as readonly T[];
+  return new Promise((resolve, reject) => {
+    const settled = [...values] as T[];
+    let left = pending;
+    for (const [index, value] of values.entries()) {
+      if (!isPromise(value)) continue;
+      value.then((there) => {
+        settled[index] = there;
+        left -= 1;
+        if (left === 0) resolve(settled);
+      }, reject);
+    }
+  });
+}

@@ -1,10 +1,9 @@
 import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
+import { onceFound } from './once-found.js';
 
-async function permissionsOf(lookups: ClaimLookups): Promise<string[]> {
-  const groups = await lookups.groups();
-  return [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort();
-}
+const permissionsOf = (lookups: ClaimLookups) =>
+  onceFound(lookups.groups(), (groups) => [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort());
 
 export const permsClaims = defineClaims({
   name: 'perms',

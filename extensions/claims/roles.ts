@@ -1,7 +1,8 @@
 import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
+import { onceFound } from './once-found.js';
 
-const namesOf = async (lookups: ClaimLookups): Promise<string[]> => (await lookups.groups()).map(({ name }) => name).sort();
+const namesOf = (lookups: ClaimLookups) => onceFound(lookups.groups(), (groups) => groups.map(({ name }) => name).sort());
 
 export const rolesClaims = defineClaims({
   name: 'roles',

@@ -21,9 +21,10 @@ export interface Accounts {
    * @param narrowed to these tenants; absent: all.
    */
   candidates(userName: string, narrowed?: { readonly tids?: readonly string[] }): Promise<readonly Account[]>;
-  subsidiary(person: PersonWithUser): Promise<Subsidiary | undefined>;
-  /** The groups of the user that still exist. */
-  groups(person: PersonWithUser): Promise<readonly Group[]>;
+  /** A promise only if it is not at hand. */
+  subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
+  /** The groups of the user that still exist; a promise only if one is not at hand. */
+  groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
 }
 
 /** The subject identifier of a sign-in now. A grant keeps the one it was made with. */
@@ -50,8 +51,9 @@ const MANY_TENANTS = 16;
 const PAGE = 100;
 
 export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
-  const { persons, subsidiaries } = collections;
+  const { persons } = collections;
   const groups = caches.rows<Group>('groups');
+  const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
 
   const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
     const found = await Promise.all(
@@ -82,7 +84,7 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
 
   return {
     async findByOid(oid) {
-      const [person] = isId(oid) ? await byOid(oid) : [];
+      const [person] = isId(oid) ? (await persons.find({ byUser: [oid] })).filter(hasUser) : [];
       const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
       return tenant && { person, tenant };
     },
@@ -113,15 +115,17 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
       return found;
     },
 
-    async subsidiary({ tid, subsidiaryId }) {
-      const subsidiary = subsidiaryId === undefined ? undefined : await subsidiaries.get(subsidiaryId);
-      return subsidiary?.tid === tid ? subsidiary : undefined;
+    subsidiary({ tid, subsidiaryId }) {
+      if (subsidiaryId === undefined) return undefined;
+      const own = (subsidiary: Subsidiary | undefined) => (subsidiary?.tid === tid ? subsidiary : undefined);
+      const kept = subsidiaries.peek(subsidiaryId);
+      return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
     },
 
-    async groups({ tid, user }) {
-      const kept = user.groupIds.flatMap((id) => groups.peek(id) ?? []);
-      const found = kept.length === user.groupIds.length ? kept : await Promise.all(user.groupIds.map(groups.get));
-      return found.flatMap((group) => (group?.tid === tid ? group : []));
+    groups({ tid, user: { groupIds } }) {
+      const own = (found: readonly (Group | undefined)[]) => found.flatMap((group) => (group?.tid === tid ? group : []));
+      const kept = groupIds.flatMap((id) => groups.peek(id) ?? []);
+      return kept.length === groupIds.length ? own(kept) : Promise.all(groupIds.map(groups.get)).then(own);
     },
   };
 }

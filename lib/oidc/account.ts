@@ -92,11 +92,11 @@ const instant = (seconds: number | undefined): Date | undefined => (seconds === 
 
 /** Each is done once, and only when a claim asks. */
 function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): ClaimLookups {
-  const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
-    let loading: Promise<T> | undefined;
+  const once = <T>(load: () => T): (() => T) => {
+    let found: { readonly value: T } | undefined;
     return () => {
-      loading ??= load();
-      return loading;
+      found ??= { value: load() };
+      return found.value;
     };
   };
   return {

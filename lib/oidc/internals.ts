@@ -35,7 +35,7 @@ export interface ProviderHooks {
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
   readonly structuredToken: {
-    sign(token: AccessTokenModel): Promise<string | undefined>;
+    sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
     idOf(value: string): Promise<string | undefined>;
   };
   /** The id of the refresh token that follows another. */
@@ -221,7 +221,8 @@ function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
       const { value, payload } = await super.getValueAndPayload();
-      const signed = await hooks.structuredToken.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
+      const signing = hooks.structuredToken.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
+      const signed = signing && (await signing);
       return signed === undefined ? { value, payload } : { value: signed, payload: { ...payload, structured: true } };
     }
 
