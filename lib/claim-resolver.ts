@@ -44,7 +44,9 @@ export function createClaimResolver(
         });
         const settled = allOf(outcomes);
         const resolved = isPromise(settled) ? await settled : settled;
-        return Object.fromEntries(resolved.flat().filter(([, value]) => value !== undefined));
+        const claims: Record<string, unknown> = {};
+        for (const entries of resolved) for (const [name, value] of entries) if (value !== undefined) claims[name] = value;
+        return claims;
       },
     };
   };
@@ -97,13 +99,26 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
 /** The data of a set is of the type that its own claims expect. */
 type SetContext = ClaimContext & { readonly data: never };
 
-const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext => ({
-  ...subject,
-  data: data as never,
-  get signal() {
-    return deadline.signal;
-  },
-});
+/** The signal comes from the prototype: most sets never ask for it. */
+class ContextOfSet {
+  readonly #deadline: Deadline;
+
+  constructor(
+    subject: ClaimSubject,
+    deadline: Deadline,
+    readonly data: unknown,
+  ) {
+    Object.assign(this, subject);
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+}
+
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext =>
+  new ContextOfSet(subject, deadline, data) as unknown as SetContext;
 
 /** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {

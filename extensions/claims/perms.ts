@@ -1,9 +1,10 @@
-import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
-import { onceFound } from './once-found.js';
+import type { Group } from '../../lib/store/records.js';
+import { keptWith, onceFound } from './once-found.js';
 
-const permissionsOf = (lookups: ClaimLookups) =>
-  onceFound(lookups.groups(), (groups) => [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort());
+const permissionsOf = keptWith((groups: readonly Group[]) =>
+  Object.freeze([...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort()),
+);
 
 export const permsClaims = defineClaims({
   name: 'perms',
@@ -12,7 +13,7 @@ export const permsClaims = defineClaims({
       scope: 'perms',
       type: 'strings',
       description: 'Identifiers of the permissions that the groups of the user carry',
-      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : permissionsOf(lookups)),
+      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : onceFound(lookups.groups(), permissionsOf)),
     },
   },
   onError: 'fail',

@@ -23,7 +23,7 @@ export interface Accounts {
   candidates(userName: string, narrowed?: { readonly tids?: readonly string[] }): Promise<readonly Account[]>;
   /** A promise only if it is not at hand. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
-  /** The groups of the user that still exist; a promise only if one is not at hand. */
+  /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
 }
 
@@ -53,6 +53,11 @@ const PAGE = 100;
 export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
+  const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
+    const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
+    const found = await Promise.all(ids.map(groups.get));
+    return found.flatMap((group) => (group?.tid === tid ? group : []));
+  });
   const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
 
   const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
@@ -123,9 +128,8 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     },
 
     groups({ tid, user: { groupIds } }) {
-      const own = (found: readonly (Group | undefined)[]) => found.flatMap((group) => (group?.tid === tid ? group : []));
-      const kept = groupIds.flatMap((id) => groups.peek(id) ?? []);
-      return kept.length === groupIds.length ? own(kept) : Promise.all(groupIds.map(groups.get)).then(own);
+      const key = JSON.stringify([tid, ...groupIds]);
+      return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
     },
   };
 }

@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
 import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
@@ -32,32 +33,20 @@ export interface ModelAdapters {
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
   /** The grant a token belongs to, when the request has read it already. */
-  peekGrant(ctx: object | undefined, grantId: string): Readonly<AdapterPayload> | undefined;
+  peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
   const { artifacts, form } = options;
-  const units = new WeakMap<object, UnitOfWork>();
-  const grants = new WeakMap<Artifact, AdapterPayload>();
-  const unitOf = (ctx: object | undefined): UnitOfWork => {
-    if (!ctx) return new UnitOfWork(artifacts);
-    let unit = units.get(ctx);
-    if (!unit) {
-      unit = new UnitOfWork(artifacts);
-      units.set(ctx, unit);
-    }
-    return unit;
-  };
+  const ofRequest = perRequest(() => new UnitOfWork(artifacts));
+  const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);
-      if (!artifact) return undefined;
-      const grant = grants.get(artifact) ?? form.decode('Grant', grantId, artifact.value);
-      if (grant) grants.set(artifact, grant);
-      return grant;
+      return artifact && form.decode('Grant', grantId, artifact.value);
     },
   };
 }
@@ -94,7 +83,7 @@ class ModelAdapter implements Adapter {
     const payload = this.#options.form.decode(this.#model, id, artifact.value);
     if (!payload) return undefined;
     if (ofGrant.has(this.#model)) {
-      const grant = this.#grantOf(payload, unit);
+      const grant = artifact.links?.grant && unit.read(artifact.links.grant);
       if (!(grant instanceof Promise ? await grant : grant)) return undefined;
     }
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
@@ -184,11 +173,6 @@ class ModelAdapter implements Adapter {
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
     return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
-  }
-
-  #grantOf(payload: AdapterPayload, unit: UnitOfWork): ReturnType<UnitOfWork['read']> {
-    const key = payload.grantId && keyOf('Grant', payload.grantId);
-    return key ? unit.read(key) : undefined;
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */

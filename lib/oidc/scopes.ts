@@ -1,5 +1,6 @@
 import type { ApiScopes } from '../directory/index.js';
 import type { OidcParts } from './dependencies.js';
+import { perRequest } from './per-request.js';
 
 /** Scopes are data: API scopes come and go while the service runs. */
 export interface Scopes {
@@ -19,17 +20,19 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
   }
   const identity = ['openid', 'offline_access', ...claims.scopes.keys()];
   const snapshots = new WeakMap<ApiScopes, Snapshot>();
-  const requests = new WeakMap<object, Snapshot>();
   const snapshotOf = (owners: ApiScopes): Snapshot => {
     const snapshot = snapshots.get(owners) ?? { owners, known: new Set([...identity, ...owners.keys()]) };
     snapshots.set(owners, snapshot);
     return snapshot;
   };
-  const of = (ctx: object): Snapshot => requests.get(ctx) ?? snapshotOf(none);
+  const ofRequest = perRequest((): { snapshot: Snapshot } => ({ snapshot: snapshotOf(none) }));
+  const of = (ctx: object): Snapshot => ofRequest(ctx).snapshot;
 
   return {
     prepare(ctx) {
-      const keep = (owners: ApiScopes) => void requests.set(ctx, snapshotOf(owners));
+      const keep = (owners: ApiScopes): void => {
+        ofRequest(ctx).snapshot = snapshotOf(owners);
+      };
       const owners = directory.apiScopes();
       if (owners instanceof Promise) return owners.then(keep);
       keep(owners);

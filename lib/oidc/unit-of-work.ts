@@ -80,17 +80,11 @@ export class UnitOfWork {
    */
   async commit(): Promise<void> {
     if (!this.hasWrites) return;
-    const slots = new Map<string, ArtifactWrite[]>();
-    for (const write of this.#writes.values()) {
-      const slot = slotOfKey(write.key);
-      const writes = slots.get(slot);
-      if (writes) writes.push(write);
-      else slots.set(slot, [write]);
-    }
+    const all = [...this.#writes.values()];
     const merges = new Map(this.#merges);
     this.#writes.clear();
     this.#merges.clear();
-    for (const writes of [...slots.values()].sort(oneTimeFirst)) await this.#commitSlot(writes, merges);
+    for (const writes of bySlot(all)) await this.#commitSlot(writes, merges);
   }
 
   async #load(key: ArtifactKey, follow: readonly string[]): Promise<Artifact | undefined> {
@@ -118,6 +112,18 @@ export class UnitOfWork {
     }
     for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
   }
+}
+
+function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {
+  if (all.length === 1) return [all];
+  const slots = new Map<string, ArtifactWrite[]>();
+  for (const write of all) {
+    const slot = slotOfKey(write.key);
+    const writes = slots.get(slot);
+    if (writes) writes.push(write);
+    else slots.set(slot, [write]);
+  }
+  return [...slots.values()].sort(oneTimeFirst);
 }
 
 const isOneTime = (write: ArtifactWrite): boolean => write.op === 'put' && write.if === 'unconsumed';
