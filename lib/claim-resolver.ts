@@ -5,7 +5,7 @@ import type { ClaimFailureHandler } from './claim-failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './claim-failures.js';
 import { isOfClaimType } from './claim-types.js';
 import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './claims.js';
-import { Deadline, isPromise } from './deadline.js';
+import { allOf, Deadline, isPromise } from './deadline.js';
 import type { Logger } from './logger.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
@@ -38,13 +38,15 @@ export function createClaimResolver(
     const loads: Loads = new Map();
     return {
       async resolve(scopes, target) {
-        const entries: Promise<readonly Entry[]>[] = [];
-        for (const set of served) {
+        const outcomes = served.flatMap((set) => {
           const wanted = set.claims.filter((claim) => scopes.has(claim.scope) && claim.targets.includes(target));
-          if (wanted.length > 0) entries.push(resolveSet(set, wanted, subject, loads, onFailure));
-        }
-        const resolved = (await Promise.all(entries)).flat();
-        return Object.fromEntries(resolved.filter(([, value]) => value !== undefined));
+          return wanted.length > 0 ? [resolveSet(set, wanted, subject, loads, onFailure)] : [];
+        });
+        const settled = allOf(outcomes);
+        const resolved = isPromise(settled) ? await settled : settled;
+        const claims: Record<string, unknown> = {};
+        for (const entries of resolved) for (const [name, value] of entries) if (value !== undefined) claims[name] = value;
+        return claims;
       },
     };
   };
@@ -57,49 +59,79 @@ export function createClaimResolver(
 }
 
 type Entry = readonly [claim: string, value: unknown];
-type Loads = Map<ServedClaimSet, Promise<unknown>>;
+type Loads = Map<ServedClaimSet, unknown>;
 
-async function resolveSet(
+/** The entries, or a promise only if something has to be waited for: every token asks, and a promise costs more than most claims. */
+function resolveSet(
   set: ServedClaimSet,
   wanted: readonly ServedClaim[],
   subject: ClaimSubject,
   loads: Loads,
   onFailure: ClaimFailureHandler,
-): Promise<readonly Entry[]> {
+): readonly Entry[] | Promise<readonly Entry[]> {
   const deadline = new Deadline(set.timeoutMs);
-  try {
-    let data: unknown;
-    try {
-      data = set.load && (await loadOnce(set, contextOf(subject, deadline), deadline, loads));
-    } catch (error) {
-      onFailure(set, wanted, error);
-      return [];
-    }
+  const entriesFrom = (data?: unknown): readonly Entry[] | PromiseLike<readonly Entry[]> => {
     const context = contextOf(subject, deadline, data);
     const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e)));
-    const settled: readonly unknown[] = values.some(isPromise) ? await Promise.all(values) : values;
-    return wanted.map(({ name }, index) => [name, settled[index]]);
+    const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
+    const settled = allOf(values);
+    return isPromise(settled) ? settled.then(named) : named(settled);
+  };
+  const leaveOut = (error: unknown): readonly Entry[] => {
+    onFailure(set, wanted, error);
+    return [];
+  };
+  const data = set.load && loadOnce(set, contextOf(subject, deadline), deadline, loads);
+  const entries = isPromise(data) ? data.then(entriesFrom, leaveOut) : entriesFrom(data);
+  if (isPromise(entries)) return stopAfter(entries, deadline);
+  deadline.stop();
+  return entries;
+}
+
+const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promise<T> => {
+  try {
+    return await outcome;
   } finally {
     deadline.stop();
   }
-}
+};
 
 /** The data of a set is of the type that its own claims expect. */
 type SetContext = ClaimContext & { readonly data: never };
 
-const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext => ({
-  ...subject,
-  data: data as never,
-  get signal() {
-    return deadline.signal;
-  },
-});
+/** The signal comes from the prototype: most sets never ask for it. */
+class ContextOfSet {
+  readonly #deadline: Deadline;
+
+  constructor(
+    subject: ClaimSubject,
+    deadline: Deadline,
+    readonly data: unknown,
+  ) {
+    Object.assign(this, subject);
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+}
+
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext =>
+  new ContextOfSet(subject, deadline, data) as unknown as SetContext;
 
 /** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
-function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): Promise<unknown> {
-  const running = loads.get(set) ?? (async () => deadline.within(set.load?.(context)))();
-  loads.set(set, running);
-  return running;
+function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
+  if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
+  return loads.get(set);
+}
+
+function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline): unknown {
+  try {
+    return deadline.within<unknown>(set.load?.(context));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
@@ -108,9 +140,16 @@ function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadlin
     if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
     return value;
   };
+  const checkedLater = (value: unknown): unknown => {
+    try {
+      return checked(value);
+    } catch (error) {
+      return onError(error);
+    }
+  };
   try {
     const value = deadline.within<unknown>(claim.value(context));
-    return isPromise(value) ? value.then(checked).then(undefined, onError) : checked(value);
+    return isPromise(value) ? value.then(checkedLater, onError) : checked(value);
   } catch (error) {
     // Not thrown: the claims before this one may be under way, and somebody has to wait for them.
     return Promise.reject(error).catch(onError);

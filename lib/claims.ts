@@ -1,6 +1,9 @@
 /** The claim contract: what a plugin is. Who computes the claims: `createClaimResolver`. */
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from './store/records.js';
 
+/** What is there, or will be. */
+export type Awaitable<T> = T | Promise<T>;
+
 /** Where a claim can go. JWT access tokens and introspection carry protocol claims only. */
 export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;
 export type ClaimTarget = (typeof claimTargets)[number];
@@ -36,10 +39,10 @@ export interface LinkedAccount {
   readonly tenant: Tenant;
 }
 
-/** Read-only look-ups about the subject; each is done once per request, and only when asked for. */
+/** Read-only look-ups about the subject; each is done once per request, and only when asked for. Records at hand come without a promise. */
 export interface ClaimLookups {
-  subsidiary(): Promise<Subsidiary | undefined>;
-  groups(): Promise<readonly Group[]>;
+  subsidiary(): Awaitable<Subsidiary | undefined>;
+  groups(): Awaitable<readonly Group[]>;
   /** All accounts of the family, the subject's own included; one element when it is not linked. */
   linkedAccounts(): Promise<readonly LinkedAccount[]>;
 }

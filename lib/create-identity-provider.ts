@@ -108,7 +108,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const { provider, routes, middleware } = late.protocol;
   const served = { app: provider, routes, middleware } as unknown as ProtocolApp;
   const app = createApp({ protocol: () => served, mountPath, own: options.paths.own, extensions, context, showPage, logger });
-  const callback = createCallback(app, logger);
+  const callback = createCallback(app);
   const servers = createServers(callback);
 
   return {

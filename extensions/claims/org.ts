@@ -1,10 +1,11 @@
 import type { ClaimContext } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
 import { isLinked, otherAccounts } from './linked-accounts.js';
+import { onceFound } from './once-found.js';
 
 /** The subsidiary the person is assigned to, else the tenant itself; the id of a tenant is its `tid`. */
 const organisationOf = ({ person, tenant, lookups }: ClaimContext) =>
-  person.subsidiaryId === undefined ? tenant : lookups.subsidiary().then((subsidiary) => subsidiary ?? tenant);
+  person.subsidiaryId === undefined ? tenant : onceFound(lookups.subsidiary(), (subsidiary) => subsidiary ?? tenant);
 
 async function mayLogin(context: ClaimContext) {
   const { pseudonym = (oid) => oid } = context;

@@ -1,10 +1,10 @@
-import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
+import type { Group } from '../../lib/store/records.js';
+import { keptWith, onceFound } from './once-found.js';
 
-async function permissionsOf(lookups: ClaimLookups): Promise<string[]> {
-  const groups = await lookups.groups();
-  return [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort();
-}
+const permissionsOf = keptWith((groups: readonly Group[]) =>
+  Object.freeze([...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort()),
+);
 
 export const permsClaims = defineClaims({
   name: 'perms',
@@ -13,7 +13,7 @@ export const permsClaims = defineClaims({
       scope: 'perms',
       type: 'strings',
       description: 'Identifiers of the permissions that the groups of the user carry',
-      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : permissionsOf(lookups)),
+      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : onceFound(lookups.groups(), permissionsOf)),
     },
   },
   onError: 'fail',

@@ -1,7 +1,8 @@
-import type { ClaimLookups } from '../../lib/claims.js';
 import { defineClaims } from '../../lib/claims.js';
+import type { Group } from '../../lib/store/records.js';
+import { keptWith, onceFound } from './once-found.js';
 
-const namesOf = async (lookups: ClaimLookups): Promise<string[]> => (await lookups.groups()).map(({ name }) => name).sort();
+const namesOf = keptWith((groups: readonly Group[]) => Object.freeze(groups.map(({ name }) => name).sort()));
 
 export const rolesClaims = defineClaims({
   name: 'roles',
@@ -10,7 +11,7 @@ export const rolesClaims = defineClaims({
       scope: 'roles',
       type: 'strings',
       description: 'Names of the groups the user belongs to',
-      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : namesOf(lookups)),
+      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : onceFound(lookups.groups(), namesOf)),
     },
   },
   onError: 'fail',

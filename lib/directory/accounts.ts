@@ -21,9 +21,10 @@ export interface Accounts {
    * @param narrowed to these tenants; absent: all.
    */
   candidates(userName: string, narrowed?: { readonly tids?: readonly string[] }): Promise<readonly Account[]>;
-  subsidiary(person: PersonWithUser): Promise<Subsidiary | undefined>;
-  /** The groups of the user that still exist. */
-  groups(person: PersonWithUser): Promise<readonly Group[]>;
+  /** A promise only if it is not at hand. */
+  subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
+  /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
+  groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
 }
 
 /** The subject identifier of a sign-in now. A grant keeps the one it was made with. */
@@ -47,8 +48,14 @@ const MANY_TENANTS = 16;
 const PAGE = 100;
 
 export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
-  const { persons, subsidiaries } = collections;
+  const { persons } = collections;
   const groups = caches.rows<Group>('groups');
+  const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
+    const [tid, ...ids] = JSON.parse(key) as [string, ...string[]];
+    const found = await Promise.all(ids.map(groups.get));
+    return found.flatMap((group) => (group?.tid === tid ? group : []));
+  });
+  const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
 
   const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
     const found = await Promise.all(
@@ -79,7 +86,9 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
 
   return {
     async findByOid(oid) {
-      return isId(oid) ? (await accounts(await byOid(oid)))[0] : undefined;
+      const [person] = isId(oid) ? (await persons.find({ byUser: [oid] })).filter(hasUser) : [];
+      const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
+      return tenant && { person, tenant };
     },
 
     async family(person) {
@@ -108,14 +117,16 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
       return found;
     },
 
-    async subsidiary({ tid, subsidiaryId }) {
-      const subsidiary = subsidiaryId === undefined ? undefined : await subsidiaries.get(subsidiaryId);
-      return subsidiary?.tid === tid ? subsidiary : undefined;
+    subsidiary({ tid, subsidiaryId }) {
+      if (subsidiaryId === undefined) return undefined;
+      const own = (subsidiary: Subsidiary | undefined) => (subsidiary?.tid === tid ? subsidiary : undefined);
+      const kept = subsidiaries.peek(subsidiaryId);
+      return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
     },
 
-    async groups({ tid, user }) {
-      const found = await Promise.all(user.groupIds.map(groups.get));
-      return found.filter((group) => group?.tid === tid).flatMap((group) => group ?? []);
+    groups({ tid, user: { groupIds } }) {
+      const key = JSON.stringify([tid, ...groupIds]);
+      return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
     },
   };
 }

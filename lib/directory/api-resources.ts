@@ -30,6 +30,8 @@ export interface ApiResources {
    */
   create(input: ApiResourceInput): Promise<{ readonly apiResource: ApiResource; readonly secret?: string }>;
   get(id: string): Promise<ApiResource | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(id: string): ApiResource | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<ApiResource>;
   find(page?: Page): Promise<readonly ApiResource[]>;
@@ -50,6 +52,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
   const rows = cachedCollection('apiResources', collections.apiResources, caches);
   return {
     get: rows.get,
+    peek: rows.peek,
     require: rows.require,
     find: (page) => collections.apiResources.find({}, page),
 
@@ -83,12 +86,12 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
   };
 }
 
-export function createApiScopes({ collections, caches }: DirectoryContext): () => Promise<ApiScopes> {
+export function createApiScopes({ collections, caches }: DirectoryContext): () => ApiScopes | Promise<ApiScopes> {
   const all = caches.over(['apiResources'], async () => {
     const active = (await collections.apiResources.find({})).filter(({ status }) => status === 'active');
     return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
   });
-  return async () => (await all.get('all')) ?? new Map();
+  return () => all.peek('all') ?? all.get('all').then((scopes) => scopes ?? new Map());
 }
 
 /** The store does not say what a conflict was about. */

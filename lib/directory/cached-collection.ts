@@ -6,6 +6,8 @@ import type { DirectoryContext } from './context.js';
 /** A collection whose rows are read through the caches, and whose writes tell them. */
 export interface CachedCollection<R extends Row> {
   get(id: string): Promise<R | undefined>;
+  /** The row, if the caches have it. */
+  peek(id: string): R | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<R>;
   insert(row: Unsaved<R>): Promise<R>;
@@ -20,9 +22,10 @@ export function cachedCollection<R extends Row>(
   rows: Collection<R>,
   caches: DirectoryContext['caches'],
 ): CachedCollection<R> {
-  const { get } = caches.rows<R>(name);
+  const { get, peek } = caches.rows<R>(name);
   return {
     get,
+    peek,
     async require(id) {
       const row = await get(id);
       if (row === undefined) throw new IdpError('not_found');

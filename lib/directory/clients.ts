@@ -84,6 +84,8 @@ export interface Clients {
    */
   create(input: ClientInput): Promise<{ readonly client: Client; readonly secret?: string }>;
   get(id: string): Promise<Client | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(id: string): Client | undefined;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Client>;
   find(page?: Page): Promise<readonly Client[]>;
@@ -101,6 +103,7 @@ export function createClients({ collections, caches }: DirectoryContext): Client
   const rows = cachedCollection('clients', collections.clients, caches);
   return {
     get: rows.get,
+    peek: rows.peek,
     require: rows.require,
     find: (page) => collections.clients.find({}, page),
 

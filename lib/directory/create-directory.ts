@@ -49,7 +49,8 @@ export interface Directory {
   readonly permissions: Permissions;
   readonly clients: Clients;
   readonly apiResources: ApiResources;
-  apiScopes(): Promise<ApiScopes>;
+  /** A promise only if they are not at hand. */
+  apiScopes(): ApiScopes | Promise<ApiScopes>;
   readonly consents: Consents;
   /** The only way to persons and users, but for {@link accounts}. */
   forTenant(tid: string): TenantDirectory;

@@ -103,10 +103,14 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
   };
 }
 
-function without(moved: readonly PendingEvent[], { outbox, ...row }: Person): Person {
+/** The very row, which writes nothing, when another dispatcher struck them off already. */
+function without(moved: readonly PendingEvent[], person: Person): Person {
+  const { outbox, ...row } = person;
   const done = new Set(moved.map(({ id }) => id));
   const pendingEvents = row.pendingEvents.filter(({ id }) => !done.has(id));
-  return { ...row, pendingEvents, ...(outbox && pendingEvents.length > 0 && { outbox }) };
+  const isLeft = pendingEvents.length > 0;
+  if (pendingEvents.length === row.pendingEvents.length && isLeft === (outbox !== undefined)) return person;
+  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) };
 }
 
 /** @see CloudEvents 1.0 §3 */

@@ -31,11 +31,10 @@ export interface Subsidiaries {
   remove(id: string): Promise<void>;
 }
 
-export function createSubsidiaries({ collections }: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
+export function createSubsidiaries({ collections, caches }: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
   const rows = tenantScope(collections.subsidiaries, specs.subsidiaries, tid);
   return {
     get: rows.get,
-    remove: rows.remove,
     find: (page) => rows.find('byTenant', [], page),
 
     async require(id) {
@@ -48,12 +47,21 @@ export function createSubsidiaries({ collections }: DirectoryContext, tenants: T
       checkInput(subsidiaryInput, input);
       await tenants.require(tid);
       const { id, ...given } = input;
-      return rows.insert(newRecord(idFor(id), defined(given)));
+      const subsidiary = await rows.insert(newRecord(idFor(id), defined(given)));
+      await caches.changed('subsidiaries');
+      return subsidiary;
     },
 
     async update(id, patch) {
       checkInput(subsidiaryPatch, patch);
-      return rows.update(id, (row) => patched(row, patch));
+      const subsidiary = await rows.update(id, (row) => patched(row, patch));
+      await caches.changed('subsidiaries');
+      return subsidiary;
+    },
+
+    async remove(id) {
+      await rows.remove(id);
+      await caches.changed('subsidiaries');
     },
   };
 }

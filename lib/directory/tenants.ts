@@ -25,6 +25,8 @@ export interface Tenants {
   /** @throws IdpError `invalid_record`, `conflict`. */
   create(input: TenantInput): Promise<Tenant>;
   get(tid: string): Promise<Tenant | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(tid: string): Tenant | undefined;
   /** @throws IdpError `not_found`. */
   require(tid: string): Promise<Tenant>;
   find(page?: Page): Promise<readonly Tenant[]>;
@@ -41,6 +43,7 @@ export function createTenants({ collections, caches }: DirectoryContext): Tenant
   const setStatus = (tid: string, status: Tenant['status']) => rows.update(tid, (row) => patched(row, { status }));
   return {
     get: rows.get,
+    peek: rows.peek,
     require: rows.require,
     find: (page) => collections.tenants.find({}, page),
     disable: (tid) => setStatus(tid, 'disabled'),

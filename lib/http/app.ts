@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from '@koa/router';
+import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
 import { ConfigError } from '../errors.js';
@@ -12,7 +13,7 @@ import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js'
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
   /** oidc-provider as a Koa app. */
-  readonly app: { readonly middleware: Middleware[]; createContext(req: IncomingMessage, res: ServerResponse): Context };
+  readonly app: Pick<Koa, 'middleware' | 'on'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
 }
@@ -30,8 +31,10 @@ export interface AppOptions {
 export interface App {
   /** Whether a route here answers the URL, as the browser sent it. */
   owns(url: string): boolean;
-  /** Answers a request that is ours, on a context of our own. */
-  run(req: IncomingMessage, res: ServerResponse, url: string): Promise<Context>;
+  /** A context of our own for the URL. */
+  createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
+  /** Answers a request on such a context; what is not ours is left as it is. */
+  handle(ctx: Context, url: string): Promise<void>;
 }
 
 export function createApp(options: AppOptions): App {
@@ -41,40 +44,55 @@ export function createApp(options: AppOptions): App {
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
-  const build = ({ app, routes, middleware }: ProtocolApp): Middleware =>
-    compose([
-      onError,
-      methodNotAllowed(methodsOf),
-      router.routes() as unknown as Middleware,
-      aroundEndpoints(extensions, context, routes),
-      middleware,
-      ...app.middleware,
-    ]);
+  const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
+    app.on('error', (error: Error) => logger.error({ err: error }, 'response failed'));
+    return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
+  };
   const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
+  const runProtocol = (ctx: Context): Promise<void> => {
+    const current = protocol();
+    const run = built.get(current) ?? build(current);
+    built.set(current, run);
+    return run(ctx, nothing);
+  };
+  const extensionChain = compose([onError, methodNotAllowed(methodsOf), router.routes() as unknown as Middleware]);
+  const run = (ctx: Context, path: string): Promise<void> =>
+    protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
+  const runBelow = async (ctx: Context, path: string): Promise<void> => {
+    const given = ctx.req.url ?? '/';
+    ctx.req.url = path;
+    try {
+      await run(ctx, path);
+    } finally {
+      ctx.req.url = given;
+    }
+  };
 
   return {
     owns(url) {
-      const path = pathBelow(mountPath, url)?.split('?', 1)[0];
-      return path !== undefined && methodsOf(path) !== undefined;
+      const path = pathBelow(mountPath, url);
+      return path !== undefined && methodsOf(pathname(path)) !== undefined;
     },
-    async run(req, res, url) {
-      const current = protocol();
-      const run = built.get(current) ?? build(current);
-      built.set(current, run);
+    createContext(req, res, url) {
       const given = req.url;
       req.url = pathBelow(mountPath, url) ?? '/';
-      try {
-        const ctx = current.app.createContext(req, res);
-        await run(ctx, async () => {});
-        return ctx;
-      } finally {
-        if (given !== undefined) req.url = given;
-      }
+      const ctx = protocol().app.createContext(req, res);
+      if (given !== undefined) req.url = given;
+      return ctx;
+    },
+    handle(ctx, url) {
+      const path = pathBelow(mountPath, url);
+      if (path === undefined) return nothing();
+      return path === ctx.req.url ? run(ctx, path) : runBelow(ctx, path);
     },
   };
 }
 
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
+
+const nothing = async () => {};
+
+const pathname = (url: string): string => url.split('?', 1)[0] as string;
 
 /** The URL without the issuer's path; undefined when it is not below it. */
 function pathBelow(mountPath: string, url: string): string | undefined {
@@ -83,7 +101,7 @@ function pathBelow(mountPath: string, url: string): string | undefined {
   if (mountPath === '') return relative;
   const metadata = `/.well-known/oauth-authorization-server${mountPath}`;
   // @see RFC 8414 §3.1
-  if (relative.split('?', 1)[0] === metadata) return '/.well-known/oauth-authorization-server';
+  if (pathname(relative) === metadata) return '/.well-known/oauth-authorization-server';
   return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
-import type { Logger } from '../logger.js';
 import type { App } from './app.js';
 import { unreadRequest } from './unread-request.js';
 
@@ -15,7 +14,8 @@ export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
     if (!app.owns(url)) return next();
-    const inner = await app.run(unreadRequest(ctx.req, ctx.request), ctx.res, url);
+    const inner = app.createContext(unreadRequest(ctx.req, ctx.request), ctx.res, url);
+    await app.handle(inner, url);
     // Both contexts write to one response: setting the body would overwrite the status.
     const { status, body } = inner;
     if (body !== null && body !== undefined) ctx.body = body;
@@ -23,10 +23,11 @@ export const createMiddleware = (app: App): Middleware =>
   };
 
 /** A listener for `node:http`; for hosts that pass `next`, middleware: what is not ours goes on to them. */
-export function createCallback(app: App, logger: Logger) {
+export function createCallback(app: App) {
   const host = new Koa();
-  host.on('error', (error) => logger.error({ err: error }, 'response failed'));
-  host.use(createMiddleware(app));
+  // Nobody else works on the context here, so ours is the only one that is made.
+  host.createContext = (req, res) => app.createContext(unreadRequest(req), res, urlOf(req));
+  host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     if (next && !app.owns(urlOf(req))) next();

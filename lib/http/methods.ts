@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 
 /** Methods of the protocol's endpoints; those that are not here take a form. */
 const methods: Readonly<Record<string, readonly string[]>> = {
@@ -37,12 +37,16 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
 
 /** Answers a wrong method as what it is, instead of as an unknown page. @see RFC 9110 §15.5.6 */
 export const methodNotAllowed = (methodsOf: MethodsOf): Middleware =>
-  async function methodNotAllowed(ctx, next) {
-    await next();
+  function methodNotAllowed(ctx, next) {
     const allowed = methodsOf(ctx.path) ?? [];
-    if (ctx.status !== 404 || ctx.body !== undefined || allowed.length === 0 || allowed.includes(ctx.method)) return;
-    ctx.set('Allow', allowed.join(', '));
-    throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
-      status: 405,
-    });
+    return allowed.length === 0 || allowed.includes(ctx.method) ? next() : refuseUnanswered(ctx, next, allowed);
   };
+
+async function refuseUnanswered(ctx: Context, next: Next, allowed: readonly string[]): Promise<void> {
+  await next();
+  if (ctx.status !== 404 || ctx.body !== undefined) return;
+  ctx.set('Allow', allowed.join(', '));
+  throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
+    status: 405,
+  });
+}

@@ -1,7 +1,7 @@
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
-import { findCaller, isClient } from './clients.js';
+import { type Caller, findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import type { AccessTokenModel } from './internals.js';
 import { currentRequest, pinnedLogin } from './login-context.js';
@@ -48,10 +48,16 @@ const unwrapToken = (value: string): string =>
 export function createStructuredTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes) {
   const { keys, options, directory } = parts;
   return {
-    async sign(token: AccessTokenModel): Promise<string | undefined> {
+    /** The token as a JWT; undefined, mostly at once, for clients that want none. */
+    sign(token: AccessTokenModel): undefined | Promise<string | undefined> {
       const ctx = currentRequest();
-      const record = await findCaller(directory, token.clientId);
-      if (!ctx || !isClient(record) || record.accessTokenType !== 'jwt') return undefined;
+      const signed = (record: Caller | undefined) =>
+        ctx && isClient(record) && record.accessTokenType === 'jwt' ? this.signed(ctx, token) : undefined;
+      const record = findCaller(directory, token.clientId);
+      return record instanceof Promise ? record.then(signed) : signed(record);
+    },
+
+    async signed(ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<string> {
       const audiences = scopes.audiences(ctx, token.scope);
       const client = await ctx.oidc.provider.Client.find(token.clientId);
       const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;

@@ -6,6 +6,7 @@ import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
+import { perRequest } from './per-request.js';
 
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
@@ -18,11 +19,10 @@ export interface Accounts {
 
 export function createAccounts(parts: OidcParts): Accounts {
   const { directory, claims: resolver, options, adapters } = parts;
-  const loaded = new WeakMap<object, Map<string, Promise<DirectoryAccount | undefined>>>();
+  const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
 
   const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
-    const accounts = loaded.get(ctx) ?? new Map<string, Promise<DirectoryAccount | undefined>>();
-    loaded.set(ctx, accounts);
+    const accounts = loaded(ctx);
     const account = accounts.get(oid) ?? directory.accounts.findByOid(oid);
     accounts.set(oid, account);
     return account;
@@ -77,11 +77,8 @@ export function createAccounts(parts: OidcParts): Accounts {
                 use as ClaimTarget,
               )
             : {};
-          return {
-            ...claims,
-            ...protocolClaims(account, login, pseudonym),
-            ...(use === 'id_token' && login ? { idp: login.idp } : {}),
-          } as never;
+          const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
+          return Object.assign(claims, own) as never;
         },
       };
     },
@@ -92,11 +89,11 @@ const instant = (seconds: number | undefined): Date | undefined => (seconds === 
 
 /** Each is done once, and only when a claim asks. */
 function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): ClaimLookups {
-  const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
-    let loading: Promise<T> | undefined;
+  const once = <T>(load: () => T): (() => T) => {
+    let found: { readonly value: T } | undefined;
     return () => {
-      loading ??= load();
-      return loading;
+      found ??= { value: load() };
+      return found.value;
     };
   };
   return {

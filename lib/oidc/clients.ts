@@ -8,11 +8,13 @@ export type Caller = Client | ApiResource;
 
 export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
 
-/** The live record of a client id, the same object until it changes. */
-export async function findCaller(directory: Directory, id: string): Promise<Caller | undefined> {
-  const record = (await directory.clients.get(id)) ?? (await directory.apiResources.get(id));
-  return record?.status === 'active' ? record : undefined;
+/** The live record of a client id, the same object until it changes; a promise only if it is not at hand. */
+export function findCaller({ clients, apiResources }: Directory, id: string): Caller | undefined | Promise<Caller | undefined> {
+  const record = clients.peek(id) ?? apiResources.peek(id);
+  return record ? active(record) : clients.get(id).then(async (client) => active(client ?? (await apiResources.get(id))));
 }
+
+const active = (record: Caller | undefined): Caller | undefined => (record?.status === 'active' ? record : undefined);
 
 /** Clients as metadata. Secrets never pass: they are compared against their hashes. */
 export class ClientAdapter implements Adapter {

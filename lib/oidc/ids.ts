@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomFillSync } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { artifactKey, slotOf } from '../store/artifact-key.js';
 import type { ArtifactKey } from '../store/artifact-store.js';
 
@@ -20,10 +21,19 @@ const SLOT = 11;
 const RANDOM = 32;
 const UID = 22;
 
-const random = (length: number): string =>
-  randomBytes(Math.ceil((length * 3) / 4))
-    .toString('base64url')
-    .slice(0, length);
+/** Random bytes are drawn many at once: a draw costs more than all the rest of making an id. None is used twice. */
+const pool = Buffer.alloc(4096);
+let drawn = pool.length;
+
+function random(length: number): string {
+  const bytes = Math.ceil((length * 3) / 4);
+  if (drawn + bytes > pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  drawn += bytes;
+  return pool.toString('base64url', drawn - bytes, drawn).slice(0, length);
+}
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>
@@ -45,5 +55,15 @@ export const partsOfSessionId = (id: string): { readonly uid: string; readonly s
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
   if (!(kind in kindTags)) return artifactKey(kind, id);
   const tag = kindTags[kind as TaggedKind];
-  return id.length === SLOT + 1 + RANDOM && id[SLOT] === tag ? artifactKey(kind, id) : undefined;
+  if (id.length !== SLOT + 1 + RANDOM || id[SLOT] !== tag) return undefined;
+  return kind === 'Grant' ? grantKey(id) : artifactKey(kind, id);
+}
+
+const grantKeys = new LRUCache<string, ArtifactKey>({ max: 1000 });
+
+/** Each request asks for the key of its grant several times. The id of a grant opens nothing, so it may be remembered; those of tokens may not. */
+function grantKey(id: string): ArtifactKey | undefined {
+  const key = grantKeys.get(id) ?? artifactKey('Grant', id);
+  if (key) grantKeys.set(id, key);
+  return key;
 }

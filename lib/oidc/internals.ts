@@ -35,14 +35,14 @@ export interface ProviderHooks {
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
   readonly structuredToken: {
-    sign(token: AccessTokenModel): Promise<string | undefined>;
+    sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
     idOf(value: string): Promise<string | undefined>;
   };
   /** The id of the refresh token that follows another. */
   successorOf(refreshToken: string): string;
   clients: {
     /** The record a client was built from; a new object when it changed. */
-    record(id: string): Promise<object | undefined>;
+    record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
   };
   /** Where the client's address comes from. */
@@ -221,7 +221,8 @@ function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
       const { value, payload } = await super.getValueAndPayload();
-      const signed = await hooks.structuredToken.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
+      const signing = hooks.structuredToken.sign(Object.assign(this, payload) as unknown as AccessTokenModel);
+      const signed = signing && (await signing);
       return signed === undefined ? { value, payload } : { value: signed, payload: { ...payload, structured: true } };
     }
 
@@ -308,11 +309,7 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
   // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
   const find = Client.find.bind(Client);
   const built = new WeakMap<object, Promise<Client | undefined>>();
-  Client.find = async (id: string) => {
-    const record = typeof id === 'string' && id ? await hooks.clients.record(id) : undefined;
-    if (!record) return undefined;
-    const existing = built.get(record);
-    if (existing !== undefined) return existing;
+  const build = (id: string, record: object): Promise<Client | undefined> => {
     const building = find(id);
     built.set(record, building);
     building.then(
@@ -320,5 +317,11 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       () => built.delete(record),
     );
     return building;
+  };
+  const clientOf = (id: string, record: object | undefined): Promise<Client | undefined> =>
+    record ? (built.get(record) ?? build(id, record)) : Promise.resolve(undefined);
+  Client.find = (id: string) => {
+    const record = typeof id === 'string' && id ? hooks.clients.record(id) : undefined;
+    return record instanceof Promise ? record.then((found) => clientOf(id, found)) : clientOf(id, record);
   };
 }

@@ -48,8 +48,7 @@ export function createLogout(parts: OidcParts) {
     },
 
     /** Without a session there is nothing to confirm: on to where the request wants to go. */
-    async skipWithoutSession(ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
-      await next();
+    skipWithoutSession(ctx: KoaContextWithOIDC): void {
       if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
       const { post_logout_redirect_uri: uri, state } = ctx.oidc.params as Record<string, string | undefined>;
       const target = new URL(uri ?? ctx.oidc.urlFor('end_session_success'));

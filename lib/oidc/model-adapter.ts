@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
 import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
@@ -37,16 +38,8 @@ export interface ModelAdapters {
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
   const { artifacts, form } = options;
-  const units = new WeakMap<object, UnitOfWork>();
-  const unitOf = (ctx: object | undefined): UnitOfWork => {
-    if (!ctx) return new UnitOfWork(artifacts);
-    let unit = units.get(ctx);
-    if (!unit) {
-      unit = new UnitOfWork(artifacts);
-      units.set(ctx, unit);
-    }
-    return unit;
-  };
+  const ofRequest = perRequest(() => new UnitOfWork(artifacts));
+  const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
@@ -91,11 +84,15 @@ class ModelAdapter implements Adapter {
     if (!key) return undefined;
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const artifact = await unit.read(key, this.#follow(ctx));
+    const reading = unit.read(key, this.#follow(ctx));
+    const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact.value);
     if (!payload) return undefined;
-    if (ofGrant.has(this.#model) && !(await this.#grantOf(payload, unit))) return undefined;
+    if (ofGrant.has(this.#model)) {
+      const grant = artifact.links?.grant && unit.read(artifact.links.grant);
+      if (!(grant instanceof Promise ? await grant : grant)) return undefined;
+    }
     return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
   }
 
@@ -183,11 +180,6 @@ class ModelAdapter implements Adapter {
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
     return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
-  }
-
-  async #grantOf(payload: AdapterPayload, unit: UnitOfWork): Promise<Artifact | undefined> {
-    const key = payload.grantId && keyOf('Grant', payload.grantId);
-    return key ? unit.read(key) : undefined;
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */

@@ -9,7 +9,7 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
-import { completeDiscovery } from './discovery.js';
+import { createDiscovery } from './discovery.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { successorOf } from './ids.js';
@@ -62,6 +62,7 @@ export function createProtocol(
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
   const logout = createLogout(parts);
+  const completeDiscovery = createDiscovery(parts, scopes, dependencies.discovery);
 
   const provider = createHookedProvider(
     options.issuer,
@@ -97,18 +98,20 @@ export function createProtocol(
     interactions,
     routes,
     async middleware(ctx: Context, next: Next) {
-      await scopes.prepare(ctx);
-      await logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC, next);
+      const preparing = scopes.prepare(ctx);
+      if (preparing instanceof Promise) await preparing;
+      await next();
+      logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       await logout.endLateGrants(ctx as unknown as KoaContextWithOIDC);
+      const unit = parts.adapters.unitOf(ctx);
       try {
-        await parts.adapters.unitOf(ctx).commit();
+        if (unit.hasWrites) await unit.commit();
       } catch (error) {
         // A session that was ended while this request ran stays ended.
         if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
       }
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      if (route === 'discovery' && ctx.status === 200)
-        completeDiscovery(parts, scopes, ctx as unknown as KoaContextWithOIDC, dependencies.discovery);
+      if (route === 'discovery' && ctx.status === 200) completeDiscovery(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     },
   };

@@ -1,10 +1,11 @@
 import type { ApiScopes } from '../directory/index.js';
 import type { OidcParts } from './dependencies.js';
+import { perRequest } from './per-request.js';
 
 /** Scopes are data: API scopes come and go while the service runs. */
 export interface Scopes {
-  /** Reads the scopes that exist now, for {@link known} of the same request. */
-  prepare(ctx: object): Promise<void>;
+  /** Reads the scopes that exist now, for {@link known} of the same request; a promise only if they are not at hand. */
+  prepare(ctx: object): Promise<void> | undefined;
   /** Identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
@@ -19,17 +20,23 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
   }
   const identity = ['openid', 'offline_access', ...claims.scopes.keys()];
   const snapshots = new WeakMap<ApiScopes, Snapshot>();
-  const requests = new WeakMap<object, Snapshot>();
   const snapshotOf = (owners: ApiScopes): Snapshot => {
     const snapshot = snapshots.get(owners) ?? { owners, known: new Set([...identity, ...owners.keys()]) };
     snapshots.set(owners, snapshot);
     return snapshot;
   };
-  const of = (ctx: object): Snapshot => requests.get(ctx) ?? snapshotOf(none);
+  const ofRequest = perRequest((): { snapshot: Snapshot } => ({ snapshot: snapshotOf(none) }));
+  const of = (ctx: object): Snapshot => ofRequest(ctx).snapshot;
 
   return {
-    async prepare(ctx) {
-      requests.set(ctx, snapshotOf(await directory.apiScopes()));
+    prepare(ctx) {
+      const keep = (owners: ApiScopes): void => {
+        ofRequest(ctx).snapshot = snapshotOf(owners);
+      };
+      const owners = directory.apiScopes();
+      if (owners instanceof Promise) return owners.then(keep);
+      keep(owners);
+      return undefined;
     },
     known: (ctx) => of(ctx).known,
     isApiScope: (ctx, scope) => of(ctx).owners.has(scope),

@@ -43,7 +43,7 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
         record.returnTo = resumeUrl(id);
         if (typeof record.parJti === 'string') record.parJti = keyring.decrypt('interaction', id, record.parJti);
       }
-      return { ...record, kind: model, jti: id } as AdapterPayload;
+      return Object.assign(record, { kind: model, jti: id }) as AdapterPayload;
     },
   };
 }

@@ -34,17 +34,16 @@ export class UnitOfWork {
     this.#store = store;
   }
 
-  /** The record as this request sees it, its own buffered writes included. */
-  async read(key: ArtifactKey, follow: readonly string[] = []): Promise<Artifact | undefined> {
+  /** The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked. */
+  read(key: ArtifactKey, follow: readonly string[] = []): Artifact | undefined | Promise<Artifact | undefined> {
     const write = this.#writes.get(key);
     if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
-    if (!this.#reads.has(key)) {
-      const found = await this.#store.read([{ key, follow }]);
-      this.#reads.set(key, found.get(key));
-      const links = found.get(key)?.links;
-      for (const name of follow) if (links?.[name]) this.#reads.set(links[name], found.get(links[name]));
-    }
-    return this.#reads.get(key);
+    return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow);
+  }
+
+  /** Whether there is something to commit. */
+  get hasWrites(): boolean {
+    return this.#writes.size > 0 && !this.#abandoned;
   }
 
   /** The record as it was read, without I/O. */
@@ -80,18 +79,23 @@ export class UnitOfWork {
    * @throws LostWrite
    */
   async commit(): Promise<void> {
-    if (this.#abandoned || this.#writes.size === 0) return;
-    const slots = new Map<string, ArtifactWrite[]>();
-    for (const write of this.#writes.values()) {
-      const slot = slotOfKey(write.key);
-      const writes = slots.get(slot);
-      if (writes) writes.push(write);
-      else slots.set(slot, [write]);
-    }
+    if (!this.hasWrites) return;
+    const all = [...this.#writes.values()];
     const merges = new Map(this.#merges);
     this.#writes.clear();
     this.#merges.clear();
-    for (const writes of [...slots.values()].sort(oneTimeFirst)) await this.#commitSlot(writes, merges);
+    for (const writes of bySlot(all)) await this.#commitSlot(writes, merges);
+  }
+
+  async #load(key: ArtifactKey, follow: readonly string[]): Promise<Artifact | undefined> {
+    const found = await this.#store.read([{ key, follow }]);
+    const artifact = found.get(key);
+    this.#reads.set(key, artifact);
+    for (const name of follow) {
+      const linked = artifact?.links?.[name];
+      if (linked) this.#reads.set(linked, found.get(linked));
+    }
+    return artifact;
   }
 
   async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
@@ -108,6 +112,18 @@ export class UnitOfWork {
     }
     for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
   }
+}
+
+function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {
+  if (all.length === 1) return [all];
+  const slots = new Map<string, ArtifactWrite[]>();
+  for (const write of all) {
+    const slot = slotOfKey(write.key);
+    const writes = slots.get(slot);
+    if (writes) writes.push(write);
+    else slots.set(slot, [write]);
+  }
+  return [...slots.values()].sort(oneTimeFirst);
 }
 
 const isOneTime = (write: ArtifactWrite): boolean => write.op === 'put' && write.if === 'unconsumed';

@@ -14,7 +14,7 @@ export interface CachesOptions {
 }
 
 /** Values are shared by all who ask: they are frozen, or not to be changed. */
-export type Cached<V> = Pick<ReadThrough<V>, 'get'>;
+export type Cached<V> = Pick<ReadThrough<V>, 'get' | 'peek'>;
 
 export interface Caches {
   /** The rows of a collection by id; one cache, whoever asks for it. */

@@ -10,6 +10,8 @@ const MAX_ABSENT_NAME = 256;
 export interface ReadThrough<V> {
   /** The value of a key, loaded if need be; calls at the same time share one load. Undefined when there is none. */
   get(key: string): Promise<V | undefined>;
+  /** The value, if it is kept: for paths that every request takes, where a promise for what is at hand costs more than the look-up. */
+  peek(key: string): V | undefined;
   /** Forgets everything; a load that is under way answers its callers but is not kept. */
   clear(): void;
 }
@@ -51,6 +53,7 @@ export function createReadThrough<V extends object>(
     async get(key) {
       return values.get(key) ?? (absent.has(key) ? undefined : (loads.get(key) ?? loadOnce(key)));
     },
+    peek: (key) => values.get(key),
     clear() {
       values.clear();
       absent.clear();

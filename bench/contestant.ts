@@ -1,0 +1,45 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A server under measurement, in a process of its own. */
+export interface Contestant {
+  readonly issuer: string;
+  /** CPU time it has used so far, in microseconds. */
+  cpuTime(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param module file in this folder, without extension.
+ * @param env added to the environment.
+ */
+export async function startContestant(module: 'bare' | 'ours', env: Readonly<Record<string, string>> = {}): Promise<Contestant> {
+  const child = fork(new URL(`./${module}.js`, import.meta.url), {
+    env: { ...process.env, ...env },
+    // What servers say about development defaults is no part of the report.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  return {
+    issuer: await answerOf<string>(child),
+    cpuTime() {
+      child.send('cpu');
+      return answerOf<number>(child);
+    },
+    async stop() {
+      const ended = once(child, 'exit');
+      if (child.connected) child.disconnect();
+      if (child.exitCode === null) await ended;
+    },
+  };
+}
+
+async function answerOf<T>(child: ChildProcess): Promise<T> {
+  const stop = new AbortController();
+  try {
+    const ended = once(child, 'exit', stop).then(([code]) => Promise.reject(new Error(`${child.spawnargs[1]} ended with code ${code}`)));
+    const [answer] = (await Promise.race([once(child, 'message', stop), ended])) as [T];
+    return answer;
+  } finally {
+    stop.abort();
+  }
+}

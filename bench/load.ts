@@ -1,0 +1,44 @@
+import { Connection } from './connection.js';
+import type { Contestant } from './contestant.js';
+import type { Row, Script } from './rows.js';
+
+const CONNECTIONS = 16;
+
+/** What one contestant did in one slice of time. */
+export interface Slice {
+  readonly perSecond: number;
+  /** Microseconds of CPU time. */
+  readonly cpuPerRequest: number;
+}
+
+/** The connections of one contestant, ready to run one row. */
+export interface Load {
+  /** Every connection runs its script again and again. @param duration milliseconds. */
+  run(duration: number): Promise<Slice>;
+  close(): void;
+}
+
+export async function prepareLoad({ issuer, cpuTime }: Contestant, row: Row): Promise<Load> {
+  const connections = Array.from({ length: CONNECTIONS }, () => new Connection(issuer));
+  const scripts: Script[] = [];
+  for (const connection of connections) scripts.push(await row.prepare(connection, issuer));
+  return {
+    async run(duration) {
+      const cpuBefore = await cpuTime();
+      const begin = performance.now();
+      const counts = await Promise.all(
+        scripts.map(async (script) => {
+          let count = 0;
+          for (; performance.now() - begin < duration; count += 1) await script();
+          return count;
+        }),
+      );
+      const elapsed = performance.now() - begin;
+      const requests = counts.reduce((sum, count) => sum + count, 0);
+      return { perSecond: (requests / elapsed) * 1000, cpuPerRequest: ((await cpuTime()) - cpuBefore) / requests };
+    },
+    close() {
+      for (const connection of connections) connection.close();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** What both servers serve: the same clients with the same secrets, the same keys, and one person with all the claims a person can have. */
+import { testKeys } from '../test/support/keys.js';
+
+export const signingKeys = testKeys;
+export const redirectUri = 'http://127.0.0.1:9/callback';
+export const user = { userName: 'alice@acme.test', password: 'alice' };
+
+/** Everything that there are standard claims for, and a refresh token. */
+export const identityScopes = 'openid profile email phone org roles perms';
+export const userScopes = `${identityScopes} offline_access`;
+export const apiScope = 'orders.read';
+
+const secretOf = (id: string): string => `${id}-secret`;
+export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${id}:${secretOf(id)}`).toString('base64')}`;
+
+const web = (alg: string) => ({
+  redirect_uris: [redirectUri],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code' as const],
+  id_token_signed_response_alg: alg,
+});
+
+/** An application for each signing algorithm, a service, and the API that introspects. */
+const clients = [
+  { id: 'web-es256', metadata: web('ES256') },
+  { id: 'web-rs256', metadata: web('RS256') },
+  { id: 'service', metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } },
+];
+const api = 'orders';
+
+/** Clients as oidc-provider takes them. */
+export const staticClients = [...clients, { id: api, metadata: { grant_types: [], response_types: [], redirect_uris: [] } }].map(
+  ({ id, metadata }) => ({ client_id: id, client_secret: secretOf(id), ...metadata }),
+);
+
+const permissions = Array.from({ length: 24 }, (_, index) => ({ id: `orders.permission-${index + 1}`, name: `Permission ${index + 1}` }));
+const groups = Array.from({ length: 8 }, (_, index) => ({
+  name: `Group ${index + 1}`,
+  permissions: permissions.slice(index * 3, index * 3 + 3).map(({ id }) => id),
+}));
+
+/** The same as records of ours, and the person that all claims are about: subsidiary, 8 groups, 24 permissions. */
+export const seed = {
+  permissions,
+  tenants: [
+    {
+      name: 'Acme',
+      organisationNumber: '910000001',
+      subsidiaries: [{ name: 'Acme North', organisationNumber: '910000002' }],
+      groups,
+      persons: [
+        {
+          givenName: 'Alice',
+          familyName: 'Adams',
+          email: user.userName,
+          phoneNumber: '+4790000001',
+          subsidiary: 'Acme North',
+          user: { userName: user.userName, emailVerified: true, groups: groups.map(({ name }) => name), devPassword: user.password },
+        },
+      ],
+    },
+  ],
+  clients: clients.map(({ id, metadata }) => ({
+    id,
+    name: id,
+    secret: secretOf(id),
+    metadata,
+    allowedScopes: [...identityScopes.split(' '), apiScope],
+    idTokenClaims: 'scopes' as const,
+  })),
+  apiResources: [{ id: api, name: 'Orders', secret: secretOf(api), scopes: [apiScope] }],
+};
