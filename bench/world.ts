@@ -6,7 +6,7 @@ export const redirectUri = 'http://127.0.0.1:9/callback';
 export const user = { userName: 'alice@acme.test', password: 'alice' };
 
 /** Everything that there are standard claims for, and a refresh token. */
-export const identityScopes = 'openid profile email phone org roles perms';
+const identityScopes = 'openid profile email phone org roles perms';
 export const userScopes = `${identityScopes} offline_access`;
 export const apiScope = 'orders.read';
 
