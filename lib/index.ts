@@ -1,5 +1,6 @@
 /** The public door. */
 export {
+  type Awaitable,
   type ClaimContext,
   type ClaimDeclaration,
   type ClaimLookups,
