@@ -43,8 +43,8 @@ export function createLogout(parts: OidcParts) {
     },
 
     /** Grants that other requests of the session added while this one ended it. */
-    async endLateGrants(ctx: KoaContextWithOIDC): Promise<void> {
-      if (ending.has(ctx)) await endSignIn(artifacts, sessionOf(ctx).uid);
+    endLateGrants(ctx: KoaContextWithOIDC): Promise<unknown> | undefined {
+      return ending.has(ctx) ? endSignIn(artifacts, sessionOf(ctx).uid) : undefined;
     },
 
     /** Without a session there is nothing to confirm: on to where the request wants to go. */
