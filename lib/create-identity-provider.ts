@@ -37,8 +37,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const notice = developmentNotice(options);
   if (notice) logger.warn(notice);
 
-  const artifacts = reachableArtifacts(options.artifacts ?? memoryArtifacts());
-  const store = reachableDirectory(options.directory ?? memoryDirectory());
+  // What is in this process cannot be out of reach.
+  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts) : memoryArtifacts();
+  const store = options.directory ? reachableDirectory(options.directory) : memoryDirectory();
   await store.open(Object.values(collections));
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());

@@ -75,8 +75,8 @@ class ModelAdapter implements Adapter {
   }
 
   /** A session is found by its whole identifier: the uid in it, which names its record, is no secret. */
-  async find(id: string): Promise<AdapterPayload | undefined> {
-    return this.#model === 'Session' && !partsOfSessionId(id) ? undefined : this.#find(id);
+  find(id: string): Promise<AdapterPayload | undefined> {
+    return this.#model === 'Session' && !partsOfSessionId(id) ? Promise.resolve(undefined) : this.#find(id);
   }
 
   async #find(id: string): Promise<AdapterPayload | undefined> {
