@@ -11,10 +11,8 @@ import { expiredView } from './views/expired.js';
 import { identifierView } from './views/identifier.js';
 import { frameLogo, layout, type PageContent, type PageContext } from './views/layout.js';
 import { logoutView } from './views/logout.js';
-import { notFoundView } from './views/not-found.js';
 import { organisationView } from './views/organisation.js';
 import { passwordView } from './views/password.js';
-import { rateLimitedView } from './views/rate-limited.js';
 import { signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
 
@@ -30,9 +28,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   'signed-out': signedOutView,
   error: errorView,
   expired: expiredView,
-  'rate-limited': rateLimitedView,
   unavailable: unavailableView,
-  'not-found': notFoundView,
 };
 
 const sheetSource = hashSource(styleSheet);

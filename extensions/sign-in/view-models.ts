@@ -83,9 +83,7 @@ interface PageModels {
   };
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
-  'rate-limited': { readonly minutes: number };
   unavailable: object;
-  'not-found': object;
 }
 
 export type PageName = keyof PageModels;

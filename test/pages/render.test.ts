@@ -114,8 +114,8 @@ describe('renderPage', () => {
   });
 
   test('pages §3.1: the language menu marks the page’s language and is there when asked for', () => {
-    expect(renderPage({ page: 'not-found' }, frame)).not.toContain('<nav');
-    const markup = renderPage({ page: 'not-found' }, { ...frame, locale: 'nb', languageLinks: true });
+    expect(renderPage({ page: 'unavailable' }, frame)).not.toContain('<nav');
+    const markup = renderPage({ page: 'unavailable' }, { ...frame, locale: 'nb', languageLinks: true });
     expect(markup).toContain('<html lang="nb" dir="ltr">');
     expect(markup).toContain('href="?ui_locales=nb" lang="nb" hreflang="nb" aria-current="true">Norsk bokmål</a>');
     expect(markup).toContain('href="?ui_locales=fi" lang="fi" hreflang="fi">Suomi</a>');

@@ -134,7 +134,5 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'expired-link', view: { page: 'expired', restart: { action: '/restart' } }, frame: long },
   { name: 'expired-client', view: { page: 'expired', clientUri: 'https://app.example.com/' }, frame },
   { name: 'expired-dead-end', view: { page: 'expired' }, frame: { locale: 'en' } },
-  { name: 'rate-limited', view: { page: 'rate-limited', minutes: 12 }, frame },
   { name: 'unavailable', view: { page: 'unavailable' }, frame: { ...frame, locale: 'da' } },
-  { name: 'not-found', view: { page: 'not-found' }, frame: { locale: 'en', reference: '0198f1c2-7d3e-7a41' } },
 ];

@@ -63,10 +63,6 @@ export const da: Texts = {
   'expired.message': 'Forsøget blev afsluttet for at beskytte din konto. Intet er gået tabt.',
   'expired.client': 'Start forfra fra {client}.',
   'expired.client.plain': 'Start forfra fra applikationen.',
-  'rateLimited.title': 'For mange forsøg',
-  'rateLimited.message': 'For at beskytte din konto holder vi en pause. Prøv igen om {duration}.',
   'unavailable.title': 'Vi kan ikke logge dig ind lige nu',
   'unavailable.message': 'Fejlen er vores, ikke din. Prøv igen om et øjeblik.',
-  'notFound.title': 'Siden findes ikke',
-  'notFound.message': 'Kontrollér adressen, eller start forfra fra applikationen.',
 };

@@ -63,10 +63,6 @@ export const de: Texts = {
   'expired.message': 'Zum Schutz Ihres Kontos wurde sie beendet. Es ging nichts verloren.',
   'expired.client': 'Beginnen Sie neu in {client}.',
   'expired.client.plain': 'Beginnen Sie neu in der Anwendung.',
-  'rateLimited.title': 'Zu viele Versuche',
-  'rateLimited.message': 'Zum Schutz Ihres Kontos pausieren wir kurz. Versuchen Sie es in {duration} erneut.',
   'unavailable.title': 'Die Anmeldung ist gerade nicht möglich',
   'unavailable.message': 'Der Fehler liegt bei uns, nicht bei Ihnen. Versuchen Sie es gleich noch einmal.',
-  'notFound.title': 'Diese Seite gibt es nicht',
-  'notFound.message': 'Prüfen Sie die Adresse oder beginnen Sie neu in der Anwendung.',
 };

@@ -62,10 +62,6 @@ export const en = {
   'expired.message': 'It ended to keep your account safe. Nothing was lost.',
   'expired.client': 'Start again from {client}.',
   'expired.client.plain': 'Start again from the application.',
-  'rateLimited.title': 'Too many attempts',
-  'rateLimited.message': 'To protect your account we are pausing for a while. Try again in {duration}.',
   'unavailable.title': 'We can’t sign you in right now',
   'unavailable.message': 'The fault is ours, not yours. Try again in a moment.',
-  'notFound.title': 'This page does not exist',
-  'notFound.message': 'Check the address, or start again from the application.',
 } as const;

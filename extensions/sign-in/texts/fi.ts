@@ -63,10 +63,6 @@ export const fi: Texts = {
   'expired.message': 'Se päätettiin tilisi suojaamiseksi. Mitään ei kadonnut.',
   'expired.client': 'Aloita alusta: {client}.',
   'expired.client.plain': 'Aloita alusta sovelluksesta.',
-  'rateLimited.title': 'Liian monta yritystä',
-  'rateLimited.message': 'Pidämme tauon tilisi suojaamiseksi. Odota ennen uutta yritystä: {duration}.',
   'unavailable.title': 'Kirjautuminen ei onnistu juuri nyt',
   'unavailable.message': 'Vika on meissä, ei sinussa. Yritä hetken kuluttua uudelleen.',
-  'notFound.title': 'Sivua ei ole',
-  'notFound.message': 'Tarkista osoite tai aloita alusta sovelluksesta.',
 };

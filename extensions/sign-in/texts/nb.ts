@@ -63,10 +63,6 @@ export const nb: Texts = {
   'expired.message': 'Den ble avsluttet for å beskytte kontoen din. Ingenting gikk tapt.',
   'expired.client': 'Start på nytt fra {client}.',
   'expired.client.plain': 'Start på nytt fra applikasjonen.',
-  'rateLimited.title': 'For mange forsøk',
-  'rateLimited.message': 'For å beskytte kontoen din tar vi en pause. Prøv igjen om {duration}.',
   'unavailable.title': 'Vi kan ikke logge deg inn akkurat nå',
   'unavailable.message': 'Feilen er vår, ikke din. Prøv igjen om et øyeblikk.',
-  'notFound.title': 'Denne siden finnes ikke',
-  'notFound.message': 'Sjekk adressen, eller start på nytt fra applikasjonen.',
 };

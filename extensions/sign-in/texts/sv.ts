@@ -63,10 +63,6 @@ export const sv: Texts = {
   'expired.message': 'Den avslutades för att skydda ditt konto. Ingenting gick förlorat.',
   'expired.client': 'Börja om från {client}.',
   'expired.client.plain': 'Börja om från programmet.',
-  'rateLimited.title': 'För många försök',
-  'rateLimited.message': 'För att skydda ditt konto tar vi en paus. Försök igen om {duration}.',
   'unavailable.title': 'Vi kan inte logga in dig just nu',
   'unavailable.message': 'Felet är vårt, inte ditt. Försök igen om en stund.',
-  'notFound.title': 'Sidan finns inte',
-  'notFound.message': 'Kontrollera adressen eller börja om från programmet.',
 };
