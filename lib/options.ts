@@ -125,7 +125,7 @@ export interface IdentityProviderOptions {
    */
   readonly subjectSalt?: string;
   /**
-   * Where the client's address comes from, for throttling and the log; it never influences URLs. `false`: the connection. `true`: one
+   * Where the client's address comes from, for throttling; it never influences URLs. `false`: the connection. `true`: one
    * proxy is in front, and the address is the right-most entry of `X-Forwarded-For`. A number: so many proxies are in front, each
    * adding an entry. A function: it answers the address.
    * @default false

@@ -11,7 +11,7 @@ import { perRequest } from './per-request.js';
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
-  /** The usable account of an `oid`, read once for each request. */
+  /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
   /** What the protocol itself says about an account, after all plugins. */
   protocolClaims(account: DirectoryAccount, login: PinnedLogin | undefined, pseudonym?: (oid: string) => string): Record<string, unknown>;

@@ -27,23 +27,25 @@ export function createLogout(parts: OidcParts) {
       await showPage(ctx, { page: 'signed-out', ...clientOf(ctx) });
     },
 
-    /** Ends the grants of the session: all of them, or only the client's when the user stays signed in. */
+    /** Ends the client's grants when the user stays signed in; all of them end with the session, in {@link endSession}. */
     endGrants(ctx: KoaContextWithOIDC): void {
+      if (ctx.oidc.params?.logout !== undefined) {
+        ending.add(ctx);
+        return;
+      }
       const session = sessionOf(ctx);
-      const signedOut = ctx.oidc.params?.logout !== undefined;
-      if (signedOut) ending.add(ctx);
       const { clientId } = (session.state ?? {}) as { clientId?: string };
-      const ended = (session.grants ?? []).filter((grant) => signedOut || grant.clientId === clientId);
+      const ended = (session.grants ?? []).filter((grant) => grant.clientId === clientId);
       const unit = adapters.unitOf(ctx);
       for (const { grantId, exp } of ended) {
         const key = keyOf('Grant', grantId);
         if (key) unit.remove(key, exp * 1000);
       }
-      if (!signedOut && ended.length > 0) session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      if (ended.length > 0) session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
     },
 
-    /** Grants that other requests of the session added while this one ended it. */
-    endLateGrants(ctx: KoaContextWithOIDC): Promise<unknown> | undefined {
+    /** Ends all grants of a session that this request ended, those that other requests added meanwhile included. */
+    endSession(ctx: KoaContextWithOIDC): Promise<unknown> | undefined {
       return ending.has(ctx) ? endSignIn(artifacts, sessionOf(ctx).uid) : undefined;
     },
 

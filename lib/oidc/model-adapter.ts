@@ -1,4 +1,5 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
 import { keyOf, partsOfSessionId, successorOf } from './ids.js';
 import { perRequest } from './per-request.js';
@@ -207,7 +208,8 @@ class ModelAdapter implements Adapter {
     const links = Object.fromEntries(
       Object.entries(payload.authorizations ?? {}).flatMap(([clientId, { grantId }]) => {
         const key = grantId && keyOf('Grant', grantId);
-        return key ? [[grantLinkOf(clientId), key]] : [];
+        // Links stay in the slot; a pairwise client's grant has one of its own.
+        return key && slotOfKey(key) === slotOfKey(write.key) ? [[grantLinkOf(clientId), key]] : [];
       }),
     );
     const next: Put = { ...write, links, if: before ? { version: before.version } : 'absent' };

@@ -102,7 +102,7 @@ export function createProtocol(
       if (preparing instanceof Promise) await preparing;
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
-      const ending = logout.endLateGrants(ctx as unknown as KoaContextWithOIDC);
+      const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
       if (ending instanceof Promise) await ending;
       const unit = parts.adapters.unitOf(ctx);
       try {

@@ -1,3 +1,4 @@
+import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../store/artifact-store.js';
 
 /**
@@ -16,8 +17,6 @@ export class LostWrite extends Error {
 
 /** Retries of a merge before it counts as lost. */
 const MERGE_ATTEMPTS = 16;
-
-const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{'), key.indexOf('}'));
 
 /**
  * What one request reads and writes: reads are cached, writes are buffered and committed together, before the reply is rendered. So a lost

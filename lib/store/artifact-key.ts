@@ -23,5 +23,8 @@ export function hashedKey(kind: string, name: string, slot = digest(name).slice(
   return `${kind}{${slot}}${digest(name)}` as ArtifactKey;
 }
 
+/** The slot of a key. */
+export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{') + 1, key.indexOf('}'));
+
 /** 144 bits of SHA-256: more than an id of ours could be guessed by, less than a store need keep. */
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 24);
