@@ -40,7 +40,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   // What is in this process cannot be out of reach.
   const artifacts = options.artifacts ? reachableArtifacts(options.artifacts) : memoryArtifacts();
   const store = options.directory ? reachableDirectory(options.directory) : memoryDirectory();
-  await store.open(Object.values(collections));
+  await Promise.all([artifacts.open(), store.open(Object.values(collections))]);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();

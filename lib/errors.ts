@@ -11,6 +11,7 @@ export const errorTable = {
   invalid_options: { status: 500, description: 'The options of createIdentityProvider are wrong.' },
   insecure_options: { status: 500, description: 'The options are not fit for production.' },
   extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
+  store_unfit: { status: 500, description: 'A store is set up so that records would be lost.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
   conflict: { status: 409, description: 'A record with the same unique value exists.' },

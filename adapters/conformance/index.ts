@@ -20,7 +20,7 @@ export { artifactStoreCases, directoryStoreCases };
 
 /**
  * Registers a test for each case of the artifact store's contract.
- * @param make gives a fresh, empty store, which the case closes.
+ * @param make gives a fresh, empty store, which each case opens and closes.
  * @throws TypeError for a skip without a reason or of a case that does not exist.
  */
 export function testArtifactStore(name: string, make: () => Promise<ArtifactStore>, options: ConformanceOptions = {}): void {

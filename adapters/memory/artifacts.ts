@@ -61,6 +61,8 @@ export function memoryArtifacts(): ArtifactStore {
     name: 'memory',
     ephemeral: true,
 
+    async open() {},
+
     async read(requests) {
       const now = Date.now();
       const found = new Map<ArtifactKey, Artifact>();

@@ -119,8 +119,7 @@ class ModelAdapter implements Adapter {
       if (!ctx) await unit.read(key);
       this.#putSession(write, payload as SessionPayload, unit);
     } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
-    else if (this.#model !== 'RefreshToken' || !unit.peek(key))
-      unit.put(isMintedOnce.has(this.#model) ? { ...write, if: 'absent' } : write);
+    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(this.#model === 'Grant' ? { ...write, if: 'absent' } : write);
     if (!ctx) await unit.commit();
   }
 
@@ -235,9 +234,6 @@ class ModelAdapter implements Adapter {
     }
   }
 }
-
-/** Records that are written once: a second write of the same id is a race, not an update. */
-const isMintedOnce = new Set(['Grant', 'RefreshToken']);
 
 const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
 

@@ -68,6 +68,11 @@ export interface ArtifactStore {
   readonly name: string;
   /** True when records do not survive the process; refused in production. */
   readonly ephemeral: boolean;
+  /**
+   * Makes the store ready; every other call comes after it. Safe to call again and from many nodes at once.
+   * @throws IdpError `store_unfit` when its server is set up so that records would be lost.
+   */
+  open(): Promise<void>;
   /** All live records among the requested keys and the links they follow, in one round trip. */
   read(requests: readonly ReadRequest[]): Promise<ReadonlyMap<ArtifactKey, Artifact>>;
   /** All writes or none, in one round trip where the keys share a slot. A key occurs once in a commit. */

@@ -10,6 +10,7 @@ export function reachableArtifacts(store: ArtifactStore): ArtifactStore {
   return {
     name,
     ephemeral,
+    open: () => store.open(),
     read: (requests) => reach(() => store.read(requests)),
     commit: (writes) => reach(() => store.commit(writes)),
     listByAccount: (account) => reach(() => store.listByAccount(account)),

@@ -16,6 +16,7 @@ export function failingStores() {
   const artifacts: ArtifactStore = {
     name: 'failing',
     ephemeral: true,
+    open: () => inner.open(),
     read: guarded('artifacts', (requests) => inner.read(requests)),
     commit: guarded('artifacts', (writes) => inner.commit(writes), true),
     listByAccount: guarded('artifacts', (account) => inner.listByAccount(account)),

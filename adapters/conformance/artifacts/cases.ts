@@ -10,8 +10,7 @@ import { leaseCases } from './leases.js';
 import { raceCases } from './races.js';
 import { tombstoneCases } from './tombstones.js';
 
-/** Every promise of the artifact store's contract. */
-export const artifactStoreCases: readonly ConformanceCase<ArtifactStore>[] = [
+const cases: readonly ConformanceCase<ArtifactStore>[] = [
   ...contractCases,
   ...conditionCases,
   ...expiryCases,
@@ -22,3 +21,12 @@ export const artifactStoreCases: readonly ConformanceCase<ArtifactStore>[] = [
   ...hostileIdCases,
   ...raceCases,
 ];
+
+/** Every promise of the artifact store's contract. */
+export const artifactStoreCases: readonly ConformanceCase<ArtifactStore>[] = cases.map(({ name, run }) => ({
+  name,
+  async run(store) {
+    await store.open();
+    await run(store);
+  },
+}));
