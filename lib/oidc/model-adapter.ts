@@ -1,7 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
-import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { keyOf, kindOfToken, partsOfSessionId, successorOf } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
@@ -27,12 +27,21 @@ export interface ModelAdapterOptions {
   readonly successorKey: Buffer;
 }
 
+export interface FoundToken {
+  readonly kind: 'AccessToken' | 'ClientCredentials';
+  readonly token: AdapterPayload;
+  /** Absent for tokens of a client itself. */
+  readonly grant?: AdapterPayload;
+}
+
 /** oidc-provider's adapter over an artifact store, one class for all models. */
 export interface ModelAdapters {
   /** The adapter factory of oidc-provider's configuration. */
   readonly factory: (model: string) => Adapter;
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
+  /** The live record of an access token and of the grant it belongs to, for answers that are not oidc-provider's. */
+  findToken(ctx: object, id: string): Promise<FoundToken | undefined>;
   /** The grant a token belongs to, when the request has read it already. */
   peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
@@ -44,6 +53,20 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
+    async findToken(ctx, id) {
+      const kind = kindOfToken(id);
+      const key = kind && keyOf(kind, id);
+      if (!key || kind === 'RefreshToken') return undefined;
+      const unit = unitOf(ctx);
+      const reading = unit.read(key, kind === 'ClientCredentials' ? [] : ['grant']);
+      const artifact = reading instanceof Promise ? await reading : reading;
+      const token = artifact && form.decode(kind, id, artifact.value);
+      if (!token || kind === 'ClientCredentials') return token && { kind, token };
+      const link = artifact?.links?.grant;
+      const grantArtifact = link && unit.peek(link);
+      const grant = grantArtifact && token.grantId ? form.decode('Grant', token.grantId, grantArtifact.value) : undefined;
+      return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { kind, token, grant } : undefined;
+    },
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);

@@ -9,12 +9,14 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
+import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDiscovery } from './discovery.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
+import { createDescribeToken } from './introspection.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
@@ -62,11 +64,13 @@ export function createProtocol(
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
   const logout = createLogout(parts);
+  const findClient = (id: string) => provider.Client.find(id);
+  const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const completeDiscovery = createDiscovery(parts, scopes, dependencies.discovery);
 
   const provider = createHookedProvider(
     options.issuer,
-    createConfiguration(parts, { accounts, scopes, logout, cookieKeys, renderError: createErrorPage(parts) }),
+    createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
       grant: createGrantRunner(parts, scopes),
       respond: createResponder(parts),
@@ -93,6 +97,12 @@ export function createProtocol(
 
   const interactions = createInteractions(parts, () => provider);
 
+  const direct = { parts, accounts, describe, findClient };
+  const directAnswers = new Map<string, DirectAnswer>([
+    [routes.introspection, createDirectIntrospection(direct)],
+    [routes.userinfo, createDirectUserinfo(direct)],
+  ]);
+
   return {
     provider,
     interactions,
@@ -100,6 +110,8 @@ export function createProtocol(
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
+      const answer = directAnswers.get(ctx.path);
+      if (answer && (await answer(ctx))) return ctx.set(notCached);
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
@@ -113,10 +125,12 @@ export function createProtocol(
       }
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       if (route === 'discovery' && ctx.status === 200) completeDiscovery(ctx as unknown as KoaContextWithOIDC);
-      if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+      if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
 }
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+
+const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
