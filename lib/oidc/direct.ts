@@ -1,4 +1,4 @@
-/** Answers to plain requests, without oidc-provider: the same to the byte, which `test/protocol/direct.test.ts` compares. */
+/** Answers to plain requests without oidc-provider, the same as it would give: `test/protocol/direct.test.ts` compares them. */
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';

@@ -10,7 +10,7 @@ import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
-import { createDiscovery } from './discovery.js';
+import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { successorOf } from './ids.js';
@@ -66,7 +66,7 @@ export function createProtocol(
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
-  const completeDiscovery = createDiscovery(parts, scopes, dependencies.discovery);
+  const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
   const provider = createHookedProvider(
     options.issuer,
@@ -110,6 +110,7 @@ export function createProtocol(
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
+      if (documents.answer(ctx)) return;
       const answer = directAnswers.get(ctx.path);
       if (answer && (await answer(ctx))) return ctx.set(notCached);
       await next();
@@ -124,7 +125,7 @@ export function createProtocol(
         if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
       }
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      if (route === 'discovery' && ctx.status === 200) completeDiscovery(ctx as unknown as KoaContextWithOIDC);
+      documents.keep(ctx);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
