@@ -2,21 +2,25 @@
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
+import type { Client as ClientRecord } from '../store/records.js';
 import type { Accounts } from './account.js';
-import type { Caller } from './clients.js';
+import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { kindOfToken } from './ids.js';
+import { createId, kindOfToken } from './ids.js';
 import { recordOf } from './internals.js';
 import { type DescribeToken, publicJti } from './introspection.js';
 import type { PinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
-import { plainBearer, plainForm } from './plain-request.js';
+import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
+import type { Scopes } from './scopes.js';
+import { clientCredentialsScope, lifetimesOf } from './token.js';
 
 /** Answers a request, or tells that it did not. */
 export type DirectAnswer = (ctx: Context) => Promise<boolean>;
 
 interface DirectParts {
   readonly parts: OidcParts;
+  readonly scopes: Scopes;
   readonly accounts: Accounts;
   readonly describe: DescribeToken;
   readonly findClient: (id: string) => Promise<Client | undefined>;
@@ -45,9 +49,8 @@ export const createDirectIntrospection =
     const form = await plainForm(ctx);
     if (!form) return false;
     const { token: value } = form.fields;
-    const caller = await findClient(form.clientId);
-    const isDirect = typeof value === 'string' && value !== '' && !signedOrRefreshable(value);
-    if (!isDirect || !caller || !secretMethods.has(caller.clientAuthMethod) || !hasSecret(caller, form.secret)) {
+    const caller = await authenticated(form, findClient);
+    if (!caller || !value || signedOrRefreshable(value)) {
       form.unread();
       return false;
     }
@@ -57,7 +60,11 @@ export const createDirectIntrospection =
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
-const hasSecret = (client: Client, secret: string): boolean => isLiveSecret((recordOf(client) as Caller).secrets, secret);
+async function authenticated({ clientId, secret }: PlainForm, findClient: DirectParts['findClient']): Promise<Client | undefined> {
+  const client = await findClient(clientId);
+  const { secrets = [] } = (client && (recordOf(client) as Caller | undefined)) ?? {};
+  return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
+}
 
 /** Whether a refresh token that was used is still good is for the model adapter to say. */
 const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
@@ -104,6 +111,39 @@ export const createDirectUserinfo =
     send(ctx, { sub: pseudonymOf(parts, client)?.(login.sub) ?? login.sub, ...claims });
     return true;
   };
+
+/** @see RFC 6749 §4.4 */
+export const createDirectClientCredentials = ({ parts, scopes, findClient }: DirectParts): DirectAnswer => {
+  const lifetimes = lifetimesOf(parts);
+  return async (ctx) => {
+    const form = await plainForm(ctx, 'grant_type=client_credentials');
+    if (!form) return false;
+    const client = await authenticated(form, findClient);
+    const record = client && recordOf(client);
+    const mayHave = isClient(record) && client?.grantTypeAllowed('client_credentials') && record.accessTokenType !== 'jwt';
+    const scope = mayHave ? allowedScope(ctx, scopes, record, form.fields.scope) : null;
+    if (!client || form.fields.grant_type !== 'client_credentials' || scope === null) {
+      form.unread();
+      return false;
+    }
+    const { clientId } = client;
+    const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
+    const iat = Math.floor(Date.now() / 1000);
+    const id = createId('ClientCredentials');
+    await parts.adapters.saveToken(ctx, 'ClientCredentials', id, { iat, exp: iat + expiresIn, scope, clientId });
+    send(ctx, { access_token: id, expires_in: expiresIn, scope, token_type: 'Bearer' });
+    return true;
+  };
+};
+
+/** The scope that the token gets; null for what has to be refused. */
+function allowedScope(ctx: Context, scopes: Scopes, client: ClientRecord, asked: string | undefined): string | undefined | null {
+  try {
+    return clientCredentialsScope(ctx, scopes, client, asked);
+  } catch {
+    return null;
+  }
+}
 
 const answersInJwt = ({ userinfoSignedResponseAlg, userinfoEncryptedResponseAlg }: Client): boolean =>
   (userinfoSignedResponseAlg ?? userinfoEncryptedResponseAlg) !== undefined;

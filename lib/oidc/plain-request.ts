@@ -3,7 +3,7 @@
  * oidc-provider, for a fraction of the work; whatever is in any way unusual, every error too, is left to it.
  */
 import type { IncomingMessage } from 'node:http';
-import { type ParsedUrlQuery, parse } from 'node:querystring';
+import { parse } from 'node:querystring';
 import type { Context } from 'koa';
 
 /** Headers of browsers, and of authentication by other means. */
@@ -17,8 +17,10 @@ export function plainBearer({ req, querystring }: Context): string | undefined {
   return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
 }
 
+type Fields = Readonly<Record<string, string | undefined>>;
+
 export interface PlainForm {
-  readonly fields: ParsedUrlQuery;
+  readonly fields: Fields;
   readonly clientId: string;
   readonly secret: string;
   /** Puts the body back for whoever reads the request next. */
@@ -27,17 +29,28 @@ export interface PlainForm {
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
-/** The fields of a form, and the secret it came with. */
-export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
+/**
+ * The fields of a form, and the secret it came with.
+ * @param holding only of a form that has this text; all others stay unread.
+ */
+export async function plainForm({ req }: Context, holding = ''): Promise<PlainForm | undefined> {
   if (req.method !== 'POST' || !isPlain(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const body = await wholeBody(req);
   if (!body) return undefined;
   const unread = () => req.unshift(body);
-  const fields = parse(body.toString());
-  const credentials = fields.client_assertion === undefined ? credentialsOf(req, fields) : undefined;
+  const text = body.toString();
+  const fields = text.includes(holding) ? singleFields(text) : undefined;
+  const credentials = fields && credentialsOf(req, fields);
   if (credentials) return { ...credentials, fields, unread };
   unread();
   return undefined;
+}
+
+/** Fields that each occur once, of which none is another way to authenticate. */
+function singleFields(text: string): Fields | undefined {
+  const fields = parse(text);
+  for (const name in fields) if (typeof fields[name] !== 'string') return undefined;
+  return fields.client_assertion === undefined ? (fields as Fields) : undefined;
 }
 
 /** A body that came in one piece, which forms do; undefined leaves it unread. */
@@ -60,10 +73,9 @@ const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
   });
 
 /** Of exactly one mechanism. @see RFC 6749 §2.3.1 */
-function credentialsOf({ headers }: IncomingMessage, fields: ParsedUrlQuery): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
+function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
   const { client_id: clientId, client_secret: secret } = fields;
-  if (headers.authorization === undefined)
-    return typeof clientId === 'string' && typeof secret === 'string' && secret !== '' ? { clientId, secret } : undefined;
+  if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
   const basic = secret === undefined ? basicCredentials(headers.authorization) : undefined;
   return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
 }

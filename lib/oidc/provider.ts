@@ -9,7 +9,7 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
-import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectClientCredentials, createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
@@ -97,11 +97,16 @@ export function createProtocol(
 
   const interactions = createInteractions(parts, () => provider);
 
-  const direct = { parts, accounts, describe, findClient };
+  const direct = { parts, scopes, accounts, describe, findClient };
   const directAnswers = new Map<string, DirectAnswer>([
     [routes.introspection, createDirectIntrospection(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
+    [routes.token, createDirectClientCredentials(direct)],
   ]);
+  // Who configures oidc-provider, or listens to it, gets its own answers.
+  const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
+  const isObserved = () => observable.some((event) => provider.listenerCount(event) > 0);
+  const directAnswer = (path: string): DirectAnswer | undefined => (isConfigured || isObserved() ? undefined : directAnswers.get(path));
 
   return {
     provider,
@@ -111,7 +116,7 @@ export function createProtocol(
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
       if (documents.answer(ctx)) return;
-      const answer = directAnswers.get(ctx.path);
+      const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) return ctx.set(notCached);
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
@@ -135,3 +140,6 @@ export function createProtocol(
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
 
 const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+
+/** What oidc-provider emits about requests that are answered without it. */
+const observable = ['grant.success', 'client_credentials.saved'] as const;

@@ -1,4 +1,5 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../store/records.js';
 import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
@@ -27,14 +28,20 @@ export const createGrantRunner =
     }
   };
 
-/** A client asks for API scopes it may have; without `scope` it gets them all. @see RFC 6749 §4.4.2, §3.3 */
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
   const record = client && recordOf(client);
   if (!params || !isClient(record)) return;
-  const allowed = record.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
-  if (typeof params.scope === 'string') checkScopes(params.scope.split(' ').filter(Boolean), allowed, new Set(allowed));
-  else if (allowed.length > 0) params.scope = allowed.join(' ');
+  const scope = clientCredentialsScope(ctx, scopes, record, params.scope as string | undefined);
+  if (scope !== undefined) params.scope = scope;
+}
+
+/** A client asks for API scopes it may have; without `scope` it gets them all. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
+export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
+  const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
+  const wanted = new Set(asked ? asked.split(' ').filter(Boolean) : allowed);
+  checkScopes([...wanted], allowed, new Set(allowed));
+  return wanted.size > 0 ? [...wanted].join(' ') : undefined;
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1000);

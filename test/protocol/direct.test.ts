@@ -134,6 +134,61 @@ const statusOf = (url: string, headers: Record<string, string>): Promise<number 
     get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);
   });
 
+describe('4.3 a plain client credentials request is answered like any other', () => {
+  /** Two tokens are never the same; all else is. */
+  const withoutToken = (answer: unknown) => JSON.parse(JSON.stringify(answer).replace(/"access_token":"[\w-]{44}"/, '"access_token":"…"'));
+
+  test.each<[string, Record<string, string>, string]>([
+    ['no scope', {}, 'service'],
+    ['its scope', { scope: 'orders.read' }, 'service'],
+    ['a scope twice', { scope: 'orders.read orders.read' }, 'service'],
+    ['an unknown scope', { scope: 'unknown' }, 'service'],
+    ['a scope of another API', { scope: 'invoices.read' }, 'service'],
+    ['openid', { scope: 'openid' }, 'service'],
+    ['an empty scope', { scope: '' }, 'service'],
+    ['a client that may not', {}, 'web'],
+    ['an API resource', {}, 'orders'],
+    ['another client id', { client_id: 'web' }, 'service'],
+    ['a parameter nobody knows', { unknown: 'x' }, 'service'],
+  ])('%s', async (_what, fields, caller) => {
+    const answers = [plainType, unusualType].map((type) =>
+      answerTo('/connect/token', {
+        method: 'POST',
+        headers: { 'content-type': type, ...credentialsOf(caller) },
+        body: new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString(),
+      }),
+    );
+    const [direct, other] = (await Promise.all(answers)).map(withoutToken);
+    expect(direct).toEqual(other);
+  });
+
+  test('and its token introspects the same', async () => {
+    const [plain, unusual] = await Promise.all(
+      [plainType, unusualType].map(async (type) => {
+        const headers = { 'content-type': type, ...credentialsOf('service') };
+        const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: 'grant_type=client_credentials' });
+        const { json } = await endpoints.introspect(((await response.json()) as Json).access_token, 'service');
+        return { ...json, jti: '', iat: 0, nbf: 0, exp: json.exp - json.iat };
+      }),
+    );
+    expect(plain).toEqual(unusual);
+    expect(plain).toMatchObject({ active: true, exp: 3600 });
+  });
+});
+
+test('who listens to oidc-provider, or configures it, is not passed by', async () => {
+  const heard: string[] = [];
+  const other = await startIdp({
+    onProvider: (provider) => void provider.on('client_credentials.saved', () => heard.push('client_credentials.saved')),
+  });
+  try {
+    await endpointsOf(other.issuer).clientCredentials();
+    expect(heard).toEqual(['client_credentials.saved']);
+  } finally {
+    await other.close();
+  }
+});
+
 test.each(['/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks'])(
   '4.9 %s is written once: the same answer again, and 304 for who has it',
   async (path) => {
