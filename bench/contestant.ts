@@ -9,13 +9,18 @@ export interface Contestant {
   stop(): Promise<void>;
 }
 
-/**
- * @param module file in this folder, without extension.
- * @param env added to the environment.
- */
-export async function startContestant(module: 'bare' | 'ours', env: Readonly<Record<string, string>> = {}): Promise<Contestant> {
+export interface ContestantOptions {
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Folder that gets a V8 CPU profile when the contestant stops. */
+  readonly profile?: string | undefined;
+}
+
+/** @param module file in this folder, without extension. */
+export async function startContestant(module: 'bare' | 'ours', { env, profile }: ContestantOptions = {}): Promise<Contestant> {
   const child = fork(new URL(`./${module}.js`, import.meta.url), {
     env: { ...process.env, ...env },
+    execArgv: profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [],
     // What servers say about development defaults is no part of the report.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -2,7 +2,8 @@
  * Bare oidc-provider and this library side by side: `npm run bench`. Both servers live the whole time; short slices alternate, so that whatever
  * disturbs the machine disturbs both.
  *
- * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (part of a row's name; all rows).
+ * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (part of a row's name; all rows),
+ * `BENCH_PROFILE` (folder for a V8 CPU profile of ours).
  */
 import { Connection } from './connection.js';
 import { type Contestant, startContestant } from './contestant.js';
@@ -11,7 +12,7 @@ import { formatReport, type Measurement } from './report.js';
 import { obtainTokens, type Row, rows } from './rows.js';
 import { userScopes } from './world.js';
 
-const { BENCH_ROUNDS = '32', BENCH_SLICE = '150', BENCH_ROWS = '' } = process.env;
+const { BENCH_ROUNDS = '32', BENCH_SLICE = '150', BENCH_ROWS = '', BENCH_PROFILE: profile } = process.env;
 const rounds = Number(BENCH_ROUNDS);
 const slice = Number(BENCH_SLICE);
 const WARM_UP = 1200;
@@ -53,9 +54,9 @@ const start = async (...contestant: Parameters<typeof startContestant>): Promise
 };
 
 try {
-  const ours = await start('ours');
+  const ours = await start('ours', { profile });
   const env = { BENCH_CLAIMS: await claimsOf(ours) };
-  const contestants = { ours, bare: await start('bare', env), control: await start('bare', env) };
+  const contestants = { ours, bare: await start('bare', { env }), control: await start('bare', { env }) };
   const measurements: Measurement[] = [];
   for (const row of rows.filter(({ name }) => name.includes(BENCH_ROWS))) {
     process.stderr.write(`${row.name} …\n`);
