@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onContestantCore } from './cores.js';
 
 /** A server under measurement, in a process of its own. */
 export interface Contestant {
@@ -10,17 +12,21 @@ export interface Contestant {
 }
 
 export interface ContestantOptions {
+  /** File in this folder, without extension. */
+  readonly module: 'bare' | 'ours';
   /** Added to the environment. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
   /** Folder that gets a V8 CPU profile when the contestant stops. */
   readonly profile?: string | undefined;
 }
 
-/** @param module file in this folder, without extension. */
-export async function startContestant(module: 'bare' | 'ours', { env, profile }: ContestantOptions = {}): Promise<Contestant> {
-  const child = fork(new URL(`./${module}.js`, import.meta.url), {
+export async function startContestant({ module, env, profile }: ContestantOptions): Promise<Contestant> {
+  const flags = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
+  const [execPath, ...execArgv] = onContestantCore([process.execPath, ...flags]);
+  const child = fork(fileURLToPath(new URL(`./${module}.js`, import.meta.url)), {
+    execPath,
+    execArgv,
     env: { ...process.env, ...env },
-    execArgv: profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [],
     // What servers say about development defaults is no part of the report.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
@@ -41,7 +47,9 @@ export async function startContestant(module: 'bare' | 'ours', { env, profile }:
 async function answerOf<T>(child: ChildProcess): Promise<T> {
   const stop = new AbortController();
   try {
-    const ended = once(child, 'exit', stop).then(([code]) => Promise.reject(new Error(`${child.spawnargs[1]} ended with code ${code}`)));
+    const ended = once(child, 'exit', stop).then(([code]) =>
+      Promise.reject(new Error(`${child.spawnargs.at(-1)} ended with code ${code}`)),
+    );
     const [answer] = (await Promise.race([once(child, 'message', stop), ended])) as [T];
     return answer;
   } finally {
