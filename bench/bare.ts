@@ -2,7 +2,6 @@
  * oidc-provider by itself: static clients, claims that are there already, and nothing between it and its adapter. What is not set is its
  * default: tokens end with the session they come from, as ours do.
  */
-import type { IncomingMessage } from 'node:http';
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { serveAsChild } from './child.js';
 import { createPlainRedisAdapters } from './plain-redis.js';
@@ -81,13 +80,14 @@ const configuration = {
   },
 } as unknown as Configuration;
 
-await serveAsChild((issuer) => {
-  const provider = new Provider(issuer, configuration);
-  const callback = provider.callback();
-  return (req, res) => {
-    // A sign-in page that asks nothing.
-    if (req.url?.startsWith('/sign-in'))
-      void provider.interactionFinished(req as IncomingMessage, res, { login: { accountId: claims.sub } });
-    else void callback(req, res);
-  };
-});
+await serveAsChild([
+  (issuer) => {
+    const provider = new Provider(issuer, configuration);
+    const callback = provider.callback();
+    return (req, res) => {
+      // A sign-in page that asks nothing.
+      if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
+      else void callback(req, res);
+    };
+  },
+]);

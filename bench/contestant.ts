@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onContestantCore } from './cores.js';
+import type { Participant } from './load.js';
 
-/** A server under measurement, in a process of its own. */
-export interface Contestant {
-  readonly issuer: string;
-  /** CPU time it has used so far, in microseconds. */
-  cpuTime(): Promise<number>;
+/** A server in a process of its own. */
+export interface Contestant extends Participant {
+  /** All that it serves; `issuer` is the first. */
+  readonly issuers: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -30,8 +30,10 @@ export async function startContestant({ module, env, profile }: ContestantOption
     // What servers say about development defaults is no part of the report.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  const issuers = await answerOf<readonly [string, ...string[]]>(child);
   return {
-    issuer: await answerOf<string>(child),
+    issuer: issuers[0],
+    issuers,
     cpuTime() {
       child.send('cpu');
       return answerOf<number>(child);

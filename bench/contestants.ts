@@ -1,7 +1,6 @@
 /** Who is measured, each in a process and a database of its own, and how they are started. */
 import { Connection } from './connection.js';
 import { type Contestant, startContestant } from './contestant.js';
-import type { RedisServer } from './redis-server.js';
 import { obtainTokens } from './rows.js';
 import { userScopes } from './world.js';
 
@@ -11,7 +10,8 @@ export type Side = (typeof sides)[number];
 export type Contestants = Readonly<Partial<Record<Side, Contestant>>>;
 
 export interface ContestantsOptions {
-  readonly redis: RedisServer;
+  /** URL of the Redis server. */
+  readonly redis: string;
   /** Whom ours is measured against. */
   readonly against: readonly string[];
   /** Folder that gets a V8 CPU profile of ours. */
@@ -23,13 +23,13 @@ export async function startContestants(
   { redis, against, profile }: ContestantsOptions,
   started: (one: Contestant) => void,
 ): Promise<Contestants> {
-  const ours = await startContestant({ module: 'ours', env: { BENCH_REDIS: redis.url(0) }, profile });
+  const ours = await startContestant({ module: 'ours', env: { BENCH_REDIS: `${redis}/0` }, profile });
   started(ours);
   const contestants: Partial<Record<Side, Contestant>> = { ours };
   const claims = await claimsOf(ours);
   for (const [index, side] of sides.entries()) {
     if (side === 'ours' || !against.includes(side)) continue;
-    const env = { NODE_ENV: 'production', BENCH_ADAPTER: side, BENCH_REDIS: redis.url(index + 1), BENCH_CLAIMS: claims };
+    const env = { NODE_ENV: 'production', BENCH_ADAPTER: side, BENCH_REDIS: `${redis}/${index + 1}`, BENCH_CLAIMS: claims };
     const contestant = await startContestant({ module: 'bare', env });
     started(contestant);
     contestants[side] = contestant;

@@ -1,12 +1,16 @@
-/** tenant-idp on its memory stores, with every standard claim computed from the directory. */
+/** tenant-idp with every standard claim computed from the directory, once for each Redis that it is given. */
 import { createIdentityProvider } from '../lib/index.js';
+import { openArtifacts } from './artifacts.js';
 import { serveAsChild } from './child.js';
 import { seed, signingKeys } from './world.js';
 
 const quiet = () => {};
 const logger = { debug: quiet, info: quiet, warn: quiet, error: console.error };
+const { BENCH_REDIS = '' } = process.env;
 
-await serveAsChild(async (issuer) => {
-  const idp = await createIdentityProvider({ issuer, seed, keys: { signing: signingKeys }, logger });
-  return idp.callback();
-});
+await serveAsChild(
+  BENCH_REDIS.split(' ').map((url) => async (issuer) => {
+    const idp = await createIdentityProvider({ issuer, seed, keys: { signing: signingKeys }, artifacts: await openArtifacts(url), logger });
+    return idp.callback();
+  }),
+);
