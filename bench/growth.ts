@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
+import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
 import { RedisServer } from '../test/support/redis-server.js';
-import { openArtifacts } from './artifacts.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
 import { type Contestant, startContestant } from './contestant.js';
 import { fill } from './fill.js';
@@ -51,10 +51,11 @@ export async function measureGrowth(): Promise<string> {
 
 /** @returns the bytes that Redis needs for them. */
 async function storeTokens(url: string, count: number): Promise<number> {
-  const redis = new Redis(url);
+  const redis = new Redis(url, redisOptions);
   const usedMemory = async (): Promise<number> => Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
-  const store = await openArtifacts(url);
+  const store = redisArtifacts({ client: redis });
   try {
+    await store.open();
     const before = await usedMemory();
     await fill(store, count);
     return (await usedMemory()) - before;

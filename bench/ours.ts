@@ -1,6 +1,7 @@
 /** tenant-idp with every standard claim computed from the directory, once for each Redis that it is given. */
+import { Redis } from 'ioredis';
+import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
 import { createIdentityProvider } from '../lib/index.js';
-import { openArtifacts } from './artifacts.js';
 import { serveAsChild } from './child.js';
 import { seed, signingKeys } from './world.js';
 
@@ -10,7 +11,8 @@ const { BENCH_REDIS = '' } = process.env;
 
 await serveAsChild(
   BENCH_REDIS.split(' ').map((url) => async (issuer) => {
-    const idp = await createIdentityProvider({ issuer, seed, keys: { signing: signingKeys }, artifacts: await openArtifacts(url), logger });
+    const artifacts = redisArtifacts({ client: new Redis(url, redisOptions) });
+    const idp = await createIdentityProvider({ issuer, seed, keys: { signing: signingKeys }, artifacts, logger });
     return idp.callback();
   }),
 );
