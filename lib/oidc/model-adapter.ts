@@ -162,6 +162,7 @@ class ModelAdapter implements Adapter {
     const key = this.#keyOf(id);
     const unit = this.#unitOf(Provider.ctx);
     const artifact = key && unit.peek(key);
+    if (this.#model === 'RefreshToken') this.#holdGrant(artifact, unit);
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { spentCode, spentRequest } = this.#options.lifetimes;
     const remember = this.#model === 'AuthorizationCode' ? spentCode : this.#model === 'PushedAuthorizationRequest' ? spentRequest : 0;
@@ -174,6 +175,14 @@ class ModelAdapter implements Adapter {
       if: 'unconsumed',
       ...(this.#model === 'RefreshToken' ? { links: { ...record.links, successor: this.#successorKey(id) } } : {}),
     });
+  }
+
+  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
+  #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
+    const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
+    if (!grant) return;
+    const { version: _version, ...record } = grant;
+    unit.put({ ...record, op: 'put' });
   }
 
   async destroy(id: string): Promise<void> {

@@ -72,7 +72,7 @@ export function createProtocol(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
-      grant: createGrantRunner(parts, scopes),
+      grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
       parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
       scopes: (ctx) => scopes.known(ctx),

@@ -1,32 +1,41 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../store/records.js';
+import type { Accounts } from './account.js';
 import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import type { OurGrant } from './login-context.js';
+import { createReplayReport } from './replays.js';
 import type { Scopes } from './scopes.js';
 import { LostWrite } from './unit-of-work.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
-export const createGrantRunner =
-  ({ adapters }: OidcParts, scopes: Scopes) =>
-  async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
+export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: Scopes) => {
+  const { adapters } = parts;
+  const reportReplay = createReplayReport(parts, accounts);
+  return async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
     if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
     const unit = adapters.unitOf(ctx);
     for (let attempt = 0; ; attempt += 1) {
-      await handle();
+      try {
+        await handle();
+      } catch (error) {
+        if (name === 'refresh_token') await reportReplay(ctx, error);
+        throw error;
+      }
       try {
         await unit.commit();
         return;
       } catch (error) {
         if (!(error instanceof LostWrite)) throw error;
-        // Two refreshes at once: the second finds the first one's successor, within the grace.
+        // Two refreshes at once: the second finds the first one's successor, within the grace. One whose grant was ended meanwhile finds nothing.
         if (name !== 'refresh_token' || attempt > 0) throw new errors.InvalidGrant('already used');
         unit.reset();
       }
     }
   };
+};
 
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
