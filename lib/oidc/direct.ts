@@ -2,23 +2,21 @@
 import type { Context } from 'koa';
 import type { Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
-import type { Client as ClientRecord } from '../store/records.js';
 import type { Accounts } from './account.js';
-import { type Caller, isClient } from './clients.js';
+import type { Caller } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { createId, kindOfToken } from './ids.js';
+import { kindOfToken } from './ids.js';
 import { recordOf } from './internals.js';
 import { type DescribeToken, publicJti } from './introspection.js';
 import type { PinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Scopes } from './scopes.js';
-import { clientCredentialsScope, lifetimesOf } from './token.js';
 
 /** Answers a request, or tells that it did not. */
 export type DirectAnswer = (ctx: Context) => Promise<boolean>;
 
-interface DirectParts {
+export interface DirectParts {
   readonly parts: OidcParts;
   readonly scopes: Scopes;
   readonly accounts: Accounts;
@@ -60,7 +58,8 @@ export const createDirectIntrospection =
 
 const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
-async function authenticated({ clientId, secret }: PlainForm, findClient: DirectParts['findClient']): Promise<Client | undefined> {
+/** The client that the form's secret belongs to. */
+export async function authenticated({ clientId, secret }: PlainForm, findClient: DirectParts['findClient']): Promise<Client | undefined> {
   const client = await findClient(clientId);
   const { secrets = [] } = (client && (recordOf(client) as Caller | undefined)) ?? {};
   return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
@@ -72,7 +71,8 @@ const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || ki
 const inactive = { active: false };
 
 async function introspected(parts: OidcParts, describe: DescribeToken, ctx: Context, caller: Client, value: string): Promise<object> {
-  const found = await parts.adapters.findToken(ctx, value);
+  const kind = kindOfToken(value);
+  const found = kind && (await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), kind, value));
   const token = found?.token as TokenRecord | undefined;
   if (!found || !token || token.structured) return inactive;
   const description = await describe(ctx, caller, token, (found.grant as GrantRecord | undefined)?.login);
@@ -97,8 +97,8 @@ export const createDirectUserinfo =
   ({ parts, accounts, findClient }: DirectParts): DirectAnswer =>
   async (ctx) => {
     const value = plainBearer(ctx);
-    const found = value === undefined ? undefined : await parts.adapters.findToken(ctx, value);
-    if (found?.kind !== 'AccessToken' || !found.grant) return false;
+    const found = value === undefined ? undefined : await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), 'AccessToken', value);
+    if (!found?.grant) return false;
     const token = found.token as TokenRecord & { readonly accountId: string };
     const { login, openid } = found.grant as unknown as GrantRecord;
     const scopes = new Set(token.scope?.split(' '));
@@ -112,43 +112,10 @@ export const createDirectUserinfo =
     return true;
   };
 
-/** @see RFC 6749 §4.4 */
-export const createDirectClientCredentials = ({ parts, scopes, findClient }: DirectParts): DirectAnswer => {
-  const lifetimes = lifetimesOf(parts);
-  return async (ctx) => {
-    const form = await plainForm(ctx, 'grant_type=client_credentials');
-    if (!form) return false;
-    const client = await authenticated(form, findClient);
-    const record = client && recordOf(client);
-    const mayHave = isClient(record) && client?.grantTypeAllowed('client_credentials') && record.accessTokenType !== 'jwt';
-    const scope = mayHave ? allowedScope(ctx, scopes, record, form.fields.scope) : null;
-    if (!client || form.fields.grant_type !== 'client_credentials' || scope === null) {
-      form.unread();
-      return false;
-    }
-    const { clientId } = client;
-    const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
-    const iat = Math.floor(Date.now() / 1000);
-    const id = createId('ClientCredentials');
-    await parts.adapters.saveToken(ctx, 'ClientCredentials', id, { iat, exp: iat + expiresIn, scope, clientId });
-    send(ctx, { access_token: id, expires_in: expiresIn, scope, token_type: 'Bearer' });
-    return true;
-  };
-};
-
-/** The scope that the token gets; null for what has to be refused. */
-function allowedScope(ctx: Context, scopes: Scopes, client: ClientRecord, asked: string | undefined): string | undefined | null {
-  try {
-    return clientCredentialsScope(ctx, scopes, client, asked);
-  } catch {
-    return null;
-  }
-}
-
 const answersInJwt = ({ userinfoSignedResponseAlg, userinfoEncryptedResponseAlg }: Client): boolean =>
   (userinfoSignedResponseAlg ?? userinfoEncryptedResponseAlg) !== undefined;
 
-function send(ctx: Context, body: object): void {
+export function send(ctx: Context, body: object): void {
   ctx.set({ 'Content-Type': 'application/json; charset=utf-8', Vary: 'Origin', 'Access-Control-Allow-Origin': '*' });
   ctx.body = JSON.stringify(body);
 }

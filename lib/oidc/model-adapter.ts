@@ -1,18 +1,15 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
-import { keyOf, kindOfToken, partsOfSessionId, successorOf } from './ids.js';
+import { keyOf, partsOfSessionId } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
+import type { TokenLifetimes, TokenRecords } from './token-records.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
 
-/** Seconds-based numbers of the adapter, from the options. */
-export interface AdapterLifetimes {
-  /** A spent code is remembered this long, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
-  readonly spentCode: number;
-  /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
-  readonly spentRequest: number;
+/** In seconds. */
+export interface AdapterLifetimes extends TokenLifetimes {
   /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
   readonly grant: number;
   /** Within this time of its first use a one-time token used again is a retry, not a theft. */
@@ -23,15 +20,7 @@ export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
   readonly form: StoredForm;
   readonly lifetimes: AdapterLifetimes;
-  /** Derives successors of refresh tokens. */
-  readonly successorKey: Buffer;
-}
-
-export interface FoundToken {
-  readonly kind: 'AccessToken' | 'ClientCredentials';
-  readonly token: AdapterPayload;
-  /** Absent for tokens of a client itself. */
-  readonly grant?: AdapterPayload;
+  readonly tokens: TokenRecords;
 }
 
 /** oidc-provider's adapter over an artifact store, one class for all models. */
@@ -40,42 +29,19 @@ export interface ModelAdapters {
   readonly factory: (model: string) => Adapter;
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
-  /** The live record of an access token and of the grant it belongs to, for answers that are not oidc-provider's. */
-  findToken(ctx: object, id: string): Promise<FoundToken | undefined>;
-  /** Stores a token that is not oidc-provider's doing. */
-  saveToken(ctx: object, kind: FoundToken['kind'], id: string, token: AdapterPayload & { readonly exp: number }): Promise<void>;
+  readonly tokens: TokenRecords;
   /** The grant a token belongs to, when the request has read it already. */
   peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
-  const { artifacts, form } = options;
+  const { artifacts, form, tokens } = options;
   const ofRequest = perRequest(() => new UnitOfWork(artifacts));
   const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
-    async findToken(ctx, id) {
-      const kind = kindOfToken(id);
-      const key = kind && keyOf(kind, id);
-      if (!key || kind === 'RefreshToken') return undefined;
-      const unit = unitOf(ctx);
-      const reading = unit.read(key, kind === 'ClientCredentials' ? [] : ['grant']);
-      const artifact = reading instanceof Promise ? await reading : reading;
-      const token = artifact && form.decode(kind, id, artifact);
-      if (!token || kind === 'ClientCredentials') return token && { kind, token };
-      const link = artifact?.links?.grant;
-      const grantArtifact = link && unit.peek(link);
-      const grant = grantArtifact && token.grantId ? form.decode('Grant', token.grantId, grantArtifact) : undefined;
-      return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { kind, token, grant } : undefined;
-    },
-    async saveToken(ctx, kind, id, token) {
-      const key = keyOf(kind, id);
-      if (!key) throw new TypeError(`not an id of ${kind}`);
-      const unit = unitOf(ctx);
-      unit.put({ op: 'put', key, value: form.encode(kind, id, token), expiresAt: token.exp * 1000, if: 'absent' });
-      await unit.commit();
-    },
+    tokens,
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);
@@ -84,13 +50,8 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   };
 }
 
-/** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
-const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
-
-/** Models that are written once, under an id that nobody else has. */
-const isNew = new Set(['Grant', 'ClientCredentials', 'PushedAuthorizationRequest']);
 
 /** Longer than any request runs. */
 const REQUEST_MS = 60_000;
@@ -125,7 +86,7 @@ class ModelAdapter implements Adapter {
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact);
     if (!payload) return undefined;
-    if (ofGrant.has(this.#model)) {
+    if (this.#options.tokens.isOfGrant(this.#model)) {
       const grant = artifact.links?.grant && unit.read(artifact.links.grant);
       if (!(grant instanceof Promise ? await grant : grant)) return undefined;
     }
@@ -138,51 +99,37 @@ class ModelAdapter implements Adapter {
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
-    const key = this.#keyOf(id);
-    if (!key) throw new TypeError(`not an id of ${this.#model}`);
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const write: Put = {
-      op: 'put',
-      key,
-      value: this.#options.form.encode(this.#model, id, payload),
-      expiresAt: payload.exp === undefined ? now() + expiresIn * 1000 : payload.exp * 1000,
-      ...(ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {}),
-      ...(ofGrant.has(this.#model) && payload.grantId ? { links: grantLink(payload.grantId) } : {}),
-    };
-    if (this.#model === 'Session') {
-      if (!ctx) await unit.read(key);
-      this.#putSession(write, payload as SessionPayload, unit);
-    } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
-    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(isNew.has(this.#model) ? { ...write, if: 'absent' } : write);
+    const end = payload.exp ?? Math.floor(now() / 1000) + expiresIn;
+    if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
+    else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
+    else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
+    else this.#options.tokens.put(unit, this.#model, id, { ...payload, exp: end });
     if (!ctx) await unit.commit();
   }
 
-  async consume(id: string): Promise<void> {
-    const key = this.#keyOf(id);
-    const unit = this.#unitOf(Provider.ctx);
-    const artifact = key && unit.peek(key);
-    if (this.#model === 'RefreshToken') this.#holdGrant(artifact, unit);
-    if (!artifact || artifact.consumedAt !== undefined) return;
-    const { spentCode, spentRequest } = this.#options.lifetimes;
-    const remember = this.#model === 'AuthorizationCode' ? spentCode : this.#model === 'PushedAuthorizationRequest' ? spentRequest : 0;
-    const { version: _version, ...record } = artifact;
-    unit.put({
-      ...record,
-      op: 'put',
-      consumedAt: now(),
-      expiresAt: Math.max(record.expiresAt, now() + remember * 1000),
-      if: 'unconsumed',
-      ...(this.#model === 'RefreshToken' ? { links: { ...record.links, successor: this.#successorKey(id) } } : {}),
-    });
+  async #upsertSession(
+    id: string,
+    payload: SessionPayload,
+    end: number,
+    ctx: KoaContextWithOIDC | undefined,
+    unit: UnitOfWork,
+  ): Promise<void> {
+    const write = this.#write(id, payload as AdapterPayload, end);
+    if (!ctx) await unit.read(write.key);
+    this.#putSession(write, payload, unit);
   }
 
-  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
-  #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
-    const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
-    if (!grant) return;
-    const { version: _version, ...record } = grant;
-    unit.put({ ...record, op: 'put' });
+  #write(id: string, payload: AdapterPayload, end: number): Put {
+    const key = this.#keyOf(id);
+    if (!key) throw new TypeError(`not an id of ${this.#model}`);
+    const account = ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {};
+    return { op: 'put', key, value: this.#options.form.encode(this.#model, id, payload), expiresAt: end * 1000, ...account };
+  }
+
+  async consume(id: string): Promise<void> {
+    this.#options.tokens.spend(this.#unitOf(Provider.ctx), this.#model, id);
   }
 
   async destroy(id: string): Promise<void> {
@@ -213,17 +160,13 @@ class ModelAdapter implements Adapter {
     return keyOf(this.#model, this.#model === 'Session' ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
-  #successorKey(id: string): ArtifactKey {
-    return keyOf('RefreshToken', successorOf(id, this.#options.successorKey)) as ArtifactKey;
-  }
-
   /** Records this request will want next come along in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
     if (this.#model === 'Session') {
       const { client_id: clientId } = ctx?.query ?? {};
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
-    return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
+    return this.#options.tokens.follow(this.#model);
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
@@ -240,7 +183,7 @@ class ModelAdapter implements Adapter {
       return undefined;
     }
     if (this.#model === 'RefreshToken' && isRetry) {
-      const successor = await unit.read(this.#successorKey(payload.jti as string));
+      const successor = await unit.read(this.#options.tokens.successorKey(payload.jti as string));
       if (successor && successor.consumedAt === undefined) return payload;
     }
     return { ...payload, consumed: Math.floor(spentAt / 1000) };
@@ -284,11 +227,6 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
   }
   return links;
 }
-
-const grantLink = (grantId: string): Record<string, ArtifactKey> => {
-  const key = keyOf('Grant', grantId);
-  return key ? { grant: key } : {};
-};
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>

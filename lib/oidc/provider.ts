@@ -9,11 +9,11 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
-import { createDirectClientCredentials, createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
-import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
@@ -23,6 +23,7 @@ import { createScopes } from './scopes.js';
 import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
+import { TokenRecords } from './token-records.js';
 import { LostWrite } from './unit-of-work.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
@@ -46,19 +47,17 @@ export function createProtocol(
   const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
   const { lifetimes } = options;
   const [successorKey] = keyring.derive('refresh token successor');
+  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
+  const adapterLifetimes = {
+    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
+    spentRequest: lifetimes.interaction,
+    grant: lifetimes.refreshTokenAbsolute,
+    grace: lifetimes.refreshTokenGrace,
+  };
+  const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
   const parts: OidcParts = {
     ...dependencies,
-    adapters: createModelAdapters({
-      artifacts,
-      form: createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`),
-      lifetimes: {
-        spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
-        spentRequest: lifetimes.interaction,
-        grant: lifetimes.refreshTokenAbsolute,
-        grace: lifetimes.refreshTokenGrace,
-      },
-      successorKey,
-    }),
+    adapters: createModelAdapters({ artifacts, form, lifetimes: adapterLifetimes, tokens }),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const scopes = createScopes(parts);
@@ -77,7 +76,7 @@ export function createProtocol(
       parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
       scopes: (ctx) => scopes.known(ctx),
       structuredToken: createStructuredTokens(parts, accounts, scopes),
-      successorOf: (token) => successorOf(token, successorKey),
+      successorOf: (token) => tokens.successorOf(token),
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
@@ -101,7 +100,7 @@ export function createProtocol(
   const directAnswers = new Map<string, DirectAnswer>([
     [routes.introspection, createDirectIntrospection(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
-    [routes.token, createDirectClientCredentials(direct)],
+    [routes.token, createDirectTokens(direct)],
   ]);
   // Who configures oidc-provider, or listens to it, gets its own answers.
   const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
@@ -142,4 +141,11 @@ const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'p
 const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
 /** What oidc-provider emits about requests that are answered without it. */
-const observable = ['grant.success', 'client_credentials.saved'] as const;
+const observable = [
+  'grant.success',
+  'access_token.saved',
+  'authorization_code.consumed',
+  'client_credentials.saved',
+  'refresh_token.consumed',
+  'refresh_token.saved',
+] as const;
