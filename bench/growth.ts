@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
-import { RedisServer } from '../test/support/redis-server.js';
+import type { RedisServer } from '../test/support/redis-server.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
 import { type Contestant, startContestant } from './contestant.js';
 import { fill } from './fill.js';
 import { interleave, type Slices } from './interleave.js';
+import { startRedisServer } from './redis-server.js';
 import { rows } from './rows.js';
 import { settings } from './settings.js';
 
@@ -24,7 +25,7 @@ export async function measureGrowth(): Promise<string> {
   try {
     const sizes: string[] = [];
     for (const store of stores) {
-      const server = await RedisServer.start();
+      const server = await startRedisServer();
       servers.push(server);
       process.stderr.write(`storing ${tokens[store].toLocaleString('en')} tokens …\n`);
       const bytes = await storeTokens(server.url, tokens[store]);
@@ -33,7 +34,7 @@ export async function measureGrowth(): Promise<string> {
     }
     ours = await startContestant({
       module: 'ours',
-      env: { BENCH_REDIS: servers.map(({ url }) => url).join(' ') },
+      env: { NODE_ENV: 'development', BENCH_REDIS: servers.map(({ url }) => url).join(' ') },
       profile: settings.profile,
     });
     const { issuers, cpuTime } = ours;

@@ -10,6 +10,8 @@ import { measureGrowth } from './growth.js';
 import { measureSideBySide } from './side-by-side.js';
 
 const [, , what] = process.argv;
+// What was started ends when this process does.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 pinLoad();
 console.log(what === 'growth' ? await measureGrowth() : await measureSideBySide());
 console.log(`\nNode ${process.versions.node}; ${pinning}.`);

@@ -1,15 +1,15 @@
 import { Redis } from 'ioredis';
-import { RedisServer } from '../test/support/redis-server.js';
 import type { Contestant } from './contestant.js';
 import { startContestants } from './contestants.js';
 import { interleave } from './interleave.js';
+import { startRedisServer } from './redis-server.js';
 import { formatReport, type Measurement } from './report.js';
 import { rows } from './rows.js';
 import { settings } from './settings.js';
 
 /** Every row at this library and at bare oidc-provider, all on one Redis. */
 export async function measureSideBySide(): Promise<string> {
-  const server = await RedisServer.start();
+  const server = await startRedisServer();
   const redis = new Redis(server.url);
   const running: Contestant[] = [];
   try {
