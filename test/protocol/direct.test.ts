@@ -1,10 +1,12 @@
 /** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
 import { get } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { basic, type Json, obtainTokens } from '../support/agent.js';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { authorizeUrl, basic, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { redirectUri } from '../support/seed.js';
 
 let it: TestIdp;
 let endpoints: Endpoints;
@@ -12,6 +14,18 @@ let tokens: Json;
 beforeAll(async () => {
   it = await startIdp();
   endpoints = endpointsOf(it.issuer);
+  await it.idp.directory.clients.create({
+    id: 'es256',
+    name: 'Claims in the ID token',
+    secret: 'web-secret',
+    metadata: {
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      id_token_signed_response_alg: 'ES256',
+    },
+    allowedScopes: ['openid', 'profile', 'email', 'org', 'roles', 'perms'],
+    idTokenClaims: 'scopes',
+  });
   ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
 });
 afterAll(() => it.close());
@@ -173,6 +187,88 @@ describe('4.3 a plain client credentials request is answered like any other', ()
     );
     expect(plain).toEqual(unusual);
     expect(plain).toMatchObject({ active: true, exp: 3600 });
+  });
+});
+
+describe('4.3 a plain code or refresh request is answered like any other', () => {
+  interface Party {
+    readonly client: string;
+    readonly secret: string;
+    readonly scope: string;
+  }
+  const web = (scope: string): Party => ({ client: 'web', secret: 'web-secret', scope });
+  const pairwise = { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile offline_access' };
+
+  const request = async (type: string, { client, secret }: Party, fields: Record<string, string>): Promise<Json> => {
+    const headers = { 'content-type': type, authorization: basic(client, secret) };
+    const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+    return response.json();
+  };
+
+  /** What the tokens say: the ID token as it is read, the access token as it is introspected. */
+  async function read({ access_token, id_token, refresh_token, ...rest }: Json, { client, secret }: Party): Promise<Json> {
+    const asked = await fetch(`${it.issuer}/connect/introspect`, {
+      method: 'POST',
+      headers: { 'content-type': unusualType, authorization: basic(client, secret) },
+      body: new URLSearchParams({ token: access_token ?? 'none' }).toString(),
+    });
+    const { jti: _jti, exp, iat, nbf: _nbf, ...introspected } = (await asked.json()) as Json;
+    const { iat: issued, exp: ends, ...claims } = id_token ? decodeJwt(id_token) : ({} as Json);
+    return {
+      ...rest,
+      lifetimes: [exp - iat, ends - issued],
+      introspected,
+      claims,
+      header: id_token && decodeProtectedHeader(id_token),
+      lengths: [access_token?.length, refresh_token?.length],
+    };
+  }
+
+  test.each<[string, Party]>([
+    ['openid', web('openid')],
+    ['all claims, offline', web('openid profile email org roles perms offline_access orders.read')],
+    ['without openid', web('orders.read')],
+    ['a pairwise client', pairwise],
+    ['claims in the ID token, ES256', { ...web('openid profile email org roles perms offline_access'), client: 'es256' }],
+  ])('%s', async (_what, party) => {
+    const { agent } = await obtainTokens(it.issuer, { ...party });
+    const redeem = async (type: string): Promise<Json> => {
+      const pkce = createPkce();
+      const nonce = party.scope.includes('openid') ? 'a nonce' : undefined;
+      const parameters = { client_id: party.client, scope: party.scope, nonce, code_challenge: pkce.challenge };
+      const { location = '' } = await agent.get(authorizeUrl(it.issuer, { ...parameters, code_challenge_method: 'S256' }));
+      const code = new URL(location).searchParams.get('code') ?? '';
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
+      return request(type, party, fields);
+    };
+    const [direct, other] = [await redeem(plainType), await redeem(unusualType)];
+    expect(await read(direct, party)).toEqual(await read(other, party));
+    expect(direct).toMatchObject({ access_token: expect.any(String), token_type: 'Bearer' });
+    if (!direct.refresh_token) return;
+    const refresh = (type: string, token: string) => request(type, party, { grant_type: 'refresh_token', refresh_token: token });
+    const [next, otherNext] = [await refresh(plainType, direct.refresh_token), await refresh(unusualType, other.refresh_token)];
+    expect(await read(next, party)).toEqual(await read(otherNext, party));
+    expect(next.refresh_token).not.toBe(direct.refresh_token);
+    // A retry within the grace, and the token after it.
+    expect((await refresh(plainType, direct.refresh_token)).refresh_token).toBe(next.refresh_token);
+    expect(await refresh(plainType, next.refresh_token)).toMatchObject({ refresh_token: expect.any(String) });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['a code that was used', { grant_type: 'authorization_code', redirect_uri: redirectUri }],
+    ['another redirect_uri', { grant_type: 'authorization_code', redirect_uri: 'https://other.example.com/callback' }],
+    ['no redirect_uri', { grant_type: 'authorization_code' }],
+    ['no code_verifier', { grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: '' }],
+    ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'a'.repeat(44) }],
+    ['no refresh token', { grant_type: 'refresh_token' }],
+    ['an unknown grant type', { grant_type: 'password' }],
+    ['no grant type', {}],
+  ])('%s', async (_what, fields) => {
+    const { code, verifier } = await obtainTokens(it.issuer, { scope: 'openid' });
+    const given = { code, code_verifier: verifier, ...fields };
+    const direct = await request(plainType, web('openid'), given);
+    expect(direct).toEqual(await request(unusualType, web('openid'), given));
+    expect(direct).toHaveProperty('error');
   });
 });
 
