@@ -37,6 +37,7 @@ export const redisClusterOptions = {
   // Commands that were sent when a connection broke would be sent again.
   retryDelayOnFailover: 0,
   maxRedirections: 5,
+  slotsRefreshInterval: 5000,
   scaleReads: 'master',
   redisOptions: connectionOptions,
 } as const satisfies ClusterOptions;

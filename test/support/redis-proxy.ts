@@ -10,10 +10,10 @@ export class RedisProxy {
   answer: (text: string) => string = (text) => text;
   readonly #server = createServer((client) => this.#join(client));
   readonly #sockets = new Set<Socket>();
-  readonly #port: number;
+  readonly #target: number;
 
-  private constructor(port: number) {
-    this.#port = port;
+  private constructor(target: number) {
+    this.#target = target;
   }
 
   static async to(url: string): Promise<RedisProxy> {
@@ -23,23 +23,31 @@ export class RedisProxy {
     return proxy;
   }
 
-  get url(): string {
-    return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks all connections; new ones are made. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Breaks all connections in place of the next answer; new ones can be made. */
+  loseNext(): void {
+    this.answer = () => {
+      this.answer = (text) => text;
+      for (const socket of this.#sockets) socket.destroy();
+      return '';
+    };
   }
 
   async close(): Promise<void> {
-    this.cut();
+    for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }
 
   #join(client: Socket): void {
-    const server = connect(this.#port, '127.0.0.1');
+    const server = connect(this.#target, '127.0.0.1');
     for (const [from, to] of [
       [client, server],
       [server, client],
