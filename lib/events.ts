@@ -10,6 +10,17 @@ export interface EventMap {
   UserCreated: { readonly AggregateId: string; readonly PersonId: string };
   UserGroupsChanged: { readonly AggregateId: string; readonly GroupIds: readonly string[] };
   UserDisabled: { readonly AggregateId: string };
+  /**
+   * A refresh token came back after it was replaced, so it is in two hands: every token of its grant was ended. `SessionId` is the `sid` of the
+   * client's ID tokens, `SpentAt` when the token was first used (ISO 8601).
+   * @see RFC 9700 §4.14.2
+   */
+  RefreshTokenReplayed: {
+    readonly AggregateId: string;
+    readonly ClientId: string;
+    readonly SessionId?: string;
+    readonly SpentAt: string;
+  };
 }
 
 export type EventName = keyof EventMap;

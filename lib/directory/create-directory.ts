@@ -1,6 +1,7 @@
 import type { Logger } from '../logger.js';
 import type { DirectoryStore } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
+import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
 import { type Clients, createClients } from './clients.js';
@@ -55,6 +56,7 @@ export interface Directory {
   /** The only way to persons and users, but for {@link accounts}. */
   forTenant(tid: string): TenantDirectory;
   readonly accounts: Accounts;
+  readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   readonly events: Pick<Events, 'on'>;
   readonly outbox: Pick<Outbox, 'nudge'>;
@@ -84,6 +86,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     apiScopes: createApiScopes(context),
     consents: createConsents(context),
     accounts,
+    accountEvents: createAccountEvents(context, issuer),
     credentials: createCredentials(context, accounts, hasher),
     events,
     outbox,

@@ -1,4 +1,5 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
+export type { AccountEvents } from './account-events.js';
 export { type Account, type Accounts, isUsable, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';

@@ -1,7 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
-import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { keyOf, kindOfToken, partsOfSessionId, successorOf } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
@@ -27,12 +27,23 @@ export interface ModelAdapterOptions {
   readonly successorKey: Buffer;
 }
 
+export interface FoundToken {
+  readonly kind: 'AccessToken' | 'ClientCredentials';
+  readonly token: AdapterPayload;
+  /** Absent for tokens of a client itself. */
+  readonly grant?: AdapterPayload;
+}
+
 /** oidc-provider's adapter over an artifact store, one class for all models. */
 export interface ModelAdapters {
   /** The adapter factory of oidc-provider's configuration. */
   readonly factory: (model: string) => Adapter;
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
+  /** The live record of an access token and of the grant it belongs to, for answers that are not oidc-provider's. */
+  findToken(ctx: object, id: string): Promise<FoundToken | undefined>;
+  /** Stores a token that is not oidc-provider's doing. */
+  saveToken(ctx: object, kind: FoundToken['kind'], id: string, token: AdapterPayload & { readonly exp: number }): Promise<void>;
   /** The grant a token belongs to, when the request has read it already. */
   peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
@@ -44,10 +55,31 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
+    async findToken(ctx, id) {
+      const kind = kindOfToken(id);
+      const key = kind && keyOf(kind, id);
+      if (!key || kind === 'RefreshToken') return undefined;
+      const unit = unitOf(ctx);
+      const reading = unit.read(key, kind === 'ClientCredentials' ? [] : ['grant']);
+      const artifact = reading instanceof Promise ? await reading : reading;
+      const token = artifact && form.decode(kind, id, artifact);
+      if (!token || kind === 'ClientCredentials') return token && { kind, token };
+      const link = artifact?.links?.grant;
+      const grantArtifact = link && unit.peek(link);
+      const grant = grantArtifact && token.grantId ? form.decode('Grant', token.grantId, grantArtifact) : undefined;
+      return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { kind, token, grant } : undefined;
+    },
+    async saveToken(ctx, kind, id, token) {
+      const key = keyOf(kind, id);
+      if (!key) throw new TypeError(`not an id of ${kind}`);
+      const unit = unitOf(ctx);
+      unit.put({ op: 'put', key, value: form.encode(kind, id, token), expiresAt: token.exp * 1000, if: 'absent' });
+      await unit.commit();
+    },
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);
-      return artifact && form.decode('Grant', grantId, artifact.value);
+      return artifact && form.decode('Grant', grantId, artifact);
     },
   };
 }
@@ -56,6 +88,9 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
 const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
+
+/** Models that are written once, under an id that nobody else has. */
+const isNew = new Set(['Grant', 'ClientCredentials', 'PushedAuthorizationRequest']);
 
 /** Longer than any request runs. */
 const REQUEST_MS = 60_000;
@@ -88,7 +123,7 @@ class ModelAdapter implements Adapter {
     const reading = unit.read(key, this.#follow(ctx));
     const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
-    const payload = this.#options.form.decode(this.#model, id, artifact.value);
+    const payload = this.#options.form.decode(this.#model, id, artifact);
     if (!payload) return undefined;
     if (ofGrant.has(this.#model)) {
       const grant = artifact.links?.grant && unit.read(artifact.links.grant);
@@ -119,7 +154,7 @@ class ModelAdapter implements Adapter {
       if (!ctx) await unit.read(key);
       this.#putSession(write, payload as SessionPayload, unit);
     } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
-    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(this.#model === 'Grant' ? { ...write, if: 'absent' } : write);
+    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(isNew.has(this.#model) ? { ...write, if: 'absent' } : write);
     if (!ctx) await unit.commit();
   }
 
@@ -127,6 +162,7 @@ class ModelAdapter implements Adapter {
     const key = this.#keyOf(id);
     const unit = this.#unitOf(Provider.ctx);
     const artifact = key && unit.peek(key);
+    if (this.#model === 'RefreshToken') this.#holdGrant(artifact, unit);
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { spentCode, spentRequest } = this.#options.lifetimes;
     const remember = this.#model === 'AuthorizationCode' ? spentCode : this.#model === 'PushedAuthorizationRequest' ? spentRequest : 0;
@@ -139,6 +175,14 @@ class ModelAdapter implements Adapter {
       if: 'unconsumed',
       ...(this.#model === 'RefreshToken' ? { links: { ...record.links, successor: this.#successorKey(id) } } : {}),
     });
+  }
+
+  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
+  #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
+    const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
+    if (!grant) return;
+    const { version: _version, ...record } = grant;
+    unit.put({ ...record, op: 'put' });
   }
 
   async destroy(id: string): Promise<void> {
@@ -204,16 +248,10 @@ class ModelAdapter implements Adapter {
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
     const before = unit.peek(write.key);
-    const links = Object.fromEntries(
-      Object.entries(payload.authorizations ?? {}).flatMap(([clientId, { grantId }]) => {
-        const key = grantId && keyOf('Grant', grantId);
-        // Links stay in the slot; a pairwise client's grant has one of its own.
-        return key && slotOfKey(key) === slotOfKey(write.key) ? [[grantLinkOf(clientId), key]] : [];
-      }),
-    );
-    const next: Put = { ...write, links, if: before ? { version: before.version } : 'absent' };
     // oidc-provider does not learn what an earlier write of this request was merged with: to it, its own write is what is there.
     const own = this.#written.get(unit);
+    if (before && !own && isFresh(before, write)) return;
+    const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
     const base = before && own && before.version > own.version ? { ...before, value: own.value } : before;
     const put = base === before ? next : (mergeSessions(base, next, before) ?? next);
     if (before && isFresh(before, put)) return;
@@ -237,6 +275,16 @@ class ModelAdapter implements Adapter {
 
 const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
 
+/** The grants of a session's clients, by client. Links stay in the slot; a pairwise client's grant has one of its own. */
+function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKey): Record<string, ArtifactKey> {
+  const links: Record<string, ArtifactKey> = {};
+  for (const [clientId, { grantId }] of Object.entries(authorizations)) {
+    const key = grantId && keyOf('Grant', grantId);
+    if (key && slotOfKey(key) === slotOfKey(session)) links[grantLinkOf(clientId)] = key;
+  }
+  return links;
+}
+
 const grantLink = (grantId: string): Record<string, ArtifactKey> => {
   const key = keyOf('Grant', grantId);
   return key ? { grant: key } : {};
@@ -244,12 +292,4 @@ const grantLink = (grantId: string): Record<string, ArtifactKey> => {
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 &&
-  next.expiresAt >= before.expiresAt &&
-  isSameRecord(before.value, next.value);
-
-const isSameRecord = (a: string, b: string): boolean => withoutTimes(a) === withoutTimes(b);
-const withoutTimes = (value: string): string => {
-  const { iat: _iat, exp: _exp, ...record } = JSON.parse(value) as Record<string, unknown>;
-  return JSON.stringify(record);
-};
+  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && before.value === next.value;

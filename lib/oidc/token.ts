@@ -1,40 +1,56 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../store/records.js';
+import type { Accounts } from './account.js';
 import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import type { OurGrant } from './login-context.js';
+import { createReplayReport } from './replays.js';
 import type { Scopes } from './scopes.js';
 import { LostWrite } from './unit-of-work.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
-export const createGrantRunner =
-  ({ adapters }: OidcParts, scopes: Scopes) =>
-  async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
+export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: Scopes) => {
+  const { adapters } = parts;
+  const reportReplay = createReplayReport(parts, accounts);
+  return async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
     if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
     const unit = adapters.unitOf(ctx);
     for (let attempt = 0; ; attempt += 1) {
-      await handle();
+      try {
+        await handle();
+      } catch (error) {
+        if (name === 'refresh_token') await reportReplay(ctx, error);
+        throw error;
+      }
       try {
         await unit.commit();
         return;
       } catch (error) {
         if (!(error instanceof LostWrite)) throw error;
-        // Two refreshes at once: the second finds the first one's successor, within the grace.
+        // Two refreshes at once: the second finds the first one's successor, within the grace. One whose grant was ended meanwhile finds nothing.
         if (name !== 'refresh_token' || attempt > 0) throw new errors.InvalidGrant('already used');
         unit.reset();
       }
     }
   };
+};
 
-/** A client asks for API scopes it may have; without `scope` it gets them all. @see RFC 6749 §4.4.2, §3.3 */
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
   const record = client && recordOf(client);
   if (!params || !isClient(record)) return;
-  const allowed = record.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
-  if (typeof params.scope === 'string') checkScopes(params.scope.split(' ').filter(Boolean), allowed, new Set(allowed));
-  else if (allowed.length > 0) params.scope = allowed.join(' ');
+  const scope = clientCredentialsScope(ctx, scopes, record, params.scope as string | undefined);
+  if (scope !== undefined) params.scope = scope;
+}
+
+/** A client asks for API scopes it may have; without `scope` it gets them all. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
+export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
+  const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
+  const wanted = new Set(asked ? asked.split(' ').filter(Boolean) : allowed);
+  checkScopes([...wanted], allowed, new Set(allowed));
+  return wanted.size > 0 ? [...wanted].join(' ') : undefined;
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1000);

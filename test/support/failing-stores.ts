@@ -4,12 +4,12 @@ import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-
 
 /** Stores that work until they are told to fail, and again when told so. */
 export function failingStores() {
-  const down = { artifacts: false, directory: false, writes: false };
+  const down = { artifacts: false, directory: false, writes: false, directoryWrites: false };
   const secret = new Error('connect ECONNREFUSED 10.1.2.3:6379 password=hunter2');
   const guarded =
     <A extends unknown[], T>(which: 'artifacts' | 'directory', call: (...args: A) => Promise<T>, isWrite = false) =>
     async (...args: A): Promise<T> => {
-      if (down[which] || (which === 'artifacts' && isWrite && down.writes)) throw secret;
+      if (down[which] || (isWrite && down[which === 'artifacts' ? 'writes' : 'directoryWrites'])) throw secret;
       return call(...args);
     };
   const inner = memoryArtifacts();
@@ -31,10 +31,10 @@ export function failingStores() {
     return {
       get: guarded('directory', (id) => of.get(id)),
       find: guarded('directory', (where, page) => of.find(where, page)),
-      insert: guarded('directory', (row) => of.insert(row)),
-      put: guarded('directory', (row) => of.put(row)),
-      update: guarded('directory', (id, change) => of.update(id, change)),
-      remove: guarded('directory', (id) => of.remove(id)),
+      insert: guarded('directory', (row) => of.insert(row), true),
+      put: guarded('directory', (row) => of.put(row), true),
+      update: guarded('directory', (id, change) => of.update(id, change), true),
+      remove: guarded('directory', (id) => of.remove(id), true),
     };
   };
   const directory: DirectoryStore = {
