@@ -25,6 +25,7 @@ const connectionOptions = {
 export const redisOptions = {
   ...connectionOptions,
   enableOfflineQueue: false,
+  sentinelCommandTimeout: 1000,
   retryStrategy: retryDelay,
   // A primary that has become a replica: ask Sentinel, or the name server, who is it now.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
