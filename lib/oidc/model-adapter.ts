@@ -120,7 +120,7 @@ class ModelAdapter implements Adapter {
     if (!key) return undefined;
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const reading = unit.read(key, this.#follow(ctx));
+    const reading = unit.read(key, this.#follow(ctx), this.#along(ctx));
     const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact);
@@ -224,6 +224,13 @@ class ModelAdapter implements Adapter {
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
     return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
+  }
+
+  /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
+  #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
+    const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
+    const key = typeof uri === 'string' ? keyOf('PushedAuthorizationRequest', uri.slice(uri.lastIndexOf(':') + 1)) : undefined;
+    return key ? [key] : [];
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
