@@ -26,7 +26,7 @@ return 0
 export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
   keyOf(account: string): string;
   /** For a Cluster, where the index is in a slot of its own. */
-  add(account: string, puts: readonly Put[]): Promise<unknown>;
+  add(puts: readonly Put[]): Promise<unknown>;
 }
 
 export function accountIndexOf(connection: Connection, prefix: string): AccountIndex {
@@ -52,12 +52,16 @@ export function accountIndexOf(connection: Connection, prefix: string): AccountI
 
   return {
     keyOf,
-    add: (account, puts) =>
-      connection.run(enlistScript, 1, [
-        keyOf(account),
-        `${Date.now()}`,
-        ...puts.flatMap(({ key, expiresAt }) => [`${expiresAt}`, prefix + key]),
-      ]),
+    add(puts) {
+      const members = new Map<string, string[]>();
+      for (const { account, expiresAt, key } of puts) {
+        if (account === undefined) continue;
+        const ofAccount = members.get(account) ?? [];
+        members.set(account, [...ofAccount, `${expiresAt}`, prefix + key]);
+      }
+      const adding = [...members].map(([account, ends]) => connection.run(enlistScript, 1, [keyOf(account), `${Date.now()}`, ...ends]));
+      return Promise.all(adding);
+    },
     async listByAccount(account) {
       const index = keyOf(account);
       const members = await connection.membersAfter(index, Date.now());

@@ -7,7 +7,7 @@ import { connectionOf } from './connection.js';
 import { countersOf, hitScript } from './counters.js';
 import { leaseScript, leasesOf } from './leases.js';
 import { followScript, readsOf } from './reads.js';
-import { checkServer, ready } from './server-fitness.js';
+import { checkServer, primariesOf, ready } from './servers.js';
 
 export interface RedisArtifactsOptions {
   /** An ioredis client, made with `redisOptions` or `redisClusterOptions`. It stays yours: `close` leaves it open. */
@@ -26,7 +26,6 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
   checkOptions(client, prefix);
   const connection = connectionOf(client);
   const accounts = accountIndexOf(connection, prefix);
-  const servers = (): readonly Redis[] => ('nodes' in client ? client.nodes('master') : [client]);
 
   return {
     name: 'redis',
@@ -34,8 +33,9 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
 
     async open() {
       await ready(client);
-      await Promise.all(servers().map(checkServer));
-      await Promise.all(servers().flatMap((server) => scripts.map(({ lua }) => server.script('LOAD', lua))));
+      const servers = primariesOf(client);
+      await Promise.all(servers.map(checkServer));
+      await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => server.script('LOAD', lua))));
     },
 
     ...readsOf(connection, prefix),
@@ -46,7 +46,7 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
 
     async health() {
       if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
-      await Promise.all(servers().map((server) => server.ping()));
+      await Promise.all(primariesOf(client).map((server) => server.ping()));
     },
 
     async close() {},

@@ -25,6 +25,7 @@ const connectionOptions = {
 export const redisOptions = {
   ...connectionOptions,
   enableOfflineQueue: false,
+  sentinelCommandTimeout: 1000,
   retryStrategy: retryDelay,
   // A primary that has become a replica: ask Sentinel, or the name server, who is it now.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
@@ -37,6 +38,7 @@ export const redisClusterOptions = {
   // Commands that were sent when a connection broke would be sent again.
   retryDelayOnFailover: 0,
   maxRedirections: 5,
+  slotsRefreshInterval: 5000,
   scaleReads: 'master',
   redisOptions: connectionOptions,
 } as const satisfies ClusterOptions;

@@ -60,31 +60,30 @@ const done: CommitResult = { ok: true };
  * the store goes away, slots that came before it stay written.
  */
 export function commitsOf(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
-  async function commitTogether(writes: readonly ArtifactWrite[], listed: readonly Put[]): Promise<CommitResult> {
-    const keys = writes.map(({ key }) => prefix + key);
+  async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    const keys: string[] = [];
+    const indexes: string[] = [];
     const parameters = [`${Date.now()}`, `${writes.length}`];
+    const places: string[] = [];
     for (const write of writes) {
-      if (write.op === 'remove') parameters.push('remove', `${write.until}`, tombstoneBody(write.until));
-      else parameters.push(conditionOf(write), `${write.expiresAt}`, bodyOf(write));
+      keys.push(prefix + write.key);
+      if (write.op === 'remove') {
+        parameters.push('remove', `${write.until}`, tombstoneBody(write.until));
+        continue;
+      }
+      parameters.push(conditionOf(write), `${write.expiresAt}`, bodyOf(write));
+      if (write.account === undefined || connection.isCluster) continue;
+      indexes.push(accounts.keyOf(write.account));
+      places.push(`${keys.length}`);
     }
-    for (const put of listed) {
-      keys.push(accounts.keyOf(put.account as string));
-      parameters.push(`${writes.indexOf(put) + 1}`);
-    }
-    const lost = writes[Number(await connection.run(commitScript, keys.length, [...keys, ...parameters])) - 1];
+    const count = keys.length + indexes.length;
+    const lost = writes[Number(await connection.run(commitScript, count, keys.concat(indexes, parameters, places))) - 1];
     return lost === undefined ? done : { ok: false, lost: lost.key };
   }
 
   /** The index is in another slot. It is written by the time the record is acknowledged, so no record that anybody knows of is missing. */
   async function commitSlot(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
-    const listed = listedOf(writes);
-    const byAccount = [...new Set(listed.map(({ account }) => account as string))].map((account) =>
-      accounts.add(
-        account,
-        listed.filter((put) => put.account === account),
-      ),
-    );
-    const [result] = await Promise.all([commitTogether(writes, []), ...byAccount]);
+    const [result] = await Promise.all([commitTogether(writes), accounts.add(writes.filter(isPut))]);
     return result;
   }
 
@@ -105,19 +104,18 @@ export function commitsOf(connection: Connection, prefix: string, accounts: Acco
       if (first === undefined) return done;
       if (writes.length === 1 && isNew(first) && (await connection.setNew(prefix + first.key, `1,${bodyOf(first)}`, first.expiresAt)))
         return done;
-      return connection.isCluster ? commitSlots(writes) : commitTogether(writes, listedOf(writes));
+      return connection.isCluster ? commitSlots(writes) : commitTogether(writes);
     },
   };
 }
+
+const isPut = (write: ArtifactWrite): write is Put => write.op === 'put';
 
 /** Most likely there is nothing yet, and nothing to be done beside it: a plain SET does. */
 const isNew = (write: ArtifactWrite): write is Put =>
   write.op === 'put' && write.account === undefined && (write.if === undefined || write.if === 'absent');
 
 const isConditional = (write: ArtifactWrite): boolean => write.op === 'put' && write.if !== undefined;
-
-const listedOf = (writes: readonly ArtifactWrite[]): Put[] =>
-  writes.filter((write): write is Put => write.op === 'put' && write.account !== undefined);
 
 const conditionOf = ({ if: condition }: Put): string => (typeof condition === 'object' ? `${condition.version}` : (condition ?? ''));
 

@@ -81,7 +81,7 @@ class ModelAdapter implements Adapter {
     if (!key) return undefined;
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const reading = unit.read(key, this.#follow(ctx));
+    const reading = unit.read(key, this.#follow(ctx), this.#along(ctx));
     const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact);
@@ -167,6 +167,13 @@ class ModelAdapter implements Adapter {
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
     return this.#options.tokens.follow(this.#model);
+  }
+
+  /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
+  #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
+    const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
+    const key = typeof uri === 'string' ? keyOf('PushedAuthorizationRequest', uri.slice(uri.lastIndexOf(':') + 1)) : undefined;
+    return key ? [key] : [];
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */

@@ -1,7 +1,7 @@
 /** A redis-server process of a test's own, in a folder of its own: to be configured, killed, hung and brought back. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ export interface RedisServerOptions {
   readonly port?: number;
   /** Where it keeps its files. Default: a new one under the system's temporary folder, removed by `stop`. */
   readonly dir?: string;
+  /** The text of a configuration file, for what the command line cannot say. */
+  readonly config?: string;
   /** As on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
   readonly args?: readonly string[];
 }
@@ -23,26 +25,24 @@ const START_TIMEOUT = 10_000;
 export class RedisServer {
   readonly port: number;
   readonly dir: string;
-  readonly #args: readonly string[];
+  readonly #command: readonly string[];
   readonly #ownsDir: boolean;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, dir: string, ownsDir: boolean, args: readonly string[]) {
+  private constructor(port: number, dir: string, ownsDir: boolean, file: readonly string[], args: readonly string[]) {
     this.port = port;
     this.dir = dir;
     this.#ownsDir = ownsDir;
-    this.#args = args;
+    this.#command = [...file, '--bind', '127.0.0.1', '--port', `${port}`, '--dir', dir, '--save', '', '--daemonize', 'no', ...args];
   }
 
   /** It answers when this resolves. Nothing is saved unless `args` say so. */
-  static async start({ port, dir, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
-    const server = new RedisServer(
-      port ?? (await freePort()),
-      dir ?? (await mkdtemp(join(tmpdir(), 'redis-server-'))),
-      dir === undefined,
-      args,
-    );
+  static async start({ port, dir, config, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
+    const folder = dir ?? (await mkdtemp(join(tmpdir(), 'redis-server-')));
+    const file = config === undefined ? [] : [join(folder, 'redis.conf')];
+    const server = new RedisServer(port ?? (await freePort()), folder, dir === undefined, file, args);
     try {
+      for (const path of file) await writeFile(path, config ?? '');
       await server.restart();
     } catch (error) {
       await server.stop();
@@ -62,11 +62,7 @@ export class RedisServer {
 
   /** Starts it again on the same port and folder, after `kill`. */
   async restart(): Promise<void> {
-    const child = spawn(
-      'redis-server',
-      ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.dir, '--save', '', '--daemonize', 'no', ...this.#args],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
+    const child = spawn('redis-server', this.#command, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = child;
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

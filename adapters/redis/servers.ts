@@ -37,6 +37,18 @@ export async function ready(client: Redis | Cluster): Promise<void> {
   }
 }
 
+/** The server, or each primary of a Cluster that has slots. */
+export function primariesOf(client: Redis | Cluster): Redis[] {
+  if (!('slots' in client)) return [client];
+  const nodes = new Map(client.nodes('master').map((node) => [`${node.options.host}:${node.options.port}`, node]));
+  // The pool forgets a node whose connection broke; the slots still name it.
+  return [...new Set(client.slots.map(([primary]) => primary))].map((primary) => {
+    const node = primary === undefined ? undefined : nodes.get(primary);
+    if (node === undefined) throw new Error(`There is no connection to ${primary}.`);
+    return node;
+  });
+}
+
 /**
  * Refuses a server that would drop records, or that does not know the commands.
  * @throws IdpError `store_unfit`
