@@ -13,6 +13,9 @@ export interface TestMongo {
   prefix(): string;
 }
 
+/** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
+const pool: MongoClientOptions = { minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
+
 /** Registers a suite over the MongoDB server at `url`. Without one a skipped test says so; it fails where nothing may be skipped. */
 export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => void): void {
   if (url === undefined || url === '') {
@@ -26,7 +29,7 @@ export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => 
     });
     return;
   }
-  const client = new MongoClient(url);
+  const client = new MongoClient(url, pool);
   const clients = [client];
   const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
   let prefixes = 0;
@@ -39,7 +42,7 @@ export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => 
     database,
     db: client.db(database),
     async connect(options = {}, at = new URL(url).host) {
-      const other = new MongoClient(url.replace(new URL(url).host, at), options);
+      const other = new MongoClient(url.replace(new URL(url).host, at), { ...pool, ...options });
       clients.push(other);
       return (await other.connect()).db(database);
     },
