@@ -35,7 +35,7 @@ export function decode(key: ArtifactKey, text: string, now: number): Artifact | 
   const end = text.indexOf(',', version + 1);
   if (isTombstone(text)) return undefined;
   const expiresAt = Number.parseInt(text.slice(version + 1, end), 36);
-  if (expiresAt <= now) return undefined;
+  if (!(expiresAt > now)) return undefined;
   const consumed = text.indexOf(',', end + 1);
   const account = text.indexOf(',', consumed + 1);
   const header = text.indexOf('\n', account + 1);
@@ -47,7 +47,7 @@ export function decode(key: ArtifactKey, text: string, now: number): Artifact | 
   };
   if (consumed > end + 1) artifact.consumedAt = Number.parseInt(text.slice(end + 1, consumed), 36);
   if (account > consumed + 1) artifact.account = unquote(text.slice(consumed + 1, account));
-  if (header > account + 1) artifact.links = readLinks(key, text.slice(account + 1, header));
+  if (header > account + 1) artifact.links = readLinks(key, text, account + 1, header);
   return artifact;
 }
 
@@ -58,22 +58,25 @@ function linksOf(key: ArtifactKey, links: Put['links']): string {
   for (const name of Object.keys(links)) {
     const link = links[name] as ArtifactKey;
     const tag = link.indexOf(slot);
-    if (tag < 0) throw new TypeError(`The link '${name}' leaves the slot of its record.`);
+    if (tag < 1) throw new TypeError(`The link '${name}' leaves the slot of its record.`);
     text += `${text === '' ? '' : ','}${quote(name)}=${link.slice(0, tag)}.${link.slice(tag + slot.length)}`;
   }
   return text;
 }
 
-function readLinks(key: ArtifactKey, text: string): Record<string, ArtifactKey> {
+function readLinks(key: ArtifactKey, text: string, start: number, end: number): Record<string, ArtifactKey> {
   const slot = slotTag(key);
-  let links: Record<string, ArtifactKey> = {};
-  for (const link of text.split(',')) {
-    const name = link.indexOf('=');
-    const kind = link.lastIndexOf('.');
-    const target = `${link.slice(name + 1, kind)}${slot}${link.slice(kind + 1)}` as ArtifactKey;
-    links = { ...links, [unquote(link.slice(0, name))]: target };
+  const links: [string, ArtifactKey][] = [];
+  for (let at = start; at < end; ) {
+    const kind = text.indexOf('=', at) + 1;
+    const digest = text.indexOf('.', kind) + 1;
+    const next = text.indexOf(',', digest);
+    const stop = next < 0 || next > end ? end : next;
+    const target = text.slice(kind, digest - 1) + slot + text.slice(digest, stop);
+    links.push([unquote(text.slice(at, kind - 1)), target as ArtifactKey]);
+    at = stop + 1;
   }
-  return links;
+  return Object.fromEntries(links);
 }
 
 /** The slot with its braces. */

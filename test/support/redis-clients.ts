@@ -23,5 +23,10 @@ export const redisClient = (url: string, options: object = redisOptions): Redis 
 
 export const clusterClient = (urls: string, options: object = redisClusterOptions): Cluster => quiet(new Cluster(urls.split(','), options));
 
+/** Resolves when commands can be sent. */
+export const connected = async (client: Redis | Cluster): Promise<void> => {
+  if (client.status !== 'ready') await new Promise<void>((resolve) => client.once('ready', resolve));
+};
+
 /** A name space of a test's own on a server that others use too. */
 export const ownPrefix = (): string => `test-${randomUUID()}:`;
