@@ -1,0 +1,30 @@
+/** Milliseconds in which the server answers a call, or it is taken to be away. */
+const DEADLINE = 1000;
+
+/** For all options of the driver: the types of those that write leave `signal` out, though it is heeded there too. */
+export interface Bounds {
+  readonly signal: AbortSignal;
+  readonly maxTimeMS: number;
+}
+
+/**
+ * Ends a call in time, whatever the time-outs of the user's client are; the driver's own `timeoutMS` has no effect any more. The signal takes
+ * back what waits to be sent, so that it is not done long after its caller was told that it was not; `maxTimeMS` ends it at the server.
+ * @throws Error when the time is over: what was sent may have been done.
+ */
+export async function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE): Promise<T> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new Error(`MongoDB did not answer within ${milliseconds} ms.`);
+      reject(error);
+      controller.abort(error);
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([call({ signal: controller.signal, maxTimeMS: milliseconds }), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
