@@ -28,7 +28,8 @@ afterAll(async () => {
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 testRaces(() => ({ ...contestants, issuer: it.issuer }), {
-  uses: ROUNDS,
+  credentials: ROUNDS,
+  uses: 50,
   signIns: ROUNDS,
   logouts: 3 * ROUNDS,
   pause: (steps) => pause(3 * steps),

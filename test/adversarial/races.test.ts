@@ -4,7 +4,7 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback } from '../support/logout-receiver.js';
 import { testRaces } from '../support/races.js';
-import { atOnce, type Contestants, createContestants, PARALLEL } from '../support/rounds.js';
+import { atOnce, type Contestants, createContestants } from '../support/rounds.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
 
@@ -28,7 +28,7 @@ const pause = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-testRaces(() => ({ ...contestants, issuer: it.issuer }), { uses: ROUNDS, signIns: ROUNDS, logouts: 2 * ROUNDS, pause });
+testRaces(() => ({ ...contestants, issuer: it.issuer }), { credentials: ROUNDS, uses: 50, signIns: ROUNDS, logouts: 2 * ROUNDS, pause });
 
 test('C1: a pushed request in two browsers', async () => {
   const pushed = await postForm(
@@ -57,7 +57,7 @@ test('C1: a pushed request in two browsers', async () => {
 
 test('B11: a client assertion, spread over the endpoints', async () => {
   const assertion = await contestants.asserting.sign(it.issuer);
-  const answers = await atOnce(PARALLEL, (index) =>
+  const answers = await atOnce(50, (index) =>
     postForm(`${it.issuer}/connect/${['token', 'introspect', 'revocation'][index % 3]}`, {
       grant_type: 'client_credentials',
       token: 'x',

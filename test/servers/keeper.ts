@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../support/example.js';
+import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisServer } from '../support/redis-server.js';
-import { startRedisCluster } from './redis-cluster.js';
 import type { ServerVariable } from './variables.js';
 
 interface Kept {
@@ -29,8 +29,8 @@ const run = promisify(execFile);
 const starters: Record<ServerVariable, () => Promise<Kept>> = {
   REDIS_URL: () => RedisServer.start(),
   async REDIS_CLUSTER_URLS() {
-    const { nodes, stop } = await startRedisCluster();
-    return { url: nodes.map(({ url }) => url).join(','), stop };
+    const cluster = await RedisCluster.start();
+    return { url: cluster.urls, stop: () => cluster.stop() };
   },
   async MONGODB_URL() {
     const port = `${await freePort()}`;

@@ -6,7 +6,6 @@ import {
   type Contestants,
   codeRound,
   logoutRound,
-  PARALLEL,
   pushedRequestRound,
   refreshRound,
   revocationRound,
@@ -18,6 +17,8 @@ import { obtainCode } from './steps.js';
 
 export interface RaceOptions {
   /** Rounds of each race for a code, a pushed request, an assertion and a refresh token. */
+  readonly credentials: number;
+  /** How often each of these is used at once. */
   readonly uses: number;
   /** Rounds in which clients sign in at once. */
   readonly signIns: number;
@@ -31,7 +32,10 @@ export interface RaceOptions {
 const ROUNDS_OF_AN_AGENT = 20;
 
 /** Registers all of them. `arena` is asked when they run. */
-export function testRaces(arena: () => Contestants & { readonly issuer: string }, { uses, signIns, logouts, pause }: RaceOptions): void {
+export function testRaces(
+  arena: () => Contestants & { readonly issuer: string },
+  { credentials, uses, signIns, logouts, pause }: RaceOptions,
+): void {
   const signedIn = async () => {
     const agent = new Agent();
     await obtainCode(arena().issuer, agent);
@@ -55,44 +59,44 @@ export function testRaces(arena: () => Contestants & { readonly issuer: string }
 
   describe('B1, J1: one of many uses at once succeeds', () => {
     test.each(['web', 'spa', 'jwt'])('B1: a code of %s', async (client) => {
-      expect(await play(uses, async (agent) => codeRound(arena().issuer, await agent(), client))).toEqual({
-        200: uses,
-        '400 invalid_grant': uses * (PARALLEL - 1),
-        'live access tokens': uses,
-        'live refresh tokens': uses,
+      expect(await play(credentials, async (agent) => codeRound(arena().issuer, uses, await agent(), client))).toEqual({
+        200: credentials,
+        '400 invalid_grant': credentials * (uses - 1),
+        'live access tokens': credentials,
+        'live refresh tokens': credentials,
       });
     });
 
     test('C1: a pushed request', async () => {
-      expect(await play(uses, async (agent) => pushedRequestRound(arena().issuer, await agent()))).toEqual({
-        codes: uses,
-        invalid_request_uri: uses * (PARALLEL - 1),
-        'live access tokens': uses,
+      expect(await play(credentials, async (agent) => pushedRequestRound(arena().issuer, uses, await agent()))).toEqual({
+        codes: credentials,
+        invalid_request_uri: credentials * (uses - 1),
+        'live access tokens': credentials,
         'codes of a replay': 0,
         '5xx': 0,
       });
     });
 
     test('B11: a client assertion', async () => {
-      expect(await play(uses, () => assertionRound(arena().issuer, arena().asserting))).toEqual({
-        200: uses,
-        '401 invalid_client': uses * (PARALLEL - 1),
-        'live access tokens': uses,
+      expect(await play(credentials, () => assertionRound(arena().issuer, uses, arena().asserting))).toEqual({
+        200: credentials,
+        '401 invalid_client': credentials * (uses - 1),
+        'live access tokens': credentials,
       });
     });
 
     test.each(['web', 'jwt'])('B3: a refresh token of %s has one successor, and the family lives', async (client) => {
-      expect(await play(uses, async (agent) => refreshRound(arena().issuer, await agent(), client))).toEqual({
-        successors: uses,
-        'families that go on': uses,
-        'live access tokens afterwards': uses,
-        'live refresh tokens afterwards': uses,
+      expect(await play(credentials, async (agent) => refreshRound(arena().issuer, uses, await agent(), client))).toEqual({
+        successors: credentials,
+        'families that go on': credentials,
+        'live access tokens afterwards': credentials,
+        'live refresh tokens afterwards': credentials,
         '5xx': 0,
       });
     });
 
     test('B3, B6: refreshes raced with a revocation leave nothing alive', async () => {
-      expect(await play(uses, async (agent) => revocationRound(arena().issuer, await agent()))).toEqual({
+      expect(await play(credentials, async (agent) => revocationRound(arena().issuer, await agent()))).toEqual({
         'live access tokens': 0,
         'live refresh tokens': 0,
         '5xx': 0,

@@ -19,7 +19,6 @@ export interface Contestants {
 }
 
 export const ssoClients = ['web', 'jwt', 'spa'] as const;
-export const PARALLEL = 50;
 const offline = { scope: 'openid offline_access' };
 
 export async function createContestants(): Promise<Contestants> {
@@ -58,9 +57,9 @@ async function live(issuer: string, client: string, kind: 'access_token' | 'refr
   return (await Promise.all([...tokens].map(works))).filter(Boolean).length;
 }
 
-export async function codeRound(issuer: string, agent: Agent, client: string): Promise<Tally> {
+export async function codeRound(issuer: string, uses: number, agent: Agent, client: string): Promise<Tally> {
   const code = await obtainCode(issuer, agent, client, offline);
-  const answers = await atOnce(PARALLEL, () => redeem(issuer, code));
+  const answers = await atOnce(uses, () => redeem(issuer, code));
   return {
     ...outcomes(answers),
     'live access tokens': await live(issuer, client, 'access_token', answers),
@@ -68,7 +67,7 @@ export async function codeRound(issuer: string, agent: Agent, client: string): P
   };
 }
 
-export async function pushedRequestRound(issuer: string, agent: Agent): Promise<Tally> {
+export async function pushedRequestRound(issuer: string, uses: number, agent: Agent): Promise<Tally> {
   const { verifier, challenge } = createPkce();
   const request = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid' };
   const pushed = await postForm(
@@ -77,7 +76,7 @@ export async function pushedRequestRound(issuer: string, agent: Agent): Promise<
     authorizationOf('web'),
   );
   const url = `${issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: pushed.json.request_uri })}`;
-  const answers = await atOnce(PARALLEL, () => agent.get(url));
+  const answers = await atOnce(uses, () => agent.get(url));
   const replay = await agent.get(url);
   const codes = answers.flatMap((answer) => responseOf(answer).get('code') ?? []);
   const bought = await Promise.all(codes.map((code) => redeem(issuer, { client: 'web', code, verifier })));
@@ -91,16 +90,16 @@ export async function pushedRequestRound(issuer: string, agent: Agent): Promise<
   };
 }
 
-export async function assertionRound(issuer: string, asserting: AssertingClient): Promise<Tally> {
+export async function assertionRound(issuer: string, uses: number, asserting: AssertingClient): Promise<Tally> {
   const assertion = await asserting.sign(issuer);
-  const answers = await atOnce(PARALLEL, () => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials', ...assertion }));
+  const answers = await atOnce(uses, () => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials', ...assertion }));
   return { ...outcomes(answers), 'live access tokens': await live(issuer, 'orders', 'access_token', answers) };
 }
 
 /** However many are answered within the grace, they are answered with one successor, and that goes on. */
-export async function refreshRound(issuer: string, agent: Agent, client: string): Promise<Tally> {
+export async function refreshRound(issuer: string, uses: number, agent: Agent, client: string): Promise<Tally> {
   const first = (await redeem(issuer, await obtainCode(issuer, agent, client, offline))).json;
-  const answers = await atOnce(PARALLEL, () => refresh(issuer, first.refresh_token, client));
+  const answers = await atOnce(uses, () => refresh(issuer, first.refresh_token, client));
   const [successor = '', ...others] = new Set<string>(answers.flatMap(({ json }) => json?.refresh_token ?? []));
   const next = await refresh(issuer, successor, client);
   return {

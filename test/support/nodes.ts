@@ -1,0 +1,132 @@
+/** Several processes that serve one issuer over stores they share, behind a front that gives each request to the next one. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { MongoClient } from 'mongodb';
+import type { IdentityProviderOptions, Seed } from 'tenant-idp';
+
+export interface NodesOptions {
+  /** Default: 3. */
+  readonly count?: number;
+  /** URL of a Redis or MongoDB server; with commas, those of a Redis Cluster. */
+  readonly artifacts: string;
+  /** URL of a MongoDB server. Default: one in memory each, which agree as long as none of them is written to. */
+  readonly directory?: string;
+  /** Database and prefix of their own. Default: a random one. */
+  readonly space?: string;
+  readonly seed: Seed;
+  /** What JSON can say. */
+  readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
+}
+
+export interface NodeSettings extends Omit<NodesOptions, 'count'> {
+  readonly issuer: string;
+  readonly space: string;
+}
+
+/** What a node says to the process that started it. */
+export type FromNode = { readonly port: number } | { readonly logged: string };
+
+export interface Nodes {
+  /** URL of the front. */
+  readonly issuer: string;
+  /** What nodes logged at warn and error, the notice about development defaults aside. */
+  readonly logged: readonly string[];
+  /** `kill -9`; the front gives it no more requests. */
+  kill(index: number): Promise<void>;
+  /** Starts a node that was killed. */
+  start(index: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Node {
+  readonly process: ChildProcess;
+  readonly port: number;
+}
+
+export async function startNodes({ count = 3, ...options }: NodesOptions): Promise<Nodes> {
+  const nodes = new Map<number, Node>();
+  const logged: string[] = [];
+  const front = await startFront(() => [...nodes.values()].map(({ port }) => port));
+  const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
+
+  const start = async (index: number) => {
+    const child = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`A node ended with ${code}.`)));
+    ended.catch(() => nodes.delete(index));
+    const listening = new Promise<number>((resolve) => {
+      child.on('message', (message: FromNode) => {
+        if ('port' in message) resolve(message.port);
+        else if (!message.logged.includes('runs with development defaults')) logged.push(message.logged);
+      });
+    });
+    nodes.set(index, { process: child, port: await Promise.race([listening, ended]) });
+  };
+  const kill = async (index: number) => {
+    const node = nodes.get(index);
+    if (node === undefined) return;
+    const ended = once(node.process, 'exit');
+    node.process.kill('SIGKILL');
+    await ended;
+  };
+  const close = async () => {
+    front.close();
+    await Promise.all([...nodes.keys()].map(kill));
+    for (const url of new Set([options.artifacts, options.directory])) if (url?.startsWith('mongodb')) await drop(url, settings.space);
+  };
+
+  try {
+    // Together, as those of a deployment start.
+    await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { issuer: front.url, logged, kill, start, close };
+}
+
+async function drop(url: string, database: string): Promise<void> {
+  const client = new MongoClient(url);
+  await client.db(database).dropDatabase();
+  await client.close();
+}
+
+/** A load balancer: each request goes to the next port, and to the one after it when nobody listens there. */
+async function startFront(ports: () => readonly number[]): Promise<{ readonly url: string; close(): void }> {
+  const agent = new Agent({ keepAlive: true });
+  let turn = 0;
+  const forward = (incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer, attempts: number): void => {
+    const all = ports();
+    const port = all[turn++ % all.length];
+    const { method, url, headers } = incoming;
+    const fail = () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end());
+    if (port === undefined) return void fail();
+    const upstream = request({ agent, host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on('error', fail).pipe(outgoing);
+    });
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' && attempts < all.length) forward(incoming, outgoing, body, attempts + 1);
+      else fail();
+    });
+    upstream.end(body);
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const parts: Buffer[] = [];
+    for await (const part of incoming) parts.push(part as Buffer);
+    forward(incoming, outgoing, Buffer.concat(parts), 1);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      agent.destroy();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
