@@ -42,5 +42,6 @@ const idp = await createIdentityProvider({
   ...options,
 });
 const server = createServer(idp.callback());
+server.keepAliveTimeout = 0; // the front keeps its connections
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 tell({ port: (server.address() as AddressInfo).port });

@@ -6,6 +6,7 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { AddressInfo } from 'node:net';
 import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions, Seed } from 'tenant-idp';
+import { runtimeWarning } from './example.js';
 
 export interface NodesOptions {
   /** Default: 3. */
@@ -41,36 +42,37 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
-interface Node {
-  readonly process: ChildProcess;
-  readonly port: number;
-}
-
 export async function startNodes({ count = 3, ...options }: NodesOptions): Promise<Nodes> {
-  const nodes = new Map<number, Node>();
+  const nodes = new Map<number, ChildProcess>();
+  const ports = new Map<number, number>();
   const logged: string[] = [];
-  const front = await startFront(() => [...nodes.values()].map(({ port }) => port));
+  const front = await startFront(() => [...ports.values()]);
   const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
 
   const start = async (index: number) => {
-    const child = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`A node ended with ${code}.`)));
-    ended.catch(() => nodes.delete(index));
+    nodes.set(index, node);
+    let complaints = '';
+    node.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaints += text.replace(runtimeWarning, '');
+    });
+    const ended = once(node, 'exit').then(([code]) => Promise.reject(new Error(`A node ended with ${code}: ${complaints}`)));
+    ended.catch(() => ports.delete(index));
     const listening = new Promise<number>((resolve) => {
-      child.on('message', (message: FromNode) => {
+      node.on('message', (message: FromNode) => {
         if ('port' in message) resolve(message.port);
         else if (!message.logged.includes('runs with development defaults')) logged.push(message.logged);
       });
     });
-    nodes.set(index, { process: child, port: await Promise.race([listening, ended]) });
+    ports.set(index, await Promise.race([listening, ended]));
   };
   const kill = async (index: number) => {
     const node = nodes.get(index);
-    if (node === undefined) return;
-    const ended = once(node.process, 'exit');
-    node.process.kill('SIGKILL');
+    if (!node || node.exitCode !== null || node.signalCode !== null) return;
+    const ended = once(node, 'exit');
+    node.kill('SIGKILL');
     await ended;
   };
   const close = async () => {
@@ -120,6 +122,7 @@ async function startFront(ports: () => readonly number[]): Promise<{ readonly ur
     for await (const part of incoming) parts.push(part as Buffer);
     forward(incoming, outgoing, Buffer.concat(parts), 1);
   });
+  server.keepAliveTimeout = 0; // one that closes a connection while a request comes in would look like a failure
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
