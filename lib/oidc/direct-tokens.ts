@@ -56,8 +56,9 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const scope = clientCredentialsScope(ctx, scopes, record, fields.scope);
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
     const iat = now();
+    const exp = iat + expiresIn;
     const id = createId('ClientCredentials');
-    tokens.put(unit, 'ClientCredentials', id, { iat, exp: iat + expiresIn, scope, clientId });
+    tokens.put(unit, 'ClientCredentials', id, { iat, exp, scope, clientId }, exp);
     await unit.commit();
     return { access_token: id, expires_in: expiresIn, scope, token_type: 'Bearer' };
   };
@@ -118,11 +119,18 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
       const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);
       const kept = { accountId, acr, amr, authTime, iiat, grantId, gty, nonce, rotations, scope: source.scope, sessionUid, sid, clientId };
-      tokens.put(unit, 'RefreshToken', refreshTokenId, { iat, exp, ...kept } as AdapterPayload & { exp: number });
+      tokens.put(unit, 'RefreshToken', refreshTokenId, { iat, exp, ...kept } as AdapterPayload, exp);
     }
     const expiresIn = lifetimes.AccessToken(undefined, { kind: 'AccessToken' }, client, grant);
     const accessToken = createId('AccessToken', grantId);
-    tokens.put(unit, 'AccessToken', accessToken, { iat, exp: iat + expiresIn, accountId, grantId, gty, sessionUid, sid, clientId, scope });
+    const exp = iat + expiresIn;
+    tokens.put(
+      unit,
+      'AccessToken',
+      accessToken,
+      { iat, exp, accountId, grantId, gty, sessionUid, sid, clientId, scope } as AdapterPayload,
+      exp,
+    );
     const idToken = asked.has('openid')
       ? await signIdToken(
           { keys, accounts },

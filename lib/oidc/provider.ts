@@ -105,7 +105,10 @@ export function createProtocol(
   // Who configures oidc-provider, or listens to it, gets its own answers.
   const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
   const isObserved = () => observable.some((event) => provider.listenerCount(event) > 0);
-  const directAnswer = (path: string): DirectAnswer | undefined => (isConfigured || isObserved() ? undefined : directAnswers.get(path));
+  const directAnswer = (path: string): DirectAnswer | undefined => {
+    const answer = isConfigured ? undefined : directAnswers.get(path);
+    return answer && !isObserved() ? answer : undefined;
+  };
 
   return {
     provider,
