@@ -10,6 +10,7 @@ import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
@@ -97,7 +98,9 @@ export function createProtocol(
   const interactions = createInteractions(parts, () => provider);
 
   const direct = { parts, scopes, accounts, describe, findClient };
+  const pushedRequests = createDirectPushedRequests(direct);
   const directAnswers = new Map<string, DirectAnswer>([
+    [routes.pushed_authorization_request, pushedRequests.answer],
     [routes.introspection, createDirectIntrospection(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
     [routes.token, createDirectTokens(direct)],
@@ -133,6 +136,7 @@ export function createProtocol(
       }
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       documents.keep(ctx);
+      if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
@@ -149,6 +153,8 @@ const observable = [
   'access_token.saved',
   'authorization_code.consumed',
   'client_credentials.saved',
+  'pushed_authorization_request.saved',
+  'pushed_authorization_request.success',
   'refresh_token.consumed',
   'refresh_token.saved',
 ] as const;
