@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
+import { hashedKey } from '../../lib/store/artifact-key.js';
+import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { connected, redisClient } from '../support/redis-clients.js';
@@ -103,6 +105,19 @@ describe('issue 5: on Redis', () => {
       expect(answer.status).toBe(200);
       expect(trips).toBeLessThanOrEqual(2);
     });
+  });
+
+  test('what is asked in one turn of the event loop leaves in one write', async () => {
+    const store = redisArtifacts({ client });
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => hashedKey('Case', name)) as [ArtifactKey, ArtifactKey, ArtifactKey];
+    const { trips } = await during(() =>
+      Promise.all([
+        store.read([{ key: a, follow: ['grant'] }, { key: b }, { key: c }]),
+        store.commit([{ op: 'put', key: a, value: 'v', expiresAt: Date.now() + 60_000 }]),
+        store.hit(c, 60_000),
+      ]),
+    );
+    expect(trips).toBe(1);
   });
 
   describe('memory', () => {
