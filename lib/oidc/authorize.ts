@@ -1,5 +1,6 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
+import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession } from './internals.js';
@@ -133,8 +134,11 @@ export const createResponder =
       if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
       await unit.commit();
     } catch (error) {
-      if (!(error instanceof LostWrite)) throw error;
-      if (!isError) throw lostResponse(error);
+      if (isError && error instanceof UnavailableError) {
+        ctx.oidc.provider.emit('authorization.error', ctx, error as never);
+        Object.assign(payload, { error: error.message, error_description: error.error_description });
+      } else if (!(error instanceof LostWrite)) throw error;
+      else if (!isError) throw lostResponse(error);
     }
     const own = new URL(redirectUri).searchParams;
     const custom = Object.entries(carriedOf(ctx)?.custom ?? {}).filter(([name]) => !own.has(name) && !Object.hasOwn(payload, name));

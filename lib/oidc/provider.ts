@@ -18,10 +18,10 @@ import { createHookedProvider, onAuthorizationResponse, recordOf } from './inter
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
+import { commitRequest } from './sessions.js';
 import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
-import { LostWrite } from './unit-of-work.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -105,12 +105,7 @@ export function createProtocol(
       const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
       if (ending instanceof Promise) await ending;
       const unit = parts.adapters.unitOf(ctx);
-      try {
-        if (unit.hasWrites) await unit.commit();
-      } catch (error) {
-        // A session that was ended while this request ran stays ended.
-        if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
-      }
+      if (unit.hasWrites) await commitRequest(unit);
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       if (route === 'discovery' && ctx.status === 200) completeDiscovery(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
