@@ -1,12 +1,18 @@
-/** oidc-provider by itself: static clients, claims that are there already, and nothing between it and its map. */
-import type { IncomingMessage } from 'node:http';
+/**
+ * oidc-provider by itself: static clients, claims that are there already, and nothing between it and its adapter. What is not set is its
+ * default: tokens end with the session they come from, as ours do.
+ */
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
-import { createBareAdapters } from './bare-store.js';
 import { serveAsChild } from './child.js';
+import { createPlainRedisAdapters } from './plain-redis.js';
+import { createPublishedRedisAdapters } from './published-redis.js';
 import { apiScope, signingKeys, staticClients, userScopes } from './world.js';
 
+const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '' } = process.env;
+const createAdapters = BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters;
+
 /** The claims that ours answers at userinfo, and the scopes that grant them. */
-const claims = JSON.parse(process.env.BENCH_CLAIMS ?? '{}') as { sub: string } & Record<string, unknown>;
+const claims = JSON.parse(BENCH_CLAIMS) as { sub: string } & Record<string, unknown>;
 const claimsByScope = {
   openid: ['sub', 'tid', 'oid'],
   profile: ['family_name', 'given_name', 'name', 'preferred_username', 'picture'],
@@ -30,12 +36,11 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
 }
 
 const configuration = {
-  adapter: createBareAdapters(),
+  adapter: createAdapters(BENCH_REDIS),
   clients: staticClients,
   claims: claimsByScope,
   conformIdTokenClaims: false,
   cookies: { keys: ['not a secret, it signs cookies of a measurement'] },
-  expiresWithSession: () => false,
   features: {
     backchannelLogout: { enabled: true },
     clientCredentials: { enabled: true },
@@ -56,8 +61,10 @@ const configuration = {
   rotateRefreshToken: true,
   routes: {
     authorization: '/connect/authorize',
+    pushed_authorization_request: '/connect/par',
     token: '/connect/token',
     introspection: '/connect/introspect',
+    revocation: '/connect/revocation',
     userinfo: '/connect/userinfo',
     jwks: '/.well-known/openid-configuration/jwks',
   },
@@ -73,13 +80,14 @@ const configuration = {
   },
 } as unknown as Configuration;
 
-await serveAsChild((issuer) => {
-  const provider = new Provider(issuer, configuration);
-  const callback = provider.callback();
-  return (req, res) => {
-    // A sign-in page that asks nothing.
-    if (req.url?.startsWith('/sign-in'))
-      void provider.interactionFinished(req as IncomingMessage, res, { login: { accountId: claims.sub } });
-    else void callback(req, res);
-  };
-});
+await serveAsChild([
+  (issuer) => {
+    const provider = new Provider(issuer, configuration);
+    const callback = provider.callback();
+    return (req, res) => {
+      // A sign-in page that asks nothing.
+      if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
+      else void callback(req, res);
+    };
+  },
+]);

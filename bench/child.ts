@@ -1,4 +1,4 @@
-/** The server's side of a contestant: it listens on a free port, tells its address, and answers how much CPU time it has used. */
+/** The server's side of a contestant: it listens on free ports, tells its addresses, and answers how much CPU time it has used. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,14 +8,20 @@ const cpuTime = (): number => {
   return user + system;
 };
 
-/** @param listenerFor what serves an issuer; the issuer is known once the port is. */
-export async function serveAsChild(listenerFor: (issuer: string) => Promise<RequestListener> | RequestListener): Promise<void> {
+type ListenerFor = (issuer: string) => Promise<RequestListener> | RequestListener;
+
+/** @param listeners what serves an issuer, for each issuer; an issuer is known once its port is. */
+export async function serveAsChild(listeners: readonly ListenerFor[]): Promise<void> {
   process.on('message', () => process.send?.(cpuTime()));
   // Whatever becomes of the parent, no server is left behind.
   process.on('disconnect', () => process.exit());
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.on('request', await listenerFor(issuer));
-  process.send?.(issuer);
+  const issuers: string[] = [];
+  for (const listenerFor of listeners) {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('request', await listenerFor(issuer));
+    issuers.push(issuer);
+  }
+  process.send?.(issuers);
 }

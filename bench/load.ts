@@ -1,24 +1,30 @@
 import { Connection } from './connection.js';
-import type { Contestant } from './contestant.js';
 import type { Row, Script } from './rows.js';
 
 const CONNECTIONS = 16;
 
-/** What one contestant did in one slice of time. */
+/** A server under measurement. */
+export interface Participant {
+  readonly issuer: string;
+  /** CPU time that its process has used so far, in microseconds. */
+  cpuTime(): Promise<number>;
+}
+
+/** What one participant did in one slice of time. */
 export interface Slice {
   readonly perSecond: number;
   /** Microseconds of CPU time. */
   readonly cpuPerRequest: number;
 }
 
-/** The connections of one contestant, ready to run one row. */
+/** The connections to one participant, ready to run one row. */
 export interface Load {
   /** Every connection runs its script again and again. @param duration milliseconds. */
   run(duration: number): Promise<Slice>;
   close(): void;
 }
 
-export async function prepareLoad({ issuer, cpuTime }: Contestant, row: Row): Promise<Load> {
+export async function prepareLoad({ issuer, cpuTime }: Participant, row: Row): Promise<Load> {
   const connections = Array.from({ length: CONNECTIONS }, () => new Connection(issuer));
   const scripts: Script[] = [];
   for (const connection of connections) scripts.push(await row.prepare(connection, issuer));

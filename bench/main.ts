@@ -1,67 +1,17 @@
 /**
- * Bare oidc-provider and this library side by side: `npm run bench`. Both servers live the whole time; short slices alternate, so that whatever
- * disturbs the machine disturbs both.
+ * `npm run bench`: this library and bare oidc-provider side by side. `npm run bench -- growth`: this library with a thousand and with a million
+ * tokens stored.
  *
- * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (part of a row's name; all rows).
+ * Environment: `BENCH_ROUNDS` (32), `BENCH_SLICE` (150, milliseconds), `BENCH_ROWS` (parts of rows' names, comma-separated; all rows),
+ * `BENCH_AGAINST` (`plain,control,published`), `BENCH_PROFILE` (folder for a V8 CPU profile of ours), `BENCH_TOKENS` (1000000).
  */
-import { Connection } from './connection.js';
-import { type Contestant, startContestant } from './contestant.js';
-import { type Load, prepareLoad, type Slice } from './load.js';
-import { formatReport, type Measurement } from './report.js';
-import { obtainTokens, type Row, rows } from './rows.js';
-import { userScopes } from './world.js';
+import { pinLoad, pinning } from './cores.js';
+import { measureGrowth } from './growth.js';
+import { measureSideBySide } from './side-by-side.js';
 
-const { BENCH_ROUNDS = '32', BENCH_SLICE = '150', BENCH_ROWS = '' } = process.env;
-const rounds = Number(BENCH_ROUNDS);
-const slice = Number(BENCH_SLICE);
-const WARM_UP = 1200;
-
-type Side = 'bare' | 'control' | 'ours';
-
-/** What userinfo answers here, so that both servers answer the same. */
-async function claimsOf({ issuer }: Contestant): Promise<string> {
-  const connection = new Connection(issuer);
-  const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);
-  const { body } = await connection.get('/connect/userinfo', { authorization: `Bearer ${token}` });
-  connection.close();
-  return body;
-}
-
-async function measure(row: Row, contestants: Readonly<Record<Side, Contestant>>): Promise<Measurement> {
-  const loads: { readonly side: Side; readonly load: Load }[] = [];
-  for (const side of ['bare', 'ours', 'control'] as const) loads.push({ side, load: await prepareLoad(contestants[side], row) });
-  const slices: Record<Side, Slice[]> = { bare: [], control: [], ours: [] };
-  try {
-    for (const { load } of loads) await load.run(Math.min(WARM_UP, slice * rounds));
-    for (let round = 0; round < rounds; round += 1) {
-      // Rotated and every other time reversed: nobody always runs after the same one.
-      const first = round % loads.length;
-      const order = [...loads.slice(first), ...loads.slice(0, first)];
-      for (const { side, load } of round % 2 === 0 ? order : order.reverse()) slices[side].push(await load.run(slice));
-    }
-  } finally {
-    for (const { load } of loads) load.close();
-  }
-  return { row: row.name, ...slices };
-}
-
-const running: Contestant[] = [];
-const start = async (...contestant: Parameters<typeof startContestant>): Promise<Contestant> => {
-  const started = await startContestant(...contestant);
-  running.push(started);
-  return started;
-};
-
-try {
-  const ours = await start('ours');
-  const env = { BENCH_CLAIMS: await claimsOf(ours) };
-  const contestants = { ours, bare: await start('bare', env), control: await start('bare', env) };
-  const measurements: Measurement[] = [];
-  for (const row of rows.filter(({ name }) => name.includes(BENCH_ROWS))) {
-    process.stderr.write(`${row.name} …\n`);
-    measurements.push(await measure(row, contestants));
-  }
-  console.log(formatReport(measurements));
-} finally {
-  await Promise.all(running.map((contestant) => contestant.stop()));
-}
+const [, , what] = process.argv;
+// What was started ends when this process does.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+pinLoad();
+console.log(what === 'growth' ? await measureGrowth() : await measureSideBySide());
+console.log(`\nNode ${process.versions.node}; ${pinning}.`);

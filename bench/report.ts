@@ -1,56 +1,71 @@
-import type { Slice } from './load.js';
-import { bootstrapInterval, median, quantile } from './statistics.js';
+import {
+  type Comparison,
+  compare,
+  comparisonCells,
+  controlCells,
+  fixed,
+  formatTable,
+  isNoisy,
+  speedCell,
+  TOLERANCE,
+} from './comparison.js';
+import type { Side } from './contestants.js';
+import type { Slices } from './interleave.js';
+import type { Row } from './rows.js';
 
-/** The slices of one row, round by round. */
 export interface Measurement {
-  readonly row: string;
-  readonly bare: readonly Slice[];
-  /** A second process of the same bare server: what the machine does to two servers that are alike. */
-  readonly control: readonly Slice[];
-  readonly ours: readonly Slice[];
+  readonly row: Pick<Row, 'name' | 'goal'>;
+  readonly slices: Slices<Side>;
 }
 
-/** Disturbance only ever adds CPU time: the least disturbed slices tell. */
-const QUIET_SHARE = 0.2;
-/** How far two servers that are alike may be apart before the row says nothing. */
-const TOLERANCE = 0.05;
+/** In ratios, above 1: the one named first is faster. */
+const columns = [
+  'Request',
+  'Plain, 1/s',
+  'Ours, 1/s',
+  'Ours / plain [95 %]',
+  'CPU',
+  'Ours / published [95 %]',
+  'CPU',
+  'Plain / plain',
+  'CPU',
+] as const;
 
-const columns = ['row', 'bare req/s', 'ours req/s', 'ratio [95 %]', 'CPU ratio', 'bare/bare', 'bare/bare CPU'] as const;
+interface Result extends Measurement {
+  readonly plain: Comparison | undefined;
+  readonly published: Comparison | undefined;
+  readonly control: Comparison | undefined;
+}
 
-/** A Markdown table. Ratios above 1: faster than bare. */
+/** A table, then the rows that prove nothing, and those that miss their goal. */
 export function formatReport(measurements: readonly Measurement[]): string {
-  const lines = measurements.map((measurement) => {
-    const { row, bare, control, ours } = measurement;
-    const ratios = speedRatios(bare, ours);
-    const [low, high] = bootstrapInterval(ratios);
-    return [
-      row,
-      speedOf(bare),
-      speedOf(ours),
-      `${fixed(median(ratios))} [${fixed(low)}, ${fixed(high)}]`,
-      fixed(cpuOf(bare) / cpuOf(ours)),
-      fixed(median(speedRatios(bare, control))),
-      fixed(cpuOf(bare) / cpuOf(control)),
-    ];
+  const results = measurements.map((measurement): Result => {
+    const { ours, plain, published, control } = measurement.slices;
+    return { ...measurement, plain: compare(plain, ours), published: compare(published, ours), control: compare(plain, control) };
   });
-  const table = [columns, columns.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`);
-  const noisy = measurements.filter(isNoisy).map(({ row }) => row);
-  const warning = `Two bare servers are more than ${TOLERANCE * 100} % apart, so these rows prove nothing: ${noisy.join('; ')}.`;
-  return [...table, ...(noisy.length > 0 ? ['', warning] : [])].join('\n');
+  const lines = results.map(({ row, slices, plain, published, control }) => [
+    row.name,
+    speedCell(slices.plain),
+    speedCell(slices.ours),
+    ...comparisonCells(plain),
+    ...comparisonCells(published),
+    ...controlCells(control),
+  ]);
+  return [formatTable(columns, lines), ...noisyRows(results), ...missedGoals(results)].join('\n\n');
 }
 
-const isNoisy = ({ bare, control }: Measurement): boolean =>
-  [median(speedRatios(bare, control)), cpuOf(bare) / cpuOf(control)].some((ratio) => Math.abs(ratio - 1) > TOLERANCE);
+function noisyRows(results: readonly Result[]): string[] {
+  const noisy = results.filter(({ control }) => isNoisy(control)).map(({ row }) => row.name);
+  return noisy.length === 0
+    ? []
+    : [`Two plain servers are more than ${TOLERANCE * 100} % apart, so these rows prove nothing: ${noisy.join('; ')}.`];
+}
 
-/** Round by round, so that whatever slows the machine for a while slows both sides of a ratio. */
-const speedRatios = (base: readonly Slice[], other: readonly Slice[]): number[] =>
-  base.map(({ perSecond }, round) => (other[round]?.perSecond ?? Number.NaN) / perSecond);
-
-const cpuOf = (slices: readonly Slice[]): number =>
-  quantile(
-    slices.map(({ cpuPerRequest }) => cpuPerRequest),
-    QUIET_SHARE,
-  );
-
-const speedOf = (slices: readonly Slice[]): string => Math.round(median(slices.map(({ perSecond }) => perSecond))).toLocaleString('en');
-const fixed = (value: number): string => value.toFixed(2);
+function missedGoals(results: readonly Result[]): string[] {
+  const judged = results.flatMap(({ row: { name, goal = 1 }, plain }) => (plain ? [{ name, goal, ...plain }] : []));
+  if (judged.length === 0) return [];
+  const missed = judged.filter(({ goal, speed, cpu }) => speed < goal || cpu < goal);
+  if (missed.length === 0) return ['Every row meets its goal.'];
+  const lines = missed.map(({ name, goal, speed, cpu }) => [name, fixed(goal), fixed(speed), fixed(cpu)]);
+  return ['Rows that miss their goal:', formatTable(['Request', 'Goal', 'Ours / plain', 'CPU'], lines)];
+}

@@ -1,5 +1,5 @@
 /** What is measured: for each row a script that one connection runs again and again. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Agent, signIn } from '../test/support/agent.js';
 import type { Connection } from './connection.js';
 import { apiScope, authorizationOf, redirectUri, user, userScopes } from './world.js';
@@ -9,6 +9,8 @@ export type Script = () => Promise<void>;
 
 export interface Row {
   readonly name: string;
+  /** How many times as fast as oidc-provider on a plain adapter ours must be; 1 where nothing is said. */
+  readonly goal?: number;
   /** What a script of its own needs is got here, before anything is counted. */
   prepare(connection: Connection, issuer: string): Promise<Script>;
 }
@@ -23,18 +25,19 @@ interface Tokens {
 const verifier = 'a-verifier-of-fifty-characters-as-clients-make-them';
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 
+const authorizationRequest = (client: WebClient, scope: string) => ({
+  client_id: client,
+  response_type: 'code',
+  redirect_uri: redirectUri,
+  scope,
+  state: 'a-state-of-some-length',
+  nonce: 'a-nonce-of-some-length',
+  code_challenge: challenge,
+  code_challenge_method: 'S256',
+});
+
 const authorizePath = (client: WebClient, scope: string, prompt: Readonly<Record<string, string>>): string =>
-  `/connect/authorize?${new URLSearchParams({
-    client_id: client,
-    response_type: 'code',
-    redirect_uri: redirectUri,
-    scope,
-    state: 'a-state-of-some-length',
-    nonce: 'a-nonce-of-some-length',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-    ...prompt,
-  })}`;
+  `/connect/authorize?${new URLSearchParams({ ...authorizationRequest(client, scope), ...prompt })}`;
 
 /** Signs in as a browser does. @returns the header with the cookies of the session. */
 async function openSession(issuer: string, client: WebClient, scope: string): Promise<{ cookie: string }> {
@@ -44,10 +47,16 @@ async function openSession(issuer: string, client: WebClient, scope: string): Pr
   return { cookie: cookies.join('; ') };
 }
 
-async function codeFlow(connection: Connection, client: WebClient, scope: string, session: { cookie: string }): Promise<Tokens> {
+/** @returns the code. */
+async function authorize(connection: Connection, client: WebClient, scope: string, session: { cookie: string }): Promise<string> {
   const { headers } = await connection.get(authorizePath(client, scope, { prompt: 'none' }), session);
   const code = new URL(headers.location ?? redirectUri).searchParams.get('code');
   if (!code) throw new Error(`no code in ${headers.location}`);
+  return code;
+}
+
+async function codeFlow(connection: Connection, client: WebClient, scope: string, session: { cookie: string }): Promise<Tokens> {
+  const code = await authorize(connection, client, scope, session);
   const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
   const { body } = await connection.post('/connect/token', fields, { authorization: authorizationOf(client) });
   return JSON.parse(body) as Tokens;
@@ -58,8 +67,9 @@ export async function obtainTokens(connection: Connection, issuer: string, clien
   return codeFlow(connection, client, scope, await openSession(issuer, client, scope));
 }
 
-const codeFlowRow = (client: WebClient, alg: string): Row => ({
+const codeFlowRow = (client: WebClient, alg: string, goal: number): Row => ({
   name: `code flow with a session, ${alg}`,
+  goal,
   async prepare(connection, issuer) {
     const session = await openSession(issuer, client, userScopes);
     return async () => {
@@ -68,8 +78,9 @@ const codeFlowRow = (client: WebClient, alg: string): Row => ({
   },
 });
 
-const refreshRow = (client: WebClient, alg: string): Row => ({
+const refreshRow = (client: WebClient, alg: string, goal: number): Row => ({
   name: `refresh with rotation, ${alg}`,
+  goal,
   async prepare(connection, issuer) {
     let { refresh_token: token } = await obtainTokens(connection, issuer, client, userScopes);
     return async () => {
@@ -89,30 +100,58 @@ const documentRow = (name: string, path: string): Row => ({
   },
 });
 
+/** @param hint `token_type_hint`. */
+const introspectionRow = (name: string, hint: Readonly<Record<string, string>>): Row => ({
+  name,
+  async prepare(connection, issuer) {
+    const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', `${userScopes} ${apiScope}`);
+    return () => introspect(connection, { token, ...hint }, true);
+  },
+});
+
+async function introspect(connection: Connection, fields: Readonly<Record<string, string>>, active: boolean): Promise<void> {
+  const { body } = await connection.post('/connect/introspect', fields, { authorization: authorizationOf('orders') });
+  if (!body.includes(`"active":${active}`)) throw new Error(`introspection answered ${body}`);
+}
+
+async function clientCredentials(connection: Connection): Promise<string> {
+  const fields = { grant_type: 'client_credentials', scope: apiScope };
+  const { body } = await connection.post('/connect/token', fields, { authorization: authorizationOf('service') });
+  return (JSON.parse(body) as Tokens).access_token;
+}
+
 export const rows: readonly Row[] = [
   {
-    name: 'client_credentials',
+    name: 'client credentials',
     prepare: async (connection) => async () => {
-      await connection.post(
-        '/connect/token',
-        { grant_type: 'client_credentials', scope: apiScope },
-        { authorization: authorizationOf('service') },
-      );
+      await clientCredentials(connection);
     },
   },
-  codeFlowRow('web-es256', 'ES256'),
-  codeFlowRow('web-rs256', 'RS256'),
-  refreshRow('web-es256', 'ES256'),
-  refreshRow('web-rs256', 'RS256'),
+  codeFlowRow('web-es256', 'ES256', 1.2),
+  codeFlowRow('web-rs256', 'RS256', 1),
+  refreshRow('web-es256', 'ES256', 1.2),
+  refreshRow('web-rs256', 'RS256', 1),
   {
-    name: 'introspection',
+    name: 'authorization with a session',
     async prepare(connection, issuer) {
-      const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', `${userScopes} ${apiScope}`);
+      const session = await openSession(issuer, 'web-es256', userScopes);
       return async () => {
-        const { body } = await connection.post('/connect/introspect', { token }, { authorization: authorizationOf('orders') });
-        if (!body.includes('"active":true')) throw new Error(`introspection answered ${body}`);
+        await authorize(connection, 'web-es256', userScopes, session);
       };
     },
+  },
+  {
+    name: 'pushed authorization request',
+    prepare: async (connection) => async () => {
+      const fields = authorizationRequest('web-es256', userScopes);
+      await connection.post('/connect/par', fields, { authorization: authorizationOf('web-es256') });
+    },
+  },
+  introspectionRow('introspection', {}),
+  introspectionRow('introspection with a hint', { token_type_hint: 'access_token' }),
+  {
+    name: 'introspection, unknown token',
+    prepare: async (connection) => () => introspect(connection, { token: randomBytes(32).toString('base64url') }, false),
   },
   {
     name: 'userinfo',
@@ -121,6 +160,13 @@ export const rows: readonly Row[] = [
       return async () => {
         await connection.get('/connect/userinfo', { authorization: `Bearer ${token}` });
       };
+    },
+  },
+  {
+    name: 'client credentials, then revocation',
+    prepare: async (connection) => async () => {
+      const token = await clientCredentials(connection);
+      await connection.post('/connect/revocation', { token }, { authorization: authorizationOf('service') });
     },
   },
   documentRow('discovery', '/.well-known/openid-configuration'),

@@ -1,36 +1,30 @@
-import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
+import { compactVerify, decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Account } from '../directory/index.js';
 import { type Accounts, subjectOf } from './account.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import type { AccessTokenModel } from './internals.js';
-import { currentRequest, pinnedLogin } from './login-context.js';
+import { signedJwt } from './keys.js';
+import { currentRequest, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
 import type { Scopes } from './scopes.js';
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
  * What an access token says, the same whether it is read by introspection or by a resource server.
  * @see RFC 9068 §2.2
  */
-export async function accessTokenClaims(
-  parts: OidcParts,
-  accounts: Accounts,
-  ctx: KoaContextWithOIDC,
-  token: AccessTokenModel,
-): Promise<Record<string, unknown>> {
-  if (!token.accountId) return {};
-  const account = await accounts.load(ctx, token.accountId);
-  const login = pinnedLogin(ctx);
-  if (!account) return {};
-  const client = await ctx.oidc.provider.Client.find(token.clientId);
-  return {
-    ...accounts.protocolClaims(account, login, client && pseudonymOf(parts, client)),
-    ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
-  };
-}
+export const accessTokenClaims = (
+  { protocolClaims }: Accounts,
+  account: Account,
+  login: PinnedLogin | undefined,
+  pseudonym: ((oid: string) => string) | undefined,
+): Record<string, unknown> => ({
+  ...protocolClaims(account, login, pseudonym),
+  ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
+});
 
 const tokenRoutes = new Set(['introspection', 'revocation']);
 const WRAPPED = 'jwt~';
@@ -60,10 +54,11 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
     async signed(ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<string> {
       const audiences = scopes.audiences(ctx, token.scope);
       const client = await ctx.oidc.provider.Client.find(token.clientId);
+      const account = token.accountId ? await accounts.load(ctx, token.accountId) : undefined;
       const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;
       const pseudonym = client && pseudonymOf(parts, client);
       const payload = {
-        ...(await accessTokenClaims(parts, accounts, ctx, token)),
+        ...(account ? accessTokenClaims(accounts, account, pinnedLogin(ctx), pseudonym) : {}),
         iss: options.issuer,
         sub: token.accountId && pseudonym ? pseudonym(sub) : sub,
         aud: audiences.length > 0 ? audiences : [options.issuer],
@@ -75,9 +70,7 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
         exp: token.exp,
       };
       const key = keys.signing(client?.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
-      return new CompactSign(encoder.encode(JSON.stringify(payload)))
-        .setProtectedHeader({ alg: key.alg, typ: 'at+jwt', kid: key.kid })
-        .sign(key.privateKey);
+      return signedJwt(key, 'at+jwt', payload);
     },
 
     async idOf(value: string): Promise<string | undefined> {

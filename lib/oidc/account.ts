@@ -1,4 +1,4 @@
-import type { Account, KoaContextWithOIDC } from 'oidc-provider';
+import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../claims.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../directory/index.js';
 import { isClient } from './clients.js';
@@ -13,8 +13,22 @@ export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
+  /** The account of an `oid`, if what began with this sign-in may go on. */
+  loadUsable(ctx: object, oid: string, login: PinnedLogin | undefined): Promise<DirectoryAccount | undefined>;
+  /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
+  claimsOf(
+    account: DirectoryAccount,
+    use: ClaimTarget,
+    scopes: ReadonlySet<string>,
+    request: ClaimsRequest,
+  ): Promise<Record<string, unknown>>;
   /** What the protocol itself says about an account, after all plugins. */
   protocolClaims(account: DirectoryAccount, login: PinnedLogin | undefined, pseudonym?: (oid: string) => string): Record<string, unknown>;
+}
+
+export interface ClaimsRequest {
+  readonly client?: Client | undefined;
+  readonly login?: PinnedLogin | undefined;
 }
 
 export function createAccounts(parts: OidcParts): Accounts {
@@ -38,6 +52,24 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, login }) => {
+    const record = client && recordOf(client);
+    const pseudonym = client && pseudonymOf(parts, client);
+    const subject = {
+      person: account.person,
+      user: account.person.user,
+      tenant: account.tenant,
+      scopes,
+      ...(isClient(record) ? { client: record } : {}),
+      ...(login ? { login } : {}),
+      ...(pseudonym ? { pseudonym } : {}),
+      lookups: lookupsOf(directory, account),
+    };
+    const claims = scopes.size > 0 ? await resolver.resolve(subject, scopes, use) : {};
+    const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
+    return Object.assign(claims, own);
+  };
+
   /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */
   const loginTime = (ctx: KoaContextWithOIDC, token?: { readonly grantId?: string }): Date | undefined => {
     if (!token) return instant(sessionOf(ctx)?.loginTs);
@@ -47,6 +79,11 @@ export function createAccounts(parts: OidcParts): Accounts {
 
   return {
     load,
+    async loadUsable(ctx, oid, login) {
+      const account = await load(ctx, oid);
+      return account && isUsable(account, instant(login?.authTime)) ? account : undefined;
+    },
+    claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
       const account = await load(ctx, oid);
@@ -54,36 +91,19 @@ export function createAccounts(parts: OidcParts): Accounts {
       return {
         accountId: oid,
         async claims(use, scope) {
-          const client = ctx.oidc.client;
+          const { client } = ctx.oidc;
           const record = client && recordOf(client);
-          const login = pinnedLogin(ctx);
-          const pseudonym = client && pseudonymOf(parts, client);
-          const scopes = new Set(scope.split(' '));
           const wantsAll =
             use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
-          const claims = wantsAll
-            ? await resolver.resolve(
-                {
-                  person: account.person,
-                  user: account.person.user,
-                  tenant: account.tenant,
-                  scopes,
-                  ...(isClient(record) ? { client: record } : {}),
-                  ...(login ? { login } : {}),
-                  ...(pseudonym ? { pseudonym } : {}),
-                  lookups: lookupsOf(directory, account),
-                },
-                scopes,
-                use as ClaimTarget,
-              )
-            : {};
-          const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
-          return Object.assign(claims, own) as never;
+          const scopes = wantsAll ? new Set(scope.split(' ')) : none;
+          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx) }) as never;
         },
       };
     },
   };
 }
+
+const none: ReadonlySet<string> = new Set();
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 

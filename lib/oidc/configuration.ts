@@ -6,7 +6,7 @@ import { ClientAdapter, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
-import { createIntrospectionPolicy, mayRevoke } from './introspection.js';
+import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
@@ -35,12 +35,14 @@ export function createConfiguration(
   {
     accounts,
     scopes,
+    describe,
     logout,
     cookieKeys,
     renderError,
   }: {
     readonly accounts: Accounts;
     readonly scopes: Scopes;
+    readonly describe: DescribeToken;
     readonly logout: ReturnType<typeof createLogout>;
     readonly cookieKeys: readonly string[];
     readonly renderError: NonNullable<Configuration['renderError']>;
@@ -79,7 +81,8 @@ export function createConfiguration(
       backchannelLogout: { enabled: true },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
-      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(parts, accounts, scopes) },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+      introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
       pushedAuthorizationRequests: { enabled: true },
       // Parameters in a signed request would pass the checks of those outside it.
       requestObjects: { enabled: false },
@@ -98,7 +101,7 @@ export function createConfiguration(
       },
     },
     issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
-    jwks: { keys: keys.all.map(({ jwk }) => jwk) },
+    jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
       const sub = await subjectOf(accounts, ctx, oid, client.clientId);

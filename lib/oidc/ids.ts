@@ -51,6 +51,15 @@ export const createSessionId = (uid: string): string => uid + random(RANDOM);
 export const partsOfSessionId = (id: string): { readonly uid: string; readonly secret: string } | undefined =>
   id.length === UID + RANDOM ? { uid: id.slice(0, UID), secret: id.slice(UID) } : undefined;
 
+const tokenKinds: Readonly<Record<string, 'AccessToken' | 'ClientCredentials' | 'RefreshToken'>> = {
+  [kindTags.AccessToken]: 'AccessToken',
+  [kindTags.ClientCredentials]: 'ClientCredentials',
+  [kindTags.RefreshToken]: 'RefreshToken',
+};
+
+/** The kind of a token of ours; undefined for anything else. */
+export const kindOfToken = (id: string) => (id.length === SLOT + 1 + RANDOM ? tokenKinds[id.charAt(SLOT)] : undefined);
+
 /** Where a model's record is kept, or undefined for an id that cannot be one. */
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
   if (!(kind in kindTags)) return artifactKey(kind, id);

@@ -111,10 +111,30 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
       },
     });
   }
-  Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...inPayload(provider.Grant), ...extraMembers.Grant] });
+  for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'] as const)
+    Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
+  Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...membersOf(provider.Grant), ...extraMembers.Grant] });
   customiseClient(provider, hooks);
   refuseForeignHints(provider);
   return provider;
+}
+
+interface PayloadModel {
+  readonly jti: string;
+  readonly iat?: number;
+  readonly exp?: number;
+  readonly expiration?: number;
+  readonly [member: string]: unknown;
+}
+
+/** What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member. */
+async function valueAndPayload(this: PayloadModel): Promise<{ value: string; payload: Payload }> {
+  const now = Math.floor(Date.now() / 1000);
+  const payload: Payload = { iat: this.iat || now };
+  const exp = this.exp || now + (this.expiration ?? Number.NaN);
+  if (exp) payload.exp = exp;
+  for (const name of inPayload(this.constructor)) if (this[name] !== undefined) payload[name] = this[name];
+  return { value: this.jti, payload };
 }
 
 /** Ends the session of an end-session request, as if the user had confirmed. The last step of `confirm` in actions/end_session.js. */
@@ -155,7 +175,16 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
   });
 }
 
-const inPayload = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
+const membersOf = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
+
+const payloads = new WeakMap<object, readonly string[]>();
+
+/** The list is put together anew by each class of the chain, so it is asked for once. */
+function inPayload(model: object): readonly string[] {
+  const members = payloads.get(model) ?? membersOf(model);
+  payloads.set(model, members);
+  return members;
+}
 
 /** Parameters are rewritten before the first check reads them; API scopes count as known. */
 function contextClass(Base: Class, hooks: ProviderHooks): Class {
@@ -202,7 +231,7 @@ function sessionClass(Base: Class): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [...inPayload(Base), ...extraMembers.Session];
+      return [...membersOf(Base), ...extraMembers.Session];
     }
 
     resetIdentifier(): void {
@@ -216,7 +245,7 @@ function sessionClass(Base: Class): Class {
 function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     static get IN_PAYLOAD(): readonly string[] {
-      return [...inPayload(Base), ...extraMembers.AccessToken];
+      return [...membersOf(Base), ...extraMembers.AccessToken];
     }
 
     async getValueAndPayload(): Promise<{ value: string; payload?: Payload }> {
@@ -271,13 +300,15 @@ export const recordOf = (client: Client): object | undefined => records.get(clie
 /** What was registered, before every client became pairwise to oidc-provider. */
 export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
 
-/** Writes the session into the unit of work now, not after the response: shared/session.js does the same later and finds it done. */
+/** Writes the session into the unit of work now, not after the response, where shared/session.js would do it. */
 export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise<void> {
   const session = ctx.oidc.session as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
   if (!session || session.destroyed || (session.new && !session.touched)) return;
   await session.save(ttl);
   // Saving takes the mark off that makes shared/session.js set the cookie of a new session.
   session.touched = true;
+  const { jti } = session;
+  Object.defineProperty(session, 'save', { value: async () => jti });
 }
 
 /** An ID token has no `typ`; every other JWT we mint has one and is no `id_token_hint`. @see RFC 8725 §3.11 */

@@ -1,16 +1,18 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
+import { ExternalSigningKey } from 'oidc-provider';
 
 export type SigningAlgorithm = 'RS256' | 'ES256';
 
 export interface SigningKey {
   readonly kid: string;
   readonly alg: SigningAlgorithm;
-  readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** Private. */
-  readonly jwk: JWK;
+  /** The signature over the data, as JWS has it. @see RFC 7518 §3.3, §3.4 */
+  sign(data: Buffer): Buffer | Promise<Buffer>;
+  /** The key as oidc-provider signs with it. */
+  readonly external: ExternalSigningKey;
 }
 
 /** The keys in order of use: the first of an algorithm signs, all verify. */
@@ -46,9 +48,45 @@ export async function loadSigningKeys(jwks: readonly JWK[] | undefined): Promise
 
 function signingKey(privateKey: KeyObject, givenKid?: string): SigningKey {
   const alg = privateKey.asymmetricKeyType === 'rsa' ? 'RS256' : 'ES256';
-  const jwk = privateKey.export({ format: 'jwk' }) as JWK;
-  const kid = givenKid ?? thumbprint(jwk);
-  return { kid, alg, privateKey, publicKey: createPublicKey(privateKey), jwk: { ...jwk, kid, alg, use: 'sig' } };
+  const publicKey = createPublicKey(privateKey);
+  const kid = givenKid ?? thumbprint(publicKey.export({ format: 'jwk' }) as JWK);
+  const signData = alg === 'RS256' ? signRs256(privateKey) : signEs256(privateKey);
+  return { kid, alg, publicKey, sign: signData, external: externalKey(kid, alg, publicKey, signData) };
+}
+
+type Sign = SigningKey['sign'];
+
+const signAsync = promisify<string, Buffer, KeyObject, Buffer>(sign as never);
+
+/** RSA takes its time: done by the thread pool, so that other requests are answered meanwhile. */
+const signRs256 =
+  (key: KeyObject): Sign =>
+  (data) =>
+    signAsync('sha256', data, key);
+
+/** Faster than a thread of the pool could be asked. */
+const signEs256 = (privateKey: KeyObject): Sign => {
+  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
+  return (data) => sign('sha256', data, key);
+};
+
+/** oidc-provider signs through us: the key is made ready once, which for a JWK is a share of every signature. */
+function externalKey(kid: string, alg: SigningAlgorithm, publicKey: KeyObject, signData: Sign): ExternalSigningKey {
+  class OurSigningKey extends ExternalSigningKey {
+    override get kid() {
+      return kid;
+    }
+    override get alg() {
+      return alg;
+    }
+    override keyObject() {
+      return publicKey;
+    }
+    override sign(data: Uint8Array) {
+      return signData(data as Buffer);
+    }
+  }
+  return new OurSigningKey();
 }
 
 /** @see RFC 7638 §3 */
@@ -56,3 +94,11 @@ const thumbprint = ({ kty, crv, x, y, e, n }: JWK): string =>
   createHash('sha256')
     .update(JSON.stringify(kty === 'RSA' ? { e, kty, n } : { crv, kty, x, y }))
     .digest('base64url');
+
+/** A JWT in compact serialisation. @param typ its explicit type; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */
+export async function signedJwt({ alg, kid, sign: signData }: SigningKey, typ: string | undefined, payload: object): Promise<string> {
+  const input = `${base64url({ alg, typ, kid })}.${base64url(payload)}`;
+  return `${input}.${(await signData(Buffer.from(input))).toString('base64url')}`;
+}
+
+const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');

@@ -1,18 +1,15 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
-import { keyOf, partsOfSessionId, successorOf } from './ids.js';
+import { keyOf, partsOfSessionId } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
+import type { TokenLifetimes, TokenRecords } from './token-records.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
 
-/** Seconds-based numbers of the adapter, from the options. */
-export interface AdapterLifetimes {
-  /** A spent code is remembered this long, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
-  readonly spentCode: number;
-  /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
-  readonly spentRequest: number;
+/** In seconds. */
+export interface AdapterLifetimes extends TokenLifetimes {
   /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
   readonly grant: number;
   /** Within this time of its first use a one-time token used again is a retry, not a theft. */
@@ -23,8 +20,7 @@ export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
   readonly form: StoredForm;
   readonly lifetimes: AdapterLifetimes;
-  /** Derives successors of refresh tokens. */
-  readonly successorKey: Buffer;
+  readonly tokens: TokenRecords;
 }
 
 /** oidc-provider's adapter over an artifact store, one class for all models. */
@@ -33,27 +29,27 @@ export interface ModelAdapters {
   readonly factory: (model: string) => Adapter;
   /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
   unitOf(ctx: object | undefined): UnitOfWork;
+  readonly tokens: TokenRecords;
   /** The grant a token belongs to, when the request has read it already. */
   peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
 }
 
 export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
-  const { artifacts, form } = options;
+  const { artifacts, form, tokens } = options;
   const ofRequest = perRequest(() => new UnitOfWork(artifacts));
   const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
   return {
     factory: (model) => new ModelAdapter(model, options, unitOf),
     unitOf,
+    tokens,
     peekGrant(ctx, grantId) {
       const key = keyOf('Grant', grantId);
       const artifact = key && unitOf(ctx).peek(key);
-      return artifact && form.decode('Grant', grantId, artifact.value);
+      return artifact && form.decode('Grant', grantId, artifact);
     },
   };
 }
 
-/** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
-const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
 
@@ -85,12 +81,12 @@ class ModelAdapter implements Adapter {
     if (!key) return undefined;
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const reading = unit.read(key, this.#follow(ctx));
+    const reading = unit.read(key, this.#follow(ctx), this.#along(ctx));
     const artifact = reading instanceof Promise ? await reading : reading;
     if (!artifact) return undefined;
-    const payload = this.#options.form.decode(this.#model, id, artifact.value);
+    const payload = this.#options.form.decode(this.#model, id, artifact);
     if (!payload) return undefined;
-    if (ofGrant.has(this.#model)) {
+    if (this.#options.tokens.isOfGrant(this.#model)) {
       const grant = artifact.links?.grant && unit.read(artifact.links.grant);
       if (!(grant instanceof Promise ? await grant : grant)) return undefined;
     }
@@ -103,51 +99,37 @@ class ModelAdapter implements Adapter {
   }
 
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
-    const key = this.#keyOf(id);
-    if (!key) throw new TypeError(`not an id of ${this.#model}`);
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const write: Put = {
-      op: 'put',
-      key,
-      value: this.#options.form.encode(this.#model, id, payload),
-      expiresAt: payload.exp === undefined ? now() + expiresIn * 1000 : payload.exp * 1000,
-      ...(ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {}),
-      ...(ofGrant.has(this.#model) && payload.grantId ? { links: grantLink(payload.grantId) } : {}),
-    };
-    if (this.#model === 'Session') {
-      if (!ctx) await unit.read(key);
-      this.#putSession(write, payload as SessionPayload, unit);
-    } else if (this.#model === 'ReplayDetection') await this.#putOnce(write, ctx);
-    else if (this.#model !== 'RefreshToken' || !unit.peek(key)) unit.put(this.#model === 'Grant' ? { ...write, if: 'absent' } : write);
+    const end = payload.exp ?? Math.floor(now() / 1000) + expiresIn;
+    if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
+    else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
+    else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
+    else this.#options.tokens.put(unit, this.#model, id, { ...payload, exp: end });
     if (!ctx) await unit.commit();
   }
 
-  async consume(id: string): Promise<void> {
-    const key = this.#keyOf(id);
-    const unit = this.#unitOf(Provider.ctx);
-    const artifact = key && unit.peek(key);
-    if (this.#model === 'RefreshToken') this.#holdGrant(artifact, unit);
-    if (!artifact || artifact.consumedAt !== undefined) return;
-    const { spentCode, spentRequest } = this.#options.lifetimes;
-    const remember = this.#model === 'AuthorizationCode' ? spentCode : this.#model === 'PushedAuthorizationRequest' ? spentRequest : 0;
-    const { version: _version, ...record } = artifact;
-    unit.put({
-      ...record,
-      op: 'put',
-      consumedAt: now(),
-      expiresAt: Math.max(record.expiresAt, now() + remember * 1000),
-      if: 'unconsumed',
-      ...(this.#model === 'RefreshToken' ? { links: { ...record.links, successor: this.#successorKey(id) } } : {}),
-    });
+  async #upsertSession(
+    id: string,
+    payload: SessionPayload,
+    end: number,
+    ctx: KoaContextWithOIDC | undefined,
+    unit: UnitOfWork,
+  ): Promise<void> {
+    const write = this.#write(id, payload as AdapterPayload, end);
+    if (!ctx) await unit.read(write.key);
+    this.#putSession(write, payload, unit);
   }
 
-  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
-  #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
-    const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
-    if (!grant) return;
-    const { version: _version, ...record } = grant;
-    unit.put({ ...record, op: 'put' });
+  #write(id: string, payload: AdapterPayload, end: number): Put {
+    const key = this.#keyOf(id);
+    if (!key) throw new TypeError(`not an id of ${this.#model}`);
+    const account = ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {};
+    return { op: 'put', key, value: this.#options.form.encode(this.#model, id, payload), expiresAt: end * 1000, ...account };
+  }
+
+  async consume(id: string): Promise<void> {
+    this.#options.tokens.spend(this.#unitOf(Provider.ctx), this.#model, id);
   }
 
   async destroy(id: string): Promise<void> {
@@ -178,17 +160,20 @@ class ModelAdapter implements Adapter {
     return keyOf(this.#model, this.#model === 'Session' ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
-  #successorKey(id: string): ArtifactKey {
-    return keyOf('RefreshToken', successorOf(id, this.#options.successorKey)) as ArtifactKey;
-  }
-
   /** Records this request will want next come along in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
     if (this.#model === 'Session') {
       const { client_id: clientId } = ctx?.query ?? {};
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
-    return this.#model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(this.#model) ? ['grant'] : [];
+    return this.#options.tokens.follow(this.#model);
+  }
+
+  /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
+  #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
+    const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
+    const key = typeof uri === 'string' ? keyOf('PushedAuthorizationRequest', uri.slice(uri.lastIndexOf(':') + 1)) : undefined;
+    return key ? [key] : [];
   }
 
   /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
@@ -205,7 +190,7 @@ class ModelAdapter implements Adapter {
       return undefined;
     }
     if (this.#model === 'RefreshToken' && isRetry) {
-      const successor = await unit.read(this.#successorKey(payload.jti as string));
+      const successor = await unit.read(this.#options.tokens.successorKey(payload.jti as string));
       if (successor && successor.consumedAt === undefined) return payload;
     }
     return { ...payload, consumed: Math.floor(spentAt / 1000) };
@@ -213,16 +198,10 @@ class ModelAdapter implements Adapter {
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
     const before = unit.peek(write.key);
-    const links = Object.fromEntries(
-      Object.entries(payload.authorizations ?? {}).flatMap(([clientId, { grantId }]) => {
-        const key = grantId && keyOf('Grant', grantId);
-        // Links stay in the slot; a pairwise client's grant has one of its own.
-        return key && slotOfKey(key) === slotOfKey(write.key) ? [[grantLinkOf(clientId), key]] : [];
-      }),
-    );
-    const next: Put = { ...write, links, if: before ? { version: before.version } : 'absent' };
     // oidc-provider does not learn what an earlier write of this request was merged with: to it, its own write is what is there.
     const own = this.#written.get(unit);
+    if (before && !own && isFresh(before, write)) return;
+    const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
     const base = before && own && before.version > own.version ? { ...before, value: own.value } : before;
     const put = base === before ? next : (mergeSessions(base, next, before) ?? next);
     if (before && isFresh(before, put)) return;
@@ -246,19 +225,16 @@ class ModelAdapter implements Adapter {
 
 const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
 
-const grantLink = (grantId: string): Record<string, ArtifactKey> => {
-  const key = keyOf('Grant', grantId);
-  return key ? { grant: key } : {};
-};
+/** The grants of a session's clients, by client. Links stay in the slot; a pairwise client's grant has one of its own. */
+function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKey): Record<string, ArtifactKey> {
+  const links: Record<string, ArtifactKey> = {};
+  for (const [clientId, { grantId }] of Object.entries(authorizations)) {
+    const key = grantId && keyOf('Grant', grantId);
+    if (key && slotOfKey(key) === slotOfKey(session)) links[grantLinkOf(clientId)] = key;
+  }
+  return links;
+}
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 &&
-  next.expiresAt >= before.expiresAt &&
-  isSameRecord(before.value, next.value);
-
-const isSameRecord = (a: string, b: string): boolean => withoutTimes(a) === withoutTimes(b);
-const withoutTimes = (value: string): string => {
-  const { iat: _iat, exp: _exp, ...record } = JSON.parse(value) as Record<string, unknown>;
-  return JSON.stringify(record);
-};
+  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && before.value === next.value;

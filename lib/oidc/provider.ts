@@ -9,12 +9,14 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
-import { createDiscovery } from './discovery.js';
+import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectTokens } from './direct-tokens.js';
+import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
-import { successorOf } from './ids.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
+import { createDescribeToken } from './introspection.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
@@ -22,6 +24,7 @@ import { commitRequest } from './sessions.js';
 import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
+import { TokenRecords } from './token-records.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -44,36 +47,36 @@ export function createProtocol(
   const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
   const { lifetimes } = options;
   const [successorKey] = keyring.derive('refresh token successor');
+  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
+  const adapterLifetimes = {
+    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
+    spentRequest: lifetimes.interaction,
+    grant: lifetimes.refreshTokenAbsolute,
+    grace: lifetimes.refreshTokenGrace,
+  };
+  const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
   const parts: OidcParts = {
     ...dependencies,
-    adapters: createModelAdapters({
-      artifacts,
-      form: createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`),
-      lifetimes: {
-        spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
-        spentRequest: lifetimes.interaction,
-        grant: lifetimes.refreshTokenAbsolute,
-        grace: lifetimes.refreshTokenGrace,
-      },
-      successorKey,
-    }),
+    adapters: createModelAdapters({ artifacts, form, lifetimes: adapterLifetimes, tokens }),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
   const logout = createLogout(parts);
-  const completeDiscovery = createDiscovery(parts, scopes, dependencies.discovery);
+  const findClient = (id: string) => provider.Client.find(id);
+  const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
   const provider = createHookedProvider(
     options.issuer,
-    createConfiguration(parts, { accounts, scopes, logout, cookieKeys, renderError: createErrorPage(parts) }),
+    createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
       grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
       parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
       scopes: (ctx) => scopes.known(ctx),
       structuredToken: createStructuredTokens(parts, accounts, scopes),
-      successorOf: (token) => successorOf(token, successorKey),
+      successorOf: (token) => tokens.successorOf(token),
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
@@ -93,6 +96,17 @@ export function createProtocol(
 
   const interactions = createInteractions(parts, () => provider);
 
+  const direct = { parts, scopes, accounts, describe, findClient };
+  const directAnswers = new Map<string, DirectAnswer>([
+    [routes.introspection, createDirectIntrospection(direct)],
+    [routes.userinfo, createDirectUserinfo(direct)],
+    [routes.token, createDirectTokens(direct)],
+  ]);
+  // Who configures oidc-provider, or listens to it, gets its own answers.
+  const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
+  const isObserved = () => observable.some((event) => provider.listenerCount(event) > 0);
+  const directAnswer = (path: string): DirectAnswer | undefined => (isConfigured || isObserved() ? undefined : directAnswers.get(path));
+
   return {
     provider,
     interactions,
@@ -100,6 +114,9 @@ export function createProtocol(
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
+      if (documents.answer(ctx)) return;
+      const answer = directAnswer(ctx.path);
+      if (answer && (await answer(ctx))) return ctx.set(notCached);
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
@@ -107,11 +124,23 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      if (route === 'discovery' && ctx.status === 200) completeDiscovery(ctx as unknown as KoaContextWithOIDC);
-      if (route && uncached.has(route)) ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+      documents.keep(ctx);
+      if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
 }
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+
+const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+
+/** What oidc-provider emits about requests that are answered without it. */
+const observable = [
+  'grant.success',
+  'access_token.saved',
+  'authorization_code.consumed',
+  'client_credentials.saved',
+  'refresh_token.consumed',
+  'refresh_token.saved',
+] as const;

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
+import type { Artifact } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
 import { partsOfSessionId } from './ids.js';
 
@@ -7,7 +8,7 @@ import { partsOfSessionId } from './ids.js';
 export interface StoredForm {
   encode(model: string, id: string, payload: AdapterPayload): string;
   /** undefined when the record does not belong to this id. */
-  decode(model: string, id: string, value: string): AdapterPayload | undefined;
+  decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt'>): AdapterPayload | undefined;
 }
 
 type Json = Record<string, unknown>;
@@ -16,28 +17,30 @@ const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 
 export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => string): StoredForm {
   return {
-    encode(model, id, { jti: _id, kind: _kind, ...rest }) {
-      const record: Json = rest;
+    encode(model, id, payload) {
+      // JSON leaves out what is undefined.
+      const record: Json = { ...payload, jti: undefined, kind: undefined };
       if (model === 'Session') {
-        delete record.uid;
+        // The record's own end is enough: a session that says the same again is the same text.
+        record.uid = record.iat = record.exp = undefined;
         record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
       }
       if (model === 'Interaction') {
-        delete record.returnTo;
-        const { cookie: _cookie, ...session } = (record.session ?? {}) as Json;
-        if (record.session) record.session = session;
+        record.returnTo = undefined;
+        if (record.session) record.session = { ...(record.session as Json), cookie: undefined };
         if (typeof record.parJti === 'string') record.parJti = keyring.encrypt('interaction', id, record.parJti);
       }
       return JSON.stringify(record);
     },
-    decode(model, id, value) {
+    decode(model, id, { value, expiresAt }) {
       const record = JSON.parse(value) as Json;
       if (model === 'Session') {
         const parts = partsOfSessionId(id);
         if (parts && !isSame(digest(parts.secret), record.secretHash)) return undefined;
         record.uid = parts?.uid ?? id;
-        delete record.secretHash;
-        return (parts ? { ...record, kind: model, jti: id } : { ...record, kind: model }) as AdapterPayload;
+        record.secretHash = undefined;
+        record.exp = Math.floor(expiresAt / 1000);
+        return Object.assign(record, parts ? { kind: model, jti: id } : { kind: model }) as AdapterPayload;
       }
       if (model === 'Interaction') {
         record.returnTo = resumeUrl(id);

@@ -1,4 +1,5 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../store/records.js';
 import type { Accounts } from './account.js';
 import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
@@ -36,14 +37,20 @@ export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: 
   };
 };
 
-/** A client asks for API scopes it may have; without `scope` it gets them all. @see RFC 6749 §4.4.2, §3.3 */
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
   const record = client && recordOf(client);
   if (!params || !isClient(record)) return;
-  const allowed = record.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
-  if (typeof params.scope === 'string') checkScopes(params.scope.split(' ').filter(Boolean), allowed, new Set(allowed));
-  else if (allowed.length > 0) params.scope = allowed.join(' ');
+  const scope = clientCredentialsScope(ctx, scopes, record, params.scope as string | undefined);
+  if (scope !== undefined) params.scope = scope;
+}
+
+/** A client asks for API scopes it may have; without `scope` it gets them all. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
+export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
+  const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
+  const wanted = new Set(asked ? asked.split(' ').filter(Boolean) : allowed);
+  checkScopes([...wanted], allowed, new Set(allowed));
+  return wanted.size > 0 ? [...wanted].join(' ') : undefined;
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
@@ -54,7 +61,13 @@ interface TokenModel {
   readonly scope?: string;
 }
 
-type Ttl = (ctx: KoaContextWithOIDC | undefined, token: TokenModel, client: Parameters<typeof recordOf>[0] | undefined) => number;
+type Ttl = (
+  ctx: KoaContextWithOIDC | undefined,
+  token: TokenModel,
+  client: Parameters<typeof recordOf>[0] | undefined,
+  /** The grant it depends on; absent: the request's. */
+  grant?: { readonly exp?: number },
+) => number;
 
 /** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
 export function lifetimesOf({
@@ -68,19 +81,19 @@ export function lifetimesOf({
     const record = ofClient(client);
     return record?.lifetimes.accessToken ?? (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken);
   };
-  const withinGrant = (ctx: KoaContextWithOIDC | undefined, ttl: number): number => {
-    const grant = ctx?.oidc.entities.Grant as OurGrant | undefined;
+  const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
+    const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);
     return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - seconds())) : ttl;
   };
   return {
-    AccessToken: (ctx, token, client) => withinGrant(ctx, accessToken(ctx, token, client)),
+    AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
     ClientCredentials: accessToken,
     IdToken: (_ctx, _token, client) => ofClient(client)?.lifetimes.idToken ?? lifetimes.idToken,
-    RefreshToken(ctx, token, client) {
+    RefreshToken(ctx, token, client, grant) {
       const own = ofClient(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const left = (token.iiat ?? seconds()) + absolute - seconds();
-      return withinGrant(ctx, Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)));
+      return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);
     },
     // Set by whoever makes the grant: it knows the session and whether the grant outlives it.
     Grant: () => lifetimes.refreshTokenAbsolute,

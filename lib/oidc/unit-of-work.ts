@@ -33,11 +33,18 @@ export class UnitOfWork {
     this.#store = store;
   }
 
-  /** The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked. */
-  read(key: ArtifactKey, follow: readonly string[] = []): Artifact | undefined | Promise<Artifact | undefined> {
+  /**
+   * The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked.
+   * @param along keys of other slots that will be wanted next, read in the same round trip.
+   */
+  read(
+    key: ArtifactKey,
+    follow: readonly string[] = [],
+    along: readonly ArtifactKey[] = [],
+  ): Artifact | undefined | Promise<Artifact | undefined> {
     const write = this.#writes.get(key);
     if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
-    return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow);
+    return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow, along);
   }
 
   /** Whether there is something to commit. */
@@ -88,8 +95,11 @@ export class UnitOfWork {
     for (const writes of bySlot(all)) await this.#commitSlot(writes, merges);
   }
 
-  async #load(key: ArtifactKey, follow: readonly string[]): Promise<Artifact | undefined> {
-    const found = await this.#store.read([{ key, follow }]);
+  async #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
+    const found = await this.#store.read(
+      along.length === 0 ? [{ key, follow }] : [{ key, follow }, ...along.map((other) => ({ key: other }))],
+    );
+    for (const other of along) this.#reads.set(other, found.get(other));
     const artifact = found.get(key);
     this.#reads.set(key, artifact);
     for (const name of follow) {

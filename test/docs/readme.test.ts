@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
+import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { createClaimResolver } from '../../lib/claim-resolver.js';
 import { errorTable } from '../../lib/errors.js';
@@ -72,6 +73,10 @@ describe('issue 4 D12: the tables of the README', () => {
   test('coverage has a row for each numbered section of the service specification', () => {
     const numbers = table('Spec coverage', 'Section').flatMap(([name = '']) => name.match(/^4\.\d+/) ?? []);
     expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `4.${index + 1}`));
+  });
+
+  test('benchmarks have the rows that are measured', () => {
+    expect(table('Benchmarks', 'Request').map(([name]) => name)).toEqual(rows.map(({ name }) => name));
   });
 
   test('accounts and clients are those of the demo', () => {

@@ -173,6 +173,29 @@ describe('records', () => {
     expect(new hooked.AccessToken({ grantId: grant }).generateTokenId().slice(0, 11)).toBe(grant.slice(0, 11));
   });
 
+  test.each(['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'])(
+    'what is stored of a %s is what opaque.getValueAndPayload says',
+    async (kind) => {
+      const fields = {
+        clientId: 'public',
+        accountId: 'a',
+        scope: 'openid',
+        jti: 'x',
+        exp: 4_000_000_000,
+        grantId: 'g',
+        nonce: undefined,
+        unknown: 1,
+      };
+      const [ours, theirs] = await Promise.all(
+        [hooked, bare].map(async (provider) => (await new provider[kind](fields).getValueAndPayload()).payload),
+      );
+      const { uid: _ours, ...our } = ours;
+      const { uid: _theirs, ...their } = theirs;
+      expect(our).toEqual(their);
+      expect(our).toMatchObject({ kind, exp: 4_000_000_000 });
+    },
+  );
+
   test('an access token’s value and payload come from getValueAndPayload', () => {
     for (const kind of ['AccessToken', 'ClientCredentials']) expect(bare[kind].prototype.getValueAndPayload).toEqual(expect.any(Function));
     expectInOrder(

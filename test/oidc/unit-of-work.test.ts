@@ -54,6 +54,15 @@ describe('what a request reads and writes', () => {
     expect(seen.reads).toBe(2);
   });
 
+  test('is read with what is in another slot, when that is named', async () => {
+    const seen = watched();
+    await seen.store.commit([put(session), put(pushed, 'p')]);
+    const unit = new UnitOfWork(seen.store);
+    expect(await unit.read(session, [], [pushed])).toMatchObject({ value: 'v' });
+    expect(unit.read(pushed)).toMatchObject({ value: 'p' });
+    expect(seen.reads).toBe(1);
+  });
+
   test('is seen by itself at once and by others once committed', async () => {
     const { store, commits } = watched();
     const unit = new UnitOfWork(store);

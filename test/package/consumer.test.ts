@@ -85,4 +85,11 @@ describe('design §1: in a project that installed the package', () => {
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project });
     expect(stdout).toBe('http://localhost:3000 up\n');
   });
+
+  test('drivers that are not installed are not missed until they are used', async () => {
+    const script = `const { redisOptions } = await import('tenant-idp/adapters/redis');
+      console.log(redisOptions.enableOfflineQueue, await import('ioredis').catch(({ code }) => code));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: project });
+    expect(stdout).toBe('false ERR_MODULE_NOT_FOUND\n');
+  });
 });

@@ -1,0 +1,107 @@
+import type { AnyBulkWriteOperation, Document } from 'mongodb';
+import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../lib/store/artifact-store.js';
+
+/** What a document says, under short names, since every document carries them. */
+export interface State {
+  /** Until when it holds. */
+  readonly e: Date;
+  /** Removed: a tombstone, which has no other fields. */
+  readonly d?: true;
+  /** Version; only a record has one. */
+  readonly n?: number;
+  readonly v?: string;
+  /** When it was spent. */
+  readonly c?: number;
+  readonly a?: string;
+  /** Links, as pairs: any text may be the name of one. */
+  readonly l?: readonly (readonly [name: string, key: ArtifactKey])[];
+}
+
+/** A write that waits for the decision of its commit. */
+export interface Intent {
+  readonly t: string;
+  /** The keys of all its writes. */
+  readonly k: readonly ArtifactKey[];
+  /** The document after it. */
+  readonly s: State;
+}
+
+export interface ArtifactDocument extends State {
+  readonly _id: string;
+  /** The commit that wrote it. */
+  readonly t: string;
+  readonly p?: Intent;
+}
+
+const none = { $exists: false } as const;
+const fieldsOf = ({ value, expiresAt, consumedAt, account, links }: Put): State => ({
+  v: value,
+  e: new Date(expiresAt),
+  ...(consumedAt === undefined ? {} : { c: consumedAt }),
+  ...(account === undefined ? {} : { a: account }),
+  ...(links === undefined ? {} : { l: Object.entries(links) }),
+});
+
+const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
+  document !== undefined && document.e.getTime() > now && (document.n !== undefined || document.d === true);
+
+/** The record of a document, unless it expired or was removed. */
+export function artifactOf(document: ArtifactDocument, now: number): Artifact | undefined {
+  const { _id, v, n, e, c, a, l } = document;
+  if (!isLive(document, now) || n === undefined || v === undefined) return undefined;
+  return {
+    key: _id as ArtifactKey,
+    value: v,
+    version: n,
+    expiresAt: e.getTime(),
+    ...(c === undefined ? {} : { consumedAt: c }),
+    ...(a === undefined ? {} : { account: a }),
+    ...(l === undefined ? {} : { links: Object.fromEntries(l) }),
+  };
+}
+
+/** Whether a write may happen over the document that is there. */
+export function holds(write: ArtifactWrite, document: ArtifactDocument | undefined, now: number): boolean {
+  if (write.op === 'remove') return true;
+  const current = isLive(document, now) ? document : undefined;
+  if (current?.d) return false;
+  if (write.if === undefined) return true;
+  if (write.if === 'absent') return current === undefined;
+  if (write.if === 'unconsumed') return current !== undefined && current.c === undefined;
+  return current?.n === write.if.version;
+}
+
+/** The document after a write that may happen. */
+export function stateAfter(write: ArtifactWrite, document: ArtifactDocument | undefined, now: number): State {
+  if (write.op === 'put') return { ...fieldsOf(write), n: isLive(document, now) ? (document.n ?? 0) + 1 : 1 };
+  const tombstone = document?.d ? document.e.getTime() : 0;
+  return { d: true, e: new Date(Math.max(write.until, tombstone)) };
+}
+
+/** A write as one statement, which does it where its condition holds and no intent is in its way, and matches nothing or a duplicate elsewhere. */
+export const statementOf = (write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> =>
+  write.op === 'put' ? putStatement(write, t, now) : removeStatement(write, t);
+
+function putStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+  const { key, if: condition } = write;
+  const live = { $gt: ['$e', now] };
+  const next = {
+    $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fieldsOf(write), t } }, { n: { $cond: [live, { $add: ['$n', 1] }, 1] } }],
+  };
+  const upsert = condition === undefined || condition === 'absent';
+  return { updateOne: { filter: { _id: key, p: none, ...filterOf(condition, now) }, update: [{ $replaceWith: next }], upsert } };
+}
+
+function filterOf(condition: Put['if'], now: Date): Document {
+  if (condition === undefined) return { $or: [{ d: none }, { e: { $lte: now } }] };
+  if (condition === 'absent') return { e: { $lte: now } };
+  if (condition === 'unconsumed') return { e: { $gt: now }, n: { $exists: true }, c: none };
+  return { e: { $gt: now }, n: condition.version };
+}
+
+function removeStatement({ key, until }: Remove, t: string): AnyBulkWriteOperation<ArtifactDocument> {
+  const end = new Date(until);
+  const e = { $cond: [{ $eq: ['$d', true] }, { $max: ['$e', end] }, end] };
+  const tombstone = { _id: '$_id', d: { $literal: true }, t: { $literal: t }, e };
+  return { updateOne: { filter: { _id: key, p: none }, update: [{ $replaceWith: tombstone }], upsert: true } };
+}

@@ -1,0 +1,103 @@
+import type { Document } from 'mongodb';
+import type { Artifact, ArtifactKey, ArtifactStore, ReadRequest } from '../../lib/store/artifact-store.js';
+import { type ArtifactDocument, artifactOf } from './artifact-document.js';
+import { createCommit } from './commit.js';
+import { type CounterDocument, createHit } from './counters.js';
+import { databaseOf, type MongoOptions } from './database.js';
+import { inTime } from './deadline.js';
+import { createDecisions } from './decisions.js';
+import { ensureIndexes, expiryIndex } from './indexes.js';
+import { createLease, type LeaseDocument } from './leases.js';
+
+/** A document and those that its links lead to. */
+type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
+
+/**
+ * An artifact store in MongoDB: a document for each record, found by its key alone, so the collection can be sharded by hashed `_id`.
+ * @throws ConfigError
+ */
+export function mongoArtifacts(options: MongoOptions): ArtifactStore {
+  const database = databaseOf(options);
+  const records = database.collection<ArtifactDocument>('artifacts');
+  const counters = database.collection<CounterDocument>('counters');
+  const leases = database.collection<LeaseDocument>('leases');
+  const decisions = createDecisions(records);
+
+  /** Completes what was decided before it answers; what is undecided has not happened. */
+  async function settled(find: () => Promise<readonly ArtifactDocument[]>): Promise<readonly ArtifactDocument[]> {
+    for (;;) {
+      const documents = await find();
+      if (!(await decisions.complete(documents))) return documents;
+    }
+  }
+
+  async function load(requests: readonly ReadRequest[]): Promise<ArtifactDocument[]> {
+    const filter = { _id: { $in: requests.map(({ key }) => key as string) } };
+    const names = [...new Set(requests.flatMap(({ follow = [] }) => follow))];
+    if (names.length === 0) return inTime((bounds) => records.find(filter, bounds).toArray());
+    const pipeline = [{ $match: filter }, ...following(names, records.collectionName)];
+    const found = await inTime((bounds) => records.aggregate<Linked>(pipeline, bounds).toArray());
+    return found.flatMap(({ f = [], ...document }) => [document, ...f]);
+  }
+
+  return {
+    name: 'mongo',
+    ephemeral: false,
+
+    async open() {
+      const account = (field: string) => ({ key: { [field]: 1 }, partialFilterExpression: { [field]: { $exists: true } } }) as const;
+      await Promise.all([
+        ensureIndexes(records, [
+          expiryIndex,
+          { name: 'account', ...account('a') },
+          // Of commits that were decided and not completed.
+          { name: 'accountAfter', ...account('p.s.a') },
+        ]),
+        ensureIndexes(counters, [expiryIndex]),
+        ensureIndexes(leases, [expiryIndex]),
+      ]);
+    },
+
+    async read(requests) {
+      const found = new Map<ArtifactKey, Artifact>();
+      if (requests.length === 0) return found;
+      const documents = await settled(() => load(requests));
+      const now = Date.now();
+      const artifacts = new Map(documents.map((document) => [document._id, artifactOf(document, now)]));
+      const find = (key: ArtifactKey): Artifact | undefined => {
+        const artifact = artifacts.get(key);
+        if (artifact) found.set(key, artifact);
+        return artifact;
+      };
+      for (const { key, follow = [] } of requests) {
+        const { links = {} } = find(key) ?? {};
+        for (const name of follow) if (Object.hasOwn(links, name)) find(links[name]!);
+      }
+      return found;
+    },
+
+    commit: createCommit(records, decisions),
+
+    async listByAccount(account) {
+      const now = Date.now();
+      const filter = { $or: [{ a: account, e: { $gt: new Date(now) } }, { 'p.s.a': account }] };
+      const documents = await settled(() => inTime((bounds) => records.find(filter, bounds).toArray()));
+      return documents.flatMap((document) => (document.a === account ? (artifactOf(document, now) ?? []) : []));
+    },
+
+    hit: createHit(counters),
+    lease: createLease(leases),
+    health: database.ping,
+    async close() {},
+  };
+}
+
+/** Stages that add the documents which links of these names lead to. They are looked up after the one that links to them was read. */
+function following(names: readonly string[], from: string): Document[] {
+  const [name, key] = [0, 1].map((index) => ({ $arrayElemAt: ['$$link', index] }));
+  const named = { $filter: { input: { $ifNull: ['$l', []] }, as: 'link', cond: { $in: [name, { $literal: names }] } } };
+  return [
+    { $addFields: { f: { $map: { input: named, as: 'link', in: key } } } },
+    { $lookup: { from, localField: 'f', foreignField: '_id', as: 'f' } },
+  ];
+}

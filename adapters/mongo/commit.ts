@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection } from 'mongodb';
+import type { ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
+import { type ArtifactDocument, holds, statementOf } from './artifact-document.js';
+import { isDuplicate } from './database.js';
+import { inTime } from './deadline.js';
+import type { Decisions } from './decisions.js';
+
+/** Attempts while other writes come between. */
+const ATTEMPTS = 100;
+
+/**
+ * Commits in one round trip what one request writes most: a single record, or new records and the one that is spent or swapped for them. New
+ * ones first and the conditional write last: a lost condition takes back what was inserted, and what a crash leaves was never disclosed and
+ * expires. Whatever else, and whatever that did not get through, is committed by decision.
+ */
+export function createCommit(records: Collection<ArtifactDocument>, decisions: Decisions) {
+  /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
+  async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
+    const ordered = inOrder(writes);
+    if (ordered === undefined) return false;
+    const t = commitId();
+    const now = new Date();
+    const operations = ordered.map((write) => statementOf(write, t, now));
+    try {
+      const { matchedCount, upsertedCount } = await inTime((bounds) => records.bulkWrite(operations, { ...bounds, ordered: true }));
+      if (matchedCount + upsertedCount === operations.length) return true;
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+    const inserted = ordered.map(({ key }) => key as string);
+    if (inserted.length > 1)
+      await inTime((bounds) => records.deleteMany({ _id: { $in: inserted }, t, p: { $exists: false } }, { ...bounds }));
+    return false;
+  }
+
+  async function read(writes: readonly ArtifactWrite[]): Promise<ReadonlyMap<string, ArtifactDocument>> {
+    const keys = writes.map(({ key }) => key as string);
+    const found = await inTime((bounds) => records.find({ _id: { $in: keys } }, bounds).toArray());
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
+  return async function commit(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
+    if (writes.length === 0 || (await attempt(writes))) return { ok: true };
+    const met = new Map<string, number>();
+    for (let count = 0; count < ATTEMPTS; count += 1) {
+      const documents = await read(writes);
+      const pending = [...documents.values()].filter(({ p }) => p !== undefined);
+      if (pending.length > 0) {
+        await decisions.clear(pending, met);
+        continue;
+      }
+      const now = Date.now();
+      const lost = writes.find((write) => !holds(write, documents.get(write.key), now));
+      if (lost) return { ok: false, lost: lost.key };
+      if (await (writes.length === 1 ? attempt(writes) : decisions.commit(commitId(), writes, documents))) return { ok: true };
+      await sleep(Math.random() * Math.min(count, 10));
+    }
+    throw new Error(`${ATTEMPTS} attempts of a commit met other writes.`);
+  };
+}
+
+const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
+
+const isSwap = (write: ArtifactWrite): boolean => write.op === 'put' && typeof (write.if ?? 'absent') !== 'string';
+
+/** The writes as they can be done one after the other, or undefined: more than one of them would have to be undone. */
+function inOrder(writes: readonly ArtifactWrite[]): readonly ArtifactWrite[] | undefined {
+  if (writes.length === 1) return writes;
+  const changes = writes.filter((write) => write.op === 'remove' || write.if === 'unconsumed' || isSwap(write));
+  if (changes.length > 1 || changes[0]?.op === 'remove') return undefined;
+  const news = writes.filter((write): write is Put => !changes.includes(write));
+  return [...news.map((put): Put => ({ ...put, if: 'absent' })), ...changes];
+}

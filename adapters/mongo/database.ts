@@ -1,0 +1,46 @@
+import type { Collection, CollectionOptions, Db, Document } from 'mongodb';
+import { ConfigError } from '../../lib/errors.js';
+import { inTime } from './deadline.js';
+
+export interface MongoOptions {
+  /** A database of a `MongoClient`, which stays the caller's to close. */
+  readonly db: Db;
+  /** What the names of all collections begin with. Default: `idp_`. */
+  readonly prefix?: string;
+}
+
+export interface Database {
+  collection<D extends Document>(name: string): Collection<D>;
+  /** Rejects when the server cannot be reached. */
+  ping(): Promise<void>;
+}
+
+/** Whatever the client's own are: conditions are checked where they were written, and what is acknowledged survives a failover. */
+const options: CollectionOptions = {
+  readPreference: 'primary',
+  readConcern: { level: 'local' },
+  writeConcern: { w: 'majority', journal: true },
+  promoteLongs: true,
+  promoteValues: true,
+  useBigInt64: false,
+  raw: false,
+};
+
+/** @throws ConfigError */
+export function databaseOf({ db, prefix = 'idp_' }: MongoOptions): Database {
+  if (typeof db?.collection !== 'function') {
+    throw new ConfigError('invalid_options', [{ path: 'db', expected: "a Db of the driver 'mongodb': new MongoClient(url).db()" }]);
+  }
+  if (!/^\w[\w.-]{0,63}$|^$/.test(prefix) || prefix.startsWith('system.')) {
+    throw new ConfigError('invalid_options', [
+      { path: 'prefix', expected: "at most 64 letters, digits, '_', '-' and '.', the first a letter, digit or '_'", received: prefix },
+    ]);
+  }
+  return {
+    collection: <D extends Document>(name: string) => db.collection<D>(prefix + name, options),
+    ping: () => inTime(async (bounds) => void (await db.command({ ping: 1 }, bounds))),
+  };
+}
+
+/** The server does not say which index it was. */
+export const isDuplicate = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 11_000;

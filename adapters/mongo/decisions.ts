@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
+import type { ArtifactKey, ArtifactWrite } from '../../lib/store/artifact-store.js';
+import { type ArtifactDocument, type Intent, stateAfter } from './artifact-document.js';
+import { isDuplicate } from './database.js';
+import { inTime } from './deadline.js';
+
+/**
+ * Commits whose writes change what is there, without transactions. Each record gets its next state as an intent; then one document is
+ * inserted, the decision, and that is the commit; then the intents become the records. Whoever meets an intent looks for the decision. There
+ * is one: the commit is done, and completed by whoever finds it. There is none: the record is as it was, and a writer that waited in vain
+ * inserts the opposite decision in its place, so that of the two one holds.
+ */
+export interface Decisions {
+  /** @returns false when another write came between: nothing was done. */
+  commit(t: string, writes: readonly ArtifactWrite[], documents: ReadonlyMap<string, ArtifactDocument>): Promise<boolean>;
+  /** Completes the decided commits that documents have intents of. @returns whether there were any: then the documents are to be read again. */
+  complete(documents: readonly ArtifactDocument[]): Promise<boolean>;
+  /** Gets intents out of the way of a writer, a step at a time. `met`: when it first met each, to be kept between the steps. */
+  clear(documents: readonly ArtifactDocument[], met: Map<string, number>): Promise<void>;
+}
+
+interface DecisionDocument {
+  readonly _id: string;
+  readonly e: Date;
+  /** Decided against. */
+  readonly x?: true;
+}
+
+/** Milliseconds that an undecided commit is waited for: many round trips. */
+const PATIENCE = 250;
+const PAUSE = 10;
+/** Milliseconds that a decision is kept when nothing needs it any more but calls that are under way. */
+const KEPT = 60 * 60_000;
+
+export function createDecisions(records: Collection<ArtifactDocument>): Decisions {
+  const decisions = records as unknown as Collection<DecisionDocument>;
+  const write = (operations: AnyBulkWriteOperation<ArtifactDocument>[]) => inTime((bounds) => records.bulkWrite(operations, bounds));
+  const kept = () => new Date(Date.now() + KEPT);
+
+  const prepare = async (operations: AnyBulkWriteOperation<ArtifactDocument>[]): Promise<boolean> => {
+    try {
+      const { matchedCount, upsertedCount } = await write(operations);
+      return matchedCount + upsertedCount === operations.length;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  };
+
+  /** @returns false when the opposite was decided. */
+  const decide = async (decision: DecisionDocument): Promise<boolean> => {
+    try {
+      await inTime((bounds) => decisions.insertOne(decision, { ...bounds }));
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  };
+
+  const apply = ({ t, k }: Pick<Intent, 't' | 'k'>) =>
+    write([
+      {
+        updateMany: {
+          filter: { _id: { $in: [...k] }, 'p.t': t },
+          update: [{ $replaceWith: { $mergeObjects: [{ _id: '$_id', t: '$p.t' }, '$p.s'] } }],
+        },
+      },
+      { updateOne: { filter: { _id: t }, update: { $set: { e: kept() } } } },
+    ]);
+
+  const release = ({ t, k }: Pick<Intent, 't' | 'k'>) =>
+    write([
+      { deleteMany: { filter: { _id: { $in: [...k] }, 'p.t': t, n: { $exists: false }, d: { $exists: false } } } },
+      { updateMany: { filter: { _id: { $in: [...k] }, 'p.t': t }, update: { $unset: { p: '' } } } },
+    ]);
+
+  const intentsOf = (documents: readonly ArtifactDocument[]): Intent[] => [
+    ...new Map(documents.flatMap(({ p }) => (p ? [[p.t, p] as const] : []))).values(),
+  ];
+
+  const decided = async (intents: readonly Intent[]): Promise<ReadonlyMap<string, DecisionDocument>> => {
+    const ids = intents.map(({ t }) => t);
+    const found = await inTime((bounds) => decisions.find({ _id: { $in: ids } }, bounds).toArray());
+    return new Map(found.map((decision) => [decision._id, decision]));
+  };
+
+  return {
+    async commit(t, writes, documents) {
+      const now = Date.now();
+      const k = writes.map(({ key }) => key).sort();
+      const next = new Map(writes.map((item) => [item.key, stateAfter(item, documents.get(item.key), now)]));
+      const operations = k.map((key) => intentStatement({ t, k, s: next.get(key)! }, key, documents.get(key)));
+      const last = Math.max(...[...next.values()].map(({ e }) => e.getTime()));
+      const isDone = (await prepare(operations)) && (await decide({ _id: t, e: new Date(Math.max(last, now) + KEPT) }));
+      if (!isDone) await release({ t, k });
+      // What is decided is done, even if somebody else has to complete it.
+      else await apply({ t, k }).catch(() => {});
+      return isDone;
+    },
+
+    async complete(documents) {
+      const intents = intentsOf(documents);
+      if (intents.length === 0) return false;
+      const found = await decided(intents);
+      const done = intents.filter(({ t }) => found.has(t) && !found.get(t)?.x);
+      for (const intent of done) await apply(intent);
+      return done.length > 0;
+    },
+
+    async clear(documents, met) {
+      const intents = intentsOf(documents);
+      const found = await decided(intents);
+      for (const intent of intents) {
+        const decision = found.get(intent.t);
+        const since = met.get(intent.t) ?? Date.now();
+        met.set(intent.t, since);
+        if (decision) await (decision.x ? release : apply)(intent);
+        else if (Date.now() - since > PATIENCE) await decide({ _id: intent.t, e: kept(), x: true });
+        else await sleep(PAUSE);
+      }
+    },
+  };
+}
+
+/** An intent over exactly the document that was read, or where there was none. */
+const intentStatement = (p: Intent, key: ArtifactKey, document: ArtifactDocument | undefined): AnyBulkWriteOperation<ArtifactDocument> =>
+  document
+    ? { updateOne: { filter: { _id: key, t: document.t, p: { $exists: false } }, update: { $set: { p } } } }
+    : { updateOne: { filter: { _id: key, t: p.t }, update: { $set: { e: p.s.e, p } }, upsert: true } };

@@ -1,0 +1,34 @@
+import type { Collection } from 'mongodb';
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import { isDuplicate } from './database.js';
+import { inTime } from './deadline.js';
+
+export interface LeaseDocument {
+  readonly _id: string;
+  /** Holder. */
+  readonly h: string;
+  readonly e: Date;
+}
+
+export function createLease(leases: Collection<LeaseDocument>): ArtifactStore['lease'] {
+  return async function lease(name, holder, ttl) {
+    const now = new Date();
+    if (ttl <= 0) {
+      const { deletedCount } = await inTime((bounds) => leases.deleteOne({ _id: name, h: holder, e: { $gt: now } }, { ...bounds }));
+      return deletedCount === 1;
+    }
+    try {
+      await inTime((bounds) =>
+        leases.updateOne(
+          { _id: name, $or: [{ h: holder }, { e: { $lte: now } }] },
+          { $set: { h: holder, e: new Date(now.getTime() + ttl) } },
+          { ...bounds, upsert: true },
+        ),
+      );
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  };
+}

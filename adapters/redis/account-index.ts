@@ -1,0 +1,73 @@
+/**
+ * Which records an account has: a sorted set of their keys by when they expire. It may name records that are gone or have another account
+ * by now; the records themselves say. What has expired is swept whenever something is added, and the set expires with its last member.
+ */
+import { hash } from 'node:crypto';
+import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
+import type { Connection } from './connection.js';
+import { decode, isTombstone } from './record.js';
+import { defineScript } from './script.js';
+
+/** GT: of two puts at once, the one that comes last need not be the one that expires last. */
+export const enlist = `
+local function enlist(index, record, ends, now)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  redis.call('ZADD', index, 'GT', ends, record)
+  redis.call('PEXPIREAT', index, redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')[2])
+end
+`;
+
+export const enlistScript = defineScript(`${enlist}
+-- KEYS: the index. ARGV: now, then for each record its end and its key.
+for i = 2, #ARGV, 2 do enlist(KEYS[1], ARGV[i + 1], ARGV[i], ARGV[1]) end
+return 0
+`);
+
+export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
+  keyOf(account: string): string;
+  /** For a Cluster, where the index is in a slot of its own. */
+  add(puts: readonly Put[]): Promise<unknown>;
+}
+
+export function accountIndexOf(connection: Connection, prefix: string): AccountIndex {
+  const keyOf = (account: string) => `${prefix}account:${hash('sha256', account, 'base64url').slice(0, 24)}`;
+
+  async function readTogether(keys: readonly ArtifactKey[], index: string, account: string): Promise<Artifact[]> {
+    const texts = await connection.mget(keys.map((key) => prefix + key));
+    const now = Date.now();
+    const records = keys.flatMap((key, place) => {
+      const text = texts[place];
+      const record = text ? decode(key, text, now) : undefined;
+      return record?.account === account ? [record] : [];
+    });
+    // Nothing else may be dropped: a record that is not there yet may be on its way.
+    const removed = keys.filter((_, place) => isTombstone(texts[place] ?? ''));
+    if (removed.length > 0)
+      await connection.removeMembers(
+        index,
+        removed.map((key) => prefix + key),
+      );
+    return records;
+  }
+
+  return {
+    keyOf,
+    add(puts) {
+      const members = new Map<string, string[]>();
+      for (const { account, expiresAt, key } of puts) {
+        if (account === undefined) continue;
+        const ofAccount = members.get(account) ?? [];
+        members.set(account, [...ofAccount, `${expiresAt}`, prefix + key]);
+      }
+      const adding = [...members].map(([account, ends]) => connection.run(enlistScript, 1, [keyOf(account), `${Date.now()}`, ...ends]));
+      return Promise.all(adding);
+    },
+    async listByAccount(account) {
+      const index = keyOf(account);
+      const members = await connection.membersAfter(index, Date.now());
+      const keys = members.map((member) => member.slice(prefix.length) as ArtifactKey);
+      const groups = connection.together(keys);
+      return (await Promise.all(groups.map((group) => readTogether(group, index, account)))).flat();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import { accountIndexOf, enlistScript } from './account-index.js';
+import { checkOptions } from './client-options.js';
+import { commitScript, commitsOf } from './commits.js';
+import { connectionOf } from './connection.js';
+import { countersOf, hitScript } from './counters.js';
+import { leaseScript, leasesOf } from './leases.js';
+import { followScript, readsOf } from './reads.js';
+import { checkServer, primariesOf, ready } from './servers.js';
+
+export interface RedisArtifactsOptions {
+  /** An ioredis client, made with `redisOptions` or `redisClusterOptions`. It stays yours: `close` leaves it open. */
+  readonly client: Redis | Cluster;
+  /** What all keys begin with. Default: `idp:`. */
+  readonly prefix?: string;
+}
+
+const scripts = [followScript, commitScript, enlistScript, hitScript, leaseScript];
+
+/**
+ * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, save a commit or read over several slots of a Cluster.
+ * @throws ConfigError `invalid_options` when the client's options would break a promise.
+ */
+export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
+  checkOptions(client, prefix);
+  const connection = connectionOf(client);
+  const accounts = accountIndexOf(connection, prefix);
+
+  return {
+    name: 'redis',
+    ephemeral: false,
+
+    async open() {
+      await ready(client);
+      const servers = primariesOf(client);
+      await Promise.all(servers.map(checkServer));
+      await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => server.script('LOAD', lua))));
+    },
+
+    ...readsOf(connection, prefix),
+    ...commitsOf(connection, prefix, accounts),
+    listByAccount: accounts.listByAccount,
+    ...countersOf(connection, prefix),
+    ...leasesOf(connection, prefix),
+
+    async health() {
+      if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
+      await Promise.all(primariesOf(client).map((server) => server.ping()));
+    },
+
+    async close() {},
+  };
+}

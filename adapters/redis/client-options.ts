@@ -1,0 +1,95 @@
+import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
+import { ConfigError, type ConfigProblem } from '../../lib/errors.js';
+
+/** The longest that a caller may be left waiting, in milliseconds. */
+const DEADLINE = 1500;
+
+const retryDelay = (attempt: number): number => Math.min(attempt * 50, 500) + Math.random() * 50;
+
+const connectionOptions = {
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: 1000,
+  // A server that hangs is not asked again until it answers a new connection.
+  socketTimeout: 1000,
+  connectTimeout: 1000,
+  disconnectTimeout: 200,
+  maxLoadingRetryTime: 500,
+  keepAlive: 10_000,
+} as const satisfies RedisOptions;
+
+/**
+ * Options of ioredis for a single server or one behind Sentinel, to spread into your own: a call fails within a second and a half when the
+ * server is down or hangs, nothing waits in a queue, nothing is sent twice, and the client reconnects for ever.
+ */
+export const redisOptions = {
+  ...connectionOptions,
+  enableOfflineQueue: false,
+  sentinelCommandTimeout: 1000,
+  retryStrategy: retryDelay,
+  // A primary that has become a replica: ask Sentinel, or the name server, who is it now.
+  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+} as const satisfies RedisOptions;
+
+/** The same for a Cluster. */
+export const redisClusterOptions = {
+  enableOfflineQueue: false,
+  clusterRetryStrategy: retryDelay,
+  // Commands that were sent when a connection broke would be sent again.
+  retryDelayOnFailover: 0,
+  maxRedirections: 5,
+  slotsRefreshInterval: 5000,
+  scaleReads: 'master',
+  redisOptions: connectionOptions,
+} as const satisfies ClusterOptions;
+
+/** What an option has to be, and what it is. */
+type Rule = readonly [path: string, isRight: boolean, expected: string, received: unknown];
+
+/**
+ * Refuses clients that would break a promise: an answer within the deadline, and nothing executed twice.
+ * @throws ConfigError `invalid_options`
+ */
+export function checkOptions(client: Redis | Cluster, prefix: string): void {
+  const problems = [...prefixRules(prefix), ...(client.isCluster ? clusterRules(client as Cluster) : redisRules(client as Redis))].flatMap(
+    ([path, isRight, expected, received]): ConfigProblem[] => (isRight ? [] : [{ path, expected, received: String(received) }]),
+  );
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}
+
+const prefixRules = (prefix: string): Rule[] => [
+  ['prefix', /^[^{}\s]{0,64}$/.test(prefix), 'at most 64 characters without braces and spaces', prefix],
+];
+
+const redisRules = ({ options }: Redis): Rule[] => [
+  ['client.options.enableOfflineQueue', options.enableOfflineQueue === false, 'false', options.enableOfflineQueue],
+  ...commonRules('client.options', options),
+  ...connectionRules('client.options', options),
+];
+
+const clusterRules = ({ options }: Cluster): Rule[] => [
+  ['client.options.enableOfflineQueue', options.enableOfflineQueue === false, 'false', options.enableOfflineQueue],
+  ['client.options.retryDelayOnFailover', options.retryDelayOnFailover === 0, '0', options.retryDelayOnFailover],
+  ['client.options.scaleReads', options.scaleReads === 'master', "'master'", options.scaleReads],
+  ...commonRules('client.options', options),
+  ...connectionRules('client.options.redisOptions', options.redisOptions ?? {}),
+];
+
+/** Auto-pipelining: a command would wait for the time-outs of two batches, and in a Cluster fail when slots move (ioredis issue 2075). */
+const commonRules = (
+  path: string,
+  { keyPrefix, enableAutoPipelining }: Pick<RedisOptions, 'keyPrefix' | 'enableAutoPipelining'>,
+): Rule[] => [
+  [`${path}.keyPrefix`, !keyPrefix, 'nothing: use the prefix of redisArtifacts', keyPrefix],
+  [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false: commands are batched anyhow', enableAutoPipelining],
+];
+
+const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout = 0 }: RedisOptions): Rule[] => [
+  [`${path}.autoResendUnfulfilledCommands`, autoResendUnfulfilledCommands === false, 'false', autoResendUnfulfilledCommands],
+  [
+    `${path}.commandTimeout`,
+    commandTimeout > 0 && commandTimeout <= DEADLINE,
+    `1 to ${DEADLINE} milliseconds`,
+    commandTimeout || undefined,
+  ],
+];

@@ -1,0 +1,127 @@
+import type { ArtifactKey, ArtifactStore, ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
+import { type AccountIndex, enlist } from './account-index.js';
+import type { Connection } from './connection.js';
+import { bodyOf, tombstoneBody } from './record.js';
+import { defineScript } from './script.js';
+
+/**
+ * All writes or none: first it looks whether each may be done, then it does them. A server that is out of memory refuses the first write of
+ * a script or none.
+ */
+export const commitScript = defineScript(`${enlist}
+-- Version of a live record and when it was spent, or when a tombstone ends.
+local function look(key, now)
+  local record = redis.call('GET', key)
+  if not record then return end
+  local version, ends, spent = string.match(record, '^(%d+),(%w+),?(%w*)')
+  ends = tonumber(ends, 36)
+  if ends <= now then return end
+  if version == '0' then return nil, nil, ends end
+  return version, spent
+end
+
+local function holds(condition, version, spent)
+  if condition == '' then return true end
+  if condition == 'absent' then return not version end
+  if condition == 'unconsumed' then return version and spent == '' end
+  return condition == version
+end
+
+-- KEYS: the records, then an index for each record that is listed by account.
+-- ARGV: now; how many records; of each record condition, end and body; for each index the place of its record among the KEYS.
+-- Answers the place of the first write that lost, or 0.
+local now = tonumber(ARGV[1])
+local count = tonumber(ARGV[2])
+local versions = {}
+for i = 1, count do
+  local condition = ARGV[i * 3]
+  local version, spent, buried = look(KEYS[i], now)
+  if condition == 'remove' then
+    if not buried or buried < tonumber(ARGV[i * 3 + 1]) then versions[i] = 0 end
+  else
+    if buried or not holds(condition, version, spent) then return i end
+    versions[i] = (version or 0) + 1
+  end
+end
+for i = 1, count do
+  if versions[i] then redis.call('SET', KEYS[i], versions[i] .. ',' .. ARGV[i * 3 + 2], 'PXAT', ARGV[i * 3 + 1]) end
+end
+for i = count + 1, #KEYS do
+  local record = tonumber(ARGV[2 + count * 2 + i])
+  enlist(KEYS[i], KEYS[record], ARGV[record * 3 + 1], ARGV[1])
+end
+return 0
+`);
+
+const done: CommitResult = { ok: true };
+
+/**
+ * One script for all writes; in a Cluster one for each slot, those with conditions first, each after the one before it. When one loses, or
+ * the store goes away, slots that came before it stay written.
+ */
+export function commitsOf(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
+  async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    const keys: string[] = [];
+    const indexes: string[] = [];
+    const parameters = [`${Date.now()}`, `${writes.length}`];
+    const places: string[] = [];
+    for (const write of writes) {
+      keys.push(prefix + write.key);
+      if (write.op === 'remove') {
+        parameters.push('remove', `${write.until}`, tombstoneBody(write.until));
+        continue;
+      }
+      parameters.push(conditionOf(write), `${write.expiresAt}`, bodyOf(write));
+      if (write.account === undefined || connection.isCluster) continue;
+      indexes.push(accounts.keyOf(write.account));
+      places.push(`${keys.length}`);
+    }
+    const count = keys.length + indexes.length;
+    const lost = writes[Number(await connection.run(commitScript, count, keys.concat(indexes, parameters, places))) - 1];
+    return lost === undefined ? done : { ok: false, lost: lost.key };
+  }
+
+  /** The index is in another slot. It is written by the time the record is acknowledged, so no record that anybody knows of is missing. */
+  async function commitSlot(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    const [result] = await Promise.all([commitTogether(writes), accounts.add(writes.filter(isPut))]);
+    return result;
+  }
+
+  async function commitSlots(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
+    const byKey = new Map(writes.map((write) => [write.key, write]));
+    const slots = connection.together([...byKey.keys()]).map((keys) => keys.map((key) => byKey.get(key) as ArtifactWrite));
+    for (const slot of slots.sort((a, b) => Number(b.some(isConditional)) - Number(a.some(isConditional)))) {
+      const result = await commitSlot(slot);
+      if (!result.ok) return result;
+    }
+    return done;
+  }
+
+  return {
+    async commit(writes) {
+      refuseDoubles(writes);
+      const [first] = writes;
+      if (first === undefined) return done;
+      if (writes.length === 1 && isNew(first) && (await connection.setNew(prefix + first.key, `1,${bodyOf(first)}`, first.expiresAt)))
+        return done;
+      return connection.isCluster ? commitSlots(writes) : commitTogether(writes);
+    },
+  };
+}
+
+const isPut = (write: ArtifactWrite): write is Put => write.op === 'put';
+
+/** Most likely there is nothing yet, and nothing to be done beside it: a plain SET does. */
+const isNew = (write: ArtifactWrite): write is Put =>
+  write.op === 'put' && write.account === undefined && (write.if === undefined || write.if === 'absent');
+
+const isConditional = (write: ArtifactWrite): boolean => write.op === 'put' && write.if !== undefined;
+
+const conditionOf = ({ if: condition }: Put): string => (typeof condition === 'object' ? `${condition.version}` : (condition ?? ''));
+
+function refuseDoubles(writes: readonly ArtifactWrite[]): void {
+  if (writes.length < 2) return;
+  const keys = new Set<ArtifactKey>();
+  for (const { key } of writes) keys.add(key);
+  if (keys.size < writes.length) throw new TypeError('A key occurs twice in one commit.');
+}

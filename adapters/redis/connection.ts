@@ -1,0 +1,90 @@
+import type { Cluster, Redis } from 'ioredis';
+import { slotOfKey } from '../../lib/store/artifact-key.js';
+import type { ArtifactKey } from '../../lib/store/artifact-store.js';
+import type { Script } from './script.js';
+
+/** The commands of this store. What fails is not sent again, save a script that the server did not know. */
+export interface Connection {
+  readonly isCluster: boolean;
+  /** Parts keys into groups that one command may name: those of a slot in a Cluster, else all. */
+  together(keys: readonly ArtifactKey[]): (readonly ArtifactKey[])[];
+  get(key: string): Promise<string | null>;
+  mget(keys: readonly string[]): Promise<readonly (string | null)[]>;
+  /** @returns whether it was set: nothing had the key. */
+  setNew(key: string, text: string, expiresAt: number): Promise<boolean>;
+  /** Members of a sorted set whose score is greater. */
+  membersAfter(key: string, score: number): Promise<readonly string[]>;
+  removeMembers(key: string, members: readonly string[]): Promise<unknown>;
+  /** @param count how many of the parameters, from the first, are keys. */
+  run(script: Script, count: number, parameters: readonly string[]): Promise<unknown>;
+}
+
+export function connectionOf(client: Redis | Cluster): Connection {
+  const batch = 'stream' in client ? batching(client) : () => {};
+  const send = <T>(command: Promise<T>): Promise<T> => command.catch(rejectBarely);
+  return {
+    isCluster: client.isCluster,
+    together(keys) {
+      if (keys.length === 0) return [];
+      return client.isCluster ? groupBySlot(keys) : [keys];
+    },
+    get(key) {
+      batch();
+      return send(client.get(key));
+    },
+    mget(keys) {
+      batch();
+      return send(client.mget(keys as string[]));
+    },
+    async setNew(key, text, expiresAt) {
+      batch();
+      return (await send(client.set(key, text, 'PXAT', expiresAt, 'NX'))) !== null;
+    },
+    membersAfter: (key, score) => send(client.zrange(key, `(${score}`, '+inf', 'BYSCORE')),
+    removeMembers: (key, members) => send(client.zrem(key, ...members)),
+    run({ sha, lua }, count, parameters) {
+      batch();
+      return client.evalsha(sha, count, parameters as string[]).catch((error: unknown) => {
+        if (isUnknownScript(error)) return send(client.eval(lua, count, parameters as string[]));
+        return rejectBarely(error);
+      });
+    },
+  };
+}
+
+/**
+ * The commands of one turn of the event loop leave in one write. ioredis' auto-pipelining does that too, but has one batch under way at a
+ * time, so that a command may wait for the time-out of those before it as well.
+ */
+function batching(client: Redis): () => void {
+  let corked = false;
+  return () => {
+    const { stream } = client;
+    if (corked || !stream) return;
+    corked = true;
+    stream.cork();
+    setImmediate(() => {
+      corked = false;
+      stream.uncork();
+    });
+  };
+}
+
+function groupBySlot(keys: readonly ArtifactKey[]): ArtifactKey[][] {
+  const slots = new Map<string, ArtifactKey[]>();
+  for (const key of keys) {
+    const slot = slotOfKey(key);
+    const group = slots.get(slot);
+    if (group) group.push(key);
+    else slots.set(slot, [key]);
+  }
+  return [...slots.values()];
+}
+
+const isUnknownScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT');
+
+/** ioredis puts the command on the error, and errors are logged: records are not for logs. */
+function rejectBarely(error: unknown): never {
+  if (typeof error === 'object' && error !== null) Reflect.deleteProperty(error, 'command');
+  throw error;
+}

@@ -1,0 +1,28 @@
+import { Redis } from 'ioredis';
+import type { Contestant } from './contestant.js';
+import { startContestants } from './contestants.js';
+import { interleave } from './interleave.js';
+import { startRedisServer } from './redis-server.js';
+import { formatReport, type Measurement } from './report.js';
+import { rows } from './rows.js';
+import { settings } from './settings.js';
+
+/** Every row at this library and at bare oidc-provider, all on one Redis. */
+export async function measureSideBySide(): Promise<string> {
+  const server = await startRedisServer();
+  const redis = new Redis(server.url);
+  const running: Contestant[] = [];
+  try {
+    const contestants = await startContestants({ redis: server.url, ...settings }, (one) => running.push(one));
+    const measurements: Measurement[] = [];
+    for (const row of rows.filter(({ name }) => settings.isWanted(name))) {
+      await redis.flushall();
+      measurements.push({ row, slices: await interleave(row, contestants) });
+    }
+    return formatReport(measurements);
+  } finally {
+    await Promise.all(running.map((contestant) => contestant.stop()));
+    redis.disconnect();
+    await server.stop();
+  }
+}

@@ -1,0 +1,121 @@
+/** Answers to plain requests without oidc-provider, the same as it would give: `test/protocol/direct.test.ts` compares them. */
+import type { Context } from 'koa';
+import type { Client } from 'oidc-provider';
+import { isLiveSecret } from '../directory/index.js';
+import type { Accounts } from './account.js';
+import type { Caller } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { kindOfToken } from './ids.js';
+import { recordOf } from './internals.js';
+import { type DescribeToken, publicJti } from './introspection.js';
+import type { PinnedLogin } from './login-context.js';
+import { pseudonymOf } from './pairwise.js';
+import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
+import type { Scopes } from './scopes.js';
+
+/** Answers a request, or tells that it did not. */
+export type DirectAnswer = (ctx: Context) => Promise<boolean>;
+
+export interface DirectParts {
+  readonly parts: OidcParts;
+  readonly scopes: Scopes;
+  readonly accounts: Accounts;
+  readonly describe: DescribeToken;
+  readonly findClient: (id: string) => Promise<Client | undefined>;
+}
+
+interface TokenRecord {
+  readonly jti: string;
+  readonly clientId: string;
+  readonly accountId?: string;
+  readonly scope?: string;
+  readonly sid?: string;
+  readonly iat?: number;
+  readonly exp?: number;
+  readonly structured?: boolean;
+}
+
+interface GrantRecord {
+  readonly login: PinnedLogin;
+  readonly openid?: { readonly scope?: string };
+}
+
+/** @see RFC 7662 §2 */
+export const createDirectIntrospection =
+  ({ parts, describe, findClient }: DirectParts): DirectAnswer =>
+  async (ctx) => {
+    const form = await plainForm(ctx);
+    if (!form) return false;
+    const { token: value } = form.fields;
+    const caller = await authenticated(form, findClient);
+    if (!caller || !value || signedOrRefreshable(value)) {
+      form.unread();
+      return false;
+    }
+    send(ctx, await introspected(parts, describe, ctx, caller, value));
+    return true;
+  };
+
+const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
+
+/** The client that the form's secret belongs to. */
+export async function authenticated({ clientId, secret }: PlainForm, findClient: DirectParts['findClient']): Promise<Client | undefined> {
+  const client = await findClient(clientId);
+  const { secrets = [] } = (client && (recordOf(client) as Caller | undefined)) ?? {};
+  return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
+}
+
+/** Whether a refresh token that was used is still good is for the model adapter to say. */
+const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
+
+const inactive = { active: false };
+
+async function introspected(parts: OidcParts, describe: DescribeToken, ctx: Context, caller: Client, value: string): Promise<object> {
+  const kind = kindOfToken(value);
+  const found = kind && (await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), kind, value));
+  const token = found?.token as TokenRecord | undefined;
+  if (!found || !token || token.structured) return inactive;
+  const description = await describe(ctx, caller, token, (found.grant as GrantRecord | undefined)?.login);
+  if (!description) return inactive;
+  return {
+    active: true,
+    ...description.members,
+    client_id: token.clientId,
+    exp: token.exp,
+    iat: token.iat,
+    sid: token.sid,
+    iss: parts.options.issuer,
+    jti: publicJti(token.jti),
+    aud: description.aud,
+    scope: token.scope || undefined,
+    token_type: 'Bearer',
+  };
+}
+
+/** @see OpenID Connect Core §5.3 */
+export const createDirectUserinfo =
+  ({ parts, accounts, findClient }: DirectParts): DirectAnswer =>
+  async (ctx) => {
+    const value = plainBearer(ctx);
+    const found = value === undefined ? undefined : await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), 'AccessToken', value);
+    if (!found?.grant) return false;
+    const token = found.token as TokenRecord & { readonly accountId: string };
+    const { login, openid } = found.grant as unknown as GrantRecord;
+    const scopes = new Set(token.scope?.split(' '));
+    const client = await findClient(token.clientId);
+    if (!client || token.structured || !scopes.has('openid') || answersInJwt(client)) return false;
+    const account = await accounts.loadUsable(ctx, token.accountId, login);
+    if (!account) return false;
+    const granted = new Set(openid?.scope?.split(' ').filter((scope) => scopes.has(scope)));
+    const claims = await accounts.claimsOf(account, 'userinfo', granted, { client, login });
+    send(ctx, { sub: pseudonymOf(parts, client)?.(login.sub) ?? login.sub, ...claims });
+    return true;
+  };
+
+const answersInJwt = ({ userinfoSignedResponseAlg, userinfoEncryptedResponseAlg }: Client): boolean =>
+  (userinfoSignedResponseAlg ?? userinfoEncryptedResponseAlg) !== undefined;
+
+export function send(ctx: Context, body: object): void {
+  ctx.set({ 'Content-Type': 'application/json; charset=utf-8', Vary: 'Origin', 'Access-Control-Allow-Origin': '*' });
+  ctx.body = JSON.stringify(body);
+}

@@ -1,0 +1,109 @@
+import type { AdapterPayload } from 'oidc-provider';
+import type { Artifact, ArtifactKey, Put } from '../store/artifact-store.js';
+import { keyOf, successorOf } from './ids.js';
+import type { StoredForm } from './stored-form.js';
+import type { UnitOfWork } from './unit-of-work.js';
+
+/** In seconds. */
+export interface TokenLifetimes {
+  /** A spent code is remembered this long, so that a late replay still revokes what it bought. @see RFC 6749 §4.1.2 */
+  readonly spentCode: number;
+  /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
+  readonly spentRequest: number;
+}
+
+/** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
+const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
+/** Models that are written once, under an id that nobody else has. */
+const isNew = new Set(['ClientCredentials', 'PushedAuthorizationRequest']);
+
+/** A record that was not spent, and its grant. */
+export interface LiveToken {
+  readonly token: AdapterPayload;
+  /** Absent for tokens of a client itself. */
+  readonly grant?: AdapterPayload;
+}
+
+/** Tokens, codes and pushed requests, as the unit of work of a request reads, writes and spends them. */
+export class TokenRecords {
+  readonly #form: StoredForm;
+  readonly #lifetimes: TokenLifetimes;
+  readonly #successorSecret: Buffer;
+
+  /** @param successorSecret derives the refresh token that follows another. */
+  constructor(form: StoredForm, lifetimes: TokenLifetimes, successorSecret: Buffer) {
+    this.#form = form;
+    this.#lifetimes = lifetimes;
+    this.#successorSecret = successorSecret;
+  }
+
+  /** Records that are wanted next: they come along in the same round trip. */
+  follow(model: string): readonly string[] {
+    return model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(model) ? ['grant'] : [];
+  }
+
+  isOfGrant(model: string): boolean {
+    return ofGrant.has(model);
+  }
+
+  /** The token and its grant, when both are live, belong together and the token was not spent. */
+  async find(unit: UnitOfWork, model: string, id: string): Promise<LiveToken | undefined> {
+    const key = keyOf(model, id);
+    const artifact = key && (await unit.read(key, this.follow(model)));
+    if (!artifact || artifact.consumedAt !== undefined) return undefined;
+    const token = this.#form.decode(model, id, artifact);
+    if (!token || !ofGrant.has(model)) return token && { token };
+    const grantArtifact = artifact.links?.grant && unit.peek(artifact.links.grant);
+    const grant = grantArtifact && this.#form.decode('Grant', token.grantId as string, grantArtifact);
+    return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
+  }
+
+  put(unit: UnitOfWork, model: string, id: string, payload: AdapterPayload & { readonly exp: number }): void {
+    const key = keyOf(model, id);
+    if (!key) throw new TypeError(`not an id of ${model}`);
+    // Of two refreshes within the grace the first wrote the token that both answer with.
+    if (model === 'RefreshToken' && unit.peek(key)) return;
+    const grant = ofGrant.has(model) && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
+    const write: Put = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: payload.exp * 1000 };
+    unit.put({ ...write, ...(grant ? { links: { grant } } : {}), ...(isNew.has(model) ? { if: 'absent' } : {}) });
+  }
+
+  /** Spends a record that was read before; one that was spent already stays as it is. */
+  spend(unit: UnitOfWork, model: string, id: string): void {
+    const key = keyOf(model, id);
+    const artifact = key && unit.peek(key);
+    if (model === 'RefreshToken') this.#holdGrant(artifact, unit);
+    if (!artifact || artifact.consumedAt !== undefined) return;
+    const { version: _version, ...record } = artifact;
+    const consumedAt = Date.now();
+    unit.put({
+      ...record,
+      op: 'put',
+      consumedAt,
+      expiresAt: Math.max(record.expiresAt, consumedAt + this.#rememberedFor(model) * 1000),
+      if: 'unconsumed',
+      ...(model === 'RefreshToken' ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
+    });
+  }
+
+  successorKey(refreshToken: string): ArtifactKey {
+    return keyOf('RefreshToken', this.successorOf(refreshToken)) as ArtifactKey;
+  }
+
+  successorOf(refreshToken: string): string {
+    return successorOf(refreshToken, this.#successorSecret);
+  }
+
+  /** Writes the grant as it is, with what is bought of it: a logout or revocation meanwhile makes the whole commit lose. */
+  #holdGrant(artifact: Artifact | undefined, unit: UnitOfWork): void {
+    const grant = artifact?.links?.grant && unit.peek(artifact.links.grant);
+    if (!grant) return;
+    const { version: _version, ...record } = grant;
+    unit.put({ ...record, op: 'put' });
+  }
+
+  #rememberedFor(model: string): number {
+    if (model === 'AuthorizationCode') return this.#lifetimes.spentCode;
+    return model === 'PushedAuthorizationRequest' ? this.#lifetimes.spentRequest : 0;
+  }
+}

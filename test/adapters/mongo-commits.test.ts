@@ -1,0 +1,272 @@
+/** Design §4: commits to MongoDB that nodes race for, stand still in the middle of, and die in the middle of. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
+import { hashedKey } from '../../lib/store/artifact-key.js';
+import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
+import { withMongo } from '../support/mongo.js';
+import type { MongoNodeTask } from '../support/mongo-node.js';
+import { oneByOne } from '../support/one-by-one.js';
+
+/** Few with the suite; `npm run prove` runs many. */
+const [ROUNDS, KILL_ROUNDS] = process.env.PROVE ? [50, 4] : [3, 1];
+jest.setTimeout(KILL_ROUNDS * 60_000);
+
+const later = () => Date.now() + 60_000;
+const keyOf = (name: string): ArtifactKey => hashedKey('Commit', name);
+const put = (key: ArtifactKey, more: Partial<Put> = {}): Put => ({ op: 'put', key, value: 'new', expiresAt: later(), ...more });
+const remove = (key: ArtifactKey): ArtifactWrite => ({ op: 'remove', key, until: later() });
+const spend = (key: ArtifactKey, more: Partial<Put> = {}): Put => put(key, { if: 'unconsumed', consumedAt: Date.now(), ...more });
+
+/** What several nodes try at once, or one after the other died. */
+interface Scenario {
+  readonly name: string;
+  /** There at first. */
+  readonly old: readonly ArtifactKey[];
+  /** Not there at first, and known to the one who commits it alone until it is committed. */
+  news(attempt: number): readonly ArtifactKey[];
+  commit(attempt: number): readonly ArtifactWrite[];
+  /** All attempts may be done, one after the other. */
+  readonly repeats?: true;
+}
+
+let run = 0;
+const scenarios: readonly (() => Scenario)[] = [
+  () => {
+    const [code, tokens] = [
+      keyOf(`code ${run}`),
+      (attempt: number) => [keyOf(`access ${run} ${attempt}`), keyOf(`refresh ${run} ${attempt}`)],
+    ];
+    return {
+      name: 'a code is redeemed',
+      old: [code],
+      news: tokens,
+      commit: (attempt) => [...tokens(attempt).map((key) => put(key)), spend(code)],
+    };
+  },
+  () => {
+    const [token, successor] = [keyOf(`token ${run}`), keyOf(`successor ${run}`)];
+    const access = (attempt: number) => keyOf(`access ${run} ${attempt}`);
+    return {
+      name: 'a refresh token is rotated; its successor is the same for all',
+      old: [token],
+      news: (attempt) => [access(attempt), successor],
+      commit: (attempt) => [spend(token, { links: { successor } }), put(access(attempt)), put(successor)],
+    };
+  },
+  () => {
+    const [session, ...grants] = ['session', 'grant 1', 'grant 2'].map((name) => keyOf(`${name} ${run}`)) as [
+      ArtifactKey,
+      ...ArtifactKey[],
+    ];
+    return {
+      name: 'a session is signed out and its grants are ended',
+      old: [session, ...grants],
+      news: () => [],
+      commit: () => [put(session, { if: { version: 1 } }), ...grants.map(remove)],
+    };
+  },
+  () => {
+    const [session, code] = [keyOf(`session ${run}`), keyOf(`code ${run}`)];
+    const grant = (attempt: number) => keyOf(`grant ${run} ${attempt}`);
+    return {
+      name: 'a session is swapped and a code is spent',
+      old: [session, code],
+      news: (attempt) => [grant(attempt)],
+      commit: (attempt) => [put(grant(attempt), { if: 'absent' }), put(session, { if: { version: 1 } }), spend(code)],
+    };
+  },
+  () => {
+    const [one, other, more] = [keyOf(`one ${run}`), keyOf(`other ${run}`), keyOf(`more ${run}`)];
+    return {
+      name: 'two records are replaced and one is made',
+      old: [one, other],
+      news: () => [more],
+      commit: () => [put(one), put(more), put(other)],
+      repeats: true,
+    };
+  },
+];
+const scenarioNames = scenarios.map((make) => [make().name, make] as const);
+
+withMongo(process.env.MONGODB_URL, (mongo) => {
+  const prefix = mongo.prefix();
+  let nodes: readonly ArtifactStore[];
+  let first: ArtifactStore;
+  let second: ArtifactStore;
+
+  beforeAll(async () => {
+    const databases = await Promise.all([mongo.connect(), mongo.connect()]);
+    nodes = databases.map((db) => mongoArtifacts({ db, prefix }));
+    [first, second] = nodes as [ArtifactStore, ArtifactStore];
+    await first.open();
+  });
+
+  const read = async (store: ArtifactStore, keys: readonly ArtifactKey[]) => {
+    const found = await store.read(keys.map((key) => ({ key })));
+    return keys.map((key) => found.get(key));
+  };
+  const prepared = async (make: () => Scenario): Promise<Scenario> => {
+    run += 1;
+    const scenario = make();
+    await first.commit(scenario.old.map((key) => put(key, { value: 'old' })));
+    return scenario;
+  };
+  const isNew = (artifact: Artifact | undefined) => artifact?.value !== 'old';
+
+  /** Whether a commit is done; it must be done as a whole or not at all. */
+  const isDone = async (store: ArtifactStore, { old, news }: Scenario, attempt: number): Promise<boolean> => {
+    const changed = (await read(store, old)).map(isNew);
+    expect([[true], [false]]).toContainEqual([...new Set(changed)]);
+    if (changed[0]) expect(await read(store, news(attempt))).not.toContain(undefined);
+    return changed[0] === true;
+  };
+
+  /** Two nodes try the same at once, now that an attempt before them did what it did. */
+  const goOn = async (scenario: Scenario, wasDone: boolean): Promise<void> => {
+    const attempts = [101, 102];
+    const results = await Promise.all(attempts.map((attempt, index) => nodes[index]!.commit(scenario.commit(attempt))));
+    const winners = attempts.filter((_, index) => results[index]?.ok);
+    if (scenario.repeats) expect(winners).toEqual(attempts);
+    else expect(winners).toHaveLength(wasDone ? 0 : 1);
+    expect((await read(second, scenario.old)).every(isNew)).toBe(true);
+    for (const attempt of attempts) {
+      const [own] = await read(second, scenario.news(attempt));
+      if (winners.includes(attempt)) expect(await read(second, scenario.news(attempt))).not.toContain(undefined);
+      else if (scenario.news(attempt).length > 0 && scenario.news(attempt)[0] !== scenario.news(0)[0]) expect(own).toBeUndefined();
+    }
+  };
+
+  /** A store that stands still before one of its statements. */
+  const halted = (statement: number) => {
+    let reached = () => {};
+    let release = () => {};
+    const standing = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let count = 0;
+    const db = oneByOne(mongo.db, async () => {
+      count += 1;
+      if (count !== statement) return;
+      reached();
+      await released;
+    });
+    return { store: mongoArtifacts({ db, prefix }), standing, release: () => release(), statements: () => count };
+  };
+  const statementsOf = async (make: () => Scenario): Promise<number> => {
+    const { store, statements } = halted(0);
+    await store.commit((await prepared(make)).commit(0));
+    return statements();
+  };
+
+  describe.each(scenarioNames)('%s', (_, make) => {
+    test('B1, B3, J1: of 50 attempts at once on two nodes one is done, as a whole, and the others leave nothing', async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const scenario = await prepared(make);
+        const attempts = Array.from({ length: scenario.repeats ? 10 : 50 }, (_, index) => index);
+        const results = await Promise.all(attempts.map((attempt) => nodes[attempt % 2]!.commit(scenario.commit(attempt))));
+        const winners = attempts.filter((attempt) => results[attempt]?.ok);
+        expect(winners).toHaveLength(scenario.repeats ? attempts.length : 1);
+        expect(await isDone(second, scenario, winners[0]!)).toBe(true);
+        const shared = new Set(scenario.news(winners[0]!));
+        const left = attempts.filter((attempt) => !winners.includes(attempt)).flatMap((attempt) => scenario.news(attempt));
+        const others = left.filter((key) => !shared.has(key));
+        expect((await read(second, others)).filter((artifact) => artifact !== undefined)).toEqual([]);
+        if (!scenario.repeats) for (const artifact of await read(second, scenario.news(winners[0]!))) expect(artifact?.version).toBe(1);
+      }
+    });
+
+    test('wherever a commit stands still, others see all of it or nothing, and go on without it', async () => {
+      const total = await statementsOf(make);
+      for (let statement = 1; statement <= total; statement += 1) {
+        const scenario = await prepared(make);
+        const { store, standing, release } = halted(statement);
+        const commit = store.commit(scenario.commit(0));
+        await standing;
+        const wasDone = await isDone(second, scenario, 0);
+        await goOn(scenario, wasDone);
+        release();
+        expect((await commit).ok).toBe(wasDone || scenario.repeats === true);
+        expect((await read(first, scenario.old)).every(isNew)).toBe(true);
+      }
+    });
+
+    test('J1: whichever statement a node is killed before, nothing is done by halves, and nothing twice', async () => {
+      const total = await statementsOf(make);
+      for (let round = 0; round < KILL_ROUNDS; round += 1) {
+        for (let statement = 1; statement <= total; statement += 1) {
+          const scenario = await prepared(make);
+          const task: MongoNodeTask = {
+            url: mongo.url,
+            database: mongo.database,
+            prefix,
+            writes: scenario.commit(0),
+            killedBefore: statement,
+          };
+          const node = spawn(process.execPath, [fileURLToPath(new URL('../support/mongo-node.js', import.meta.url)), JSON.stringify(task)]);
+          expect(await once(node, 'exit')).toEqual([null, 'SIGKILL']);
+          await goOn(scenario, await isDone(second, scenario, 0));
+        }
+      }
+    });
+  });
+
+  describe('commits by decision', () => {
+    const [signOut, replace] = [scenarios[2]!, scenarios[4]!];
+
+    test('a single swap of one of their records is done, or they are, not both', async () => {
+      const total = await statementsOf(signOut);
+      for (let statement = 1; statement <= total; statement += 1) {
+        const scenario = await prepared(signOut);
+        const [session, ...grants] = scenario.old as [ArtifactKey, ...ArtifactKey[]];
+        const { store, standing, release } = halted(statement);
+        const commit = store.commit(scenario.commit(0));
+        await standing;
+        const swap = await second.commit([put(session, { if: { version: 1 }, value: 'swapped' })]);
+        release();
+        expect((await commit).ok).toBe(!swap.ok);
+        expect((await read(first, [session]))[0]).toMatchObject({ version: 2, value: swap.ok ? 'swapped' : 'new' });
+        expect((await read(first, grants)).every((grant) => grant === undefined)).toBe(!swap.ok);
+      }
+    });
+
+    test('F2: a removal wins over them wherever they stand still', async () => {
+      const total = await statementsOf(signOut);
+      for (let statement = 1; statement <= total; statement += 1) {
+        const scenario = await prepared(signOut);
+        const [session, ...grants] = scenario.old as [ArtifactKey, ...ArtifactKey[]];
+        const { store, standing, release } = halted(statement);
+        const commit = store.commit(scenario.commit(0));
+        await standing;
+        const wasDone = await isDone(second, scenario, 0);
+        expect(await second.commit([remove(session)])).toEqual({ ok: true });
+        release();
+        expect(await commit).toEqual(wasDone ? { ok: true } : { ok: false, lost: session });
+        expect((await read(first, grants)).every((grant) => grant === undefined)).toBe(wasDone);
+        expect(await read(first, [session])).toEqual([undefined]);
+      }
+    });
+
+    test('a node that wakes up late completes what was its own, and nothing else', async () => {
+      const total = await statementsOf(replace);
+      const scenario = await prepared(replace);
+      const [late, undecided] = [halted(total - 1), halted(total - 2)];
+      const commit = late.store.commit(scenario.commit(0));
+      await late.standing;
+      expect(await isDone(second, scenario, 0)).toBe(true);
+      const next = undecided.store.commit(scenario.commit(0).map((write) => ({ ...write, value: 'next' })));
+      await undecided.standing;
+      late.release();
+      expect(await commit).toEqual({ ok: true });
+      expect((await read(second, scenario.old)).map((artifact) => artifact?.value)).toEqual(['new', 'new']);
+      undecided.release();
+      expect(await next).toEqual({ ok: true });
+      expect((await read(second, scenario.old)).map((artifact) => artifact?.value)).toEqual(['next', 'next']);
+    });
+  });
+});

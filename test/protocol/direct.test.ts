@@ -1,0 +1,303 @@
+/** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
+import { get } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { authorizeUrl, basic, createPkce, type Json, obtainTokens } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { redirectUri } from '../support/seed.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+let tokens: Json;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+  await it.idp.directory.clients.create({
+    id: 'es256',
+    name: 'Claims in the ID token',
+    secret: 'web-secret',
+    metadata: {
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      id_token_signed_response_alg: 'ES256',
+    },
+    allowedScopes: ['openid', 'profile', 'email', 'org', 'roles', 'perms'],
+    idTokenClaims: 'scopes',
+  });
+  ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
+});
+afterAll(() => it.close());
+afterEach(backToPresent);
+
+const headersCompared = ['content-type', 'cache-control', 'pragma', 'vary', 'access-control-allow-origin', 'www-authenticate'];
+
+/** What a caller sees of an answer. */
+async function answerTo(path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(it.issuer + path, init);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: headersCompared.map((name) => response.headers.get(name)),
+    body: text.startsWith('{') ? JSON.parse(text) : text,
+  };
+}
+
+const plainType = 'application/x-www-form-urlencoded';
+const unusualType = 'application/x-www-form-urlencoded; charset="utf-8"';
+
+const introspected = (fields: Record<string, string>, headers: Record<string, string>) =>
+  Promise.all(
+    [plainType, unusualType].map((type) =>
+      answerTo('/connect/introspect', {
+        method: 'POST',
+        headers: { 'content-type': type, ...headers },
+        body: new URLSearchParams(fields).toString(),
+      }),
+    ),
+  );
+
+describe('4.5 a plain introspection is answered like any other', () => {
+  test.each(['web', 'orders', 'invoices', 'pairwise', 'spa'])('asked by %s', async (caller) => {
+    const own = await endpoints.clientCredentials();
+    for (const token of [tokens.access_token, tokens.refresh_token, tokens.id_token, own.access_token, 'unknown', 'a'.repeat(44), '']) {
+      const [direct, other] = await introspected({ token }, credentialsOf(caller));
+      expect(direct).toEqual(other);
+    }
+  });
+
+  test('of the token of a pairwise client', async () => {
+    const { tokens: pairwise } = await obtainTokens(it.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const [direct, other] = await introspected({ token: pairwise.access_token }, credentialsOf('pairwise'));
+    expect(direct).toMatchObject({ body: { active: true } });
+    expect(direct).toEqual(other);
+  });
+
+  test.each<[string, Record<string, string>, Record<string, string>]>([
+    ['the secret in the form', { client_id: 'web', client_secret: 'web-secret' }, {}],
+    ['a wrong secret', {}, { authorization: basic('web', 'wrong') }],
+    ['an unknown client', {}, { authorization: basic('nobody', 'secret') }],
+    ['no credentials', {}, {}],
+    ['two mechanisms', { client_id: 'web', client_secret: 'web-secret' }, { authorization: basic('web', 'web-secret') }],
+    ['the id again', { client_id: 'web' }, { authorization: basic('web', 'web-secret') }],
+    ['another id', { client_id: 'orders' }, { authorization: basic('web', 'web-secret') }],
+    ['an empty secret', { client_id: 'web', client_secret: '' }, {}],
+    ['an assertion beside it', { client_assertion: 'x' }, { authorization: basic('web', 'web-secret') }],
+    ['what is not Basic', {}, { authorization: 'Bearer web' }],
+    ['what is not base64', {}, { authorization: 'Basic !!!' }],
+  ])('with %s', async (_what, fields, headers) => {
+    const [direct, other] = await introspected({ token: tokens.access_token, ...fields }, headers);
+    expect(direct).toEqual(other);
+  });
+
+  test('of an expired token, and of one of a user who may no longer sign in', async () => {
+    const person = await it.idp.directory.accounts.findByOid((await endpoints.userinfo(tokens.access_token)).json.sub);
+    passTime(3601);
+    const [direct, other] = await introspected({ token: tokens.access_token }, credentialsOf('web'));
+    expect(direct).toMatchObject({ body: { active: false } });
+    expect(direct).toEqual(other);
+    expect(person).toBeDefined();
+  });
+
+  test('a body in two pieces, one too long and one without a length', async () => {
+    const text = new URLSearchParams({ token: tokens.access_token }).toString();
+    const pieces = (...parts: string[]) =>
+      new ReadableStream({
+        async start(controller) {
+          for (const part of parts) {
+            controller.enqueue(Buffer.from(part));
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+          controller.close();
+        },
+      });
+    const init = { method: 'POST', headers: { 'content-type': plainType, ...credentialsOf('web') } };
+    const inPieces = { ...init, body: pieces(text.slice(0, 10), text.slice(10)), duplex: 'half' } as RequestInit;
+    expect(await answerTo('/connect/introspect', inPieces)).toMatchObject({ status: 200, body: { active: true } });
+    const tooLong = { ...init, body: `${text}&x=${'x'.repeat(100_000)}` };
+    expect(await answerTo('/connect/introspect', tooLong)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('4.7 a plain request to userinfo is answered like any other', () => {
+  test.each(['access_token', 'refresh_token', 'id_token'])('with the %s', async (name) => {
+    const init = { headers: { authorization: `Bearer ${tokens[name]}` } };
+    const [direct, other] = await Promise.all(['', '?unusual=yes'].map((query) => answerTo(`/connect/userinfo${query}`, init)));
+    expect(direct).toEqual(other);
+  });
+
+  test('for a pairwise client, for a token without openid, after its end', async () => {
+    const { tokens: pairwise } = await obtainTokens(it.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const { access_token: own } = await endpoints.clientCredentials();
+    const same = async (token: string) => {
+      const init = { headers: { authorization: `Bearer ${token}` } };
+      const [direct, other] = await Promise.all(['', '?unusual=yes'].map((query) => answerTo(`/connect/userinfo${query}`, init)));
+      expect(direct).toEqual(other);
+    };
+    await same(pairwise.access_token);
+    await same(own);
+    passTime(3601);
+    await same(pairwise.access_token);
+  });
+});
+
+/** With these headers alone: fetch adds `Cache-Control` to a conditional request. */
+const statusOf = (url: string, headers: Record<string, string>): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+  });
+
+describe('4.3 a plain client credentials request is answered like any other', () => {
+  /** Two tokens are never the same; all else is. */
+  const withoutToken = (answer: unknown) => JSON.parse(JSON.stringify(answer).replace(/"access_token":"[\w-]{44}"/, '"access_token":"…"'));
+
+  test.each<[string, Record<string, string>, string]>([
+    ['no scope', {}, 'service'],
+    ['its scope', { scope: 'orders.read' }, 'service'],
+    ['a scope twice', { scope: 'orders.read orders.read' }, 'service'],
+    ['an unknown scope', { scope: 'unknown' }, 'service'],
+    ['a scope of another API', { scope: 'invoices.read' }, 'service'],
+    ['openid', { scope: 'openid' }, 'service'],
+    ['an empty scope', { scope: '' }, 'service'],
+    ['a client that may not', {}, 'web'],
+    ['an API resource', {}, 'orders'],
+    ['another client id', { client_id: 'web' }, 'service'],
+    ['a parameter nobody knows', { unknown: 'x' }, 'service'],
+  ])('%s', async (_what, fields, caller) => {
+    const answers = [plainType, unusualType].map((type) =>
+      answerTo('/connect/token', {
+        method: 'POST',
+        headers: { 'content-type': type, ...credentialsOf(caller) },
+        body: new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString(),
+      }),
+    );
+    const [direct, other] = (await Promise.all(answers)).map(withoutToken);
+    expect(direct).toEqual(other);
+  });
+
+  test('and its token introspects the same', async () => {
+    const [plain, unusual] = await Promise.all(
+      [plainType, unusualType].map(async (type) => {
+        const headers = { 'content-type': type, ...credentialsOf('service') };
+        const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: 'grant_type=client_credentials' });
+        const { json } = await endpoints.introspect(((await response.json()) as Json).access_token, 'service');
+        return { ...json, jti: '', iat: 0, nbf: 0, exp: json.exp - json.iat };
+      }),
+    );
+    expect(plain).toEqual(unusual);
+    expect(plain).toMatchObject({ active: true, exp: 3600 });
+  });
+});
+
+describe('4.3 a plain code or refresh request is answered like any other', () => {
+  interface Party {
+    readonly client: string;
+    readonly secret: string;
+    readonly scope: string;
+  }
+  const web = (scope: string): Party => ({ client: 'web', secret: 'web-secret', scope });
+  const pairwise = { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile offline_access' };
+
+  const request = async (type: string, { client, secret }: Party, fields: Record<string, string>): Promise<Json> => {
+    const headers = { 'content-type': type, authorization: basic(client, secret) };
+    const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+    return response.json();
+  };
+
+  /** What the tokens say: the ID token as it is read, the access token as it is introspected. */
+  async function read({ access_token, id_token, refresh_token, ...rest }: Json, { client, secret }: Party): Promise<Json> {
+    const asked = await fetch(`${it.issuer}/connect/introspect`, {
+      method: 'POST',
+      headers: { 'content-type': unusualType, authorization: basic(client, secret) },
+      body: new URLSearchParams({ token: access_token ?? 'none' }).toString(),
+    });
+    const { jti: _jti, exp, iat, nbf: _nbf, ...introspected } = (await asked.json()) as Json;
+    const { iat: issued, exp: ends, ...claims } = id_token ? decodeJwt(id_token) : ({} as Json);
+    return {
+      ...rest,
+      lifetimes: [exp - iat, ends - issued],
+      introspected,
+      claims,
+      header: id_token && decodeProtectedHeader(id_token),
+      lengths: [access_token?.length, refresh_token?.length],
+    };
+  }
+
+  test.each<[string, Party]>([
+    ['openid', web('openid')],
+    ['all claims, offline', web('openid profile email org roles perms offline_access orders.read')],
+    ['without openid', web('orders.read')],
+    ['a pairwise client', pairwise],
+    ['claims in the ID token, ES256', { ...web('openid profile email org roles perms offline_access'), client: 'es256' }],
+  ])('%s', async (_what, party) => {
+    const { agent } = await obtainTokens(it.issuer, { ...party });
+    const redeem = async (type: string): Promise<Json> => {
+      const pkce = createPkce();
+      const nonce = party.scope.includes('openid') ? 'a nonce' : undefined;
+      const parameters = { client_id: party.client, scope: party.scope, nonce, code_challenge: pkce.challenge };
+      const { location = '' } = await agent.get(authorizeUrl(it.issuer, { ...parameters, code_challenge_method: 'S256' }));
+      const code = new URL(location).searchParams.get('code') ?? '';
+      const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
+      return request(type, party, fields);
+    };
+    const [direct, other] = [await redeem(plainType), await redeem(unusualType)];
+    expect(await read(direct, party)).toEqual(await read(other, party));
+    expect(direct).toMatchObject({ access_token: expect.any(String), token_type: 'Bearer' });
+    if (!direct.refresh_token) return;
+    const refresh = (type: string, token: string) => request(type, party, { grant_type: 'refresh_token', refresh_token: token });
+    const [next, otherNext] = [await refresh(plainType, direct.refresh_token), await refresh(unusualType, other.refresh_token)];
+    expect(await read(next, party)).toEqual(await read(otherNext, party));
+    expect(next.refresh_token).not.toBe(direct.refresh_token);
+    // A retry within the grace, and the token after it.
+    expect((await refresh(plainType, direct.refresh_token)).refresh_token).toBe(next.refresh_token);
+    expect(await refresh(plainType, next.refresh_token)).toMatchObject({ refresh_token: expect.any(String) });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['a code that was used', { grant_type: 'authorization_code', redirect_uri: redirectUri }],
+    ['another redirect_uri', { grant_type: 'authorization_code', redirect_uri: 'https://other.example.com/callback' }],
+    ['no redirect_uri', { grant_type: 'authorization_code' }],
+    ['no code_verifier', { grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: '' }],
+    ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'a'.repeat(44) }],
+    ['no refresh token', { grant_type: 'refresh_token' }],
+    ['an unknown grant type', { grant_type: 'password' }],
+    ['no grant type', {}],
+  ])('%s', async (_what, fields) => {
+    const { code, verifier } = await obtainTokens(it.issuer, { scope: 'openid' });
+    const given = { code, code_verifier: verifier, ...fields };
+    const direct = await request(plainType, web('openid'), given);
+    expect(direct).toEqual(await request(unusualType, web('openid'), given));
+    expect(direct).toHaveProperty('error');
+  });
+});
+
+test('who listens to oidc-provider, or configures it, is not passed by', async () => {
+  const heard: string[] = [];
+  const other = await startIdp({
+    onProvider: (provider) => void provider.on('client_credentials.saved', () => heard.push('client_credentials.saved')),
+  });
+  try {
+    await endpointsOf(other.issuer).clientCredentials();
+    expect(heard).toEqual(['client_credentials.saved']);
+  } finally {
+    await other.close();
+  }
+});
+
+test.each(['/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks'])(
+  '4.9 %s is written once: the same answer again, and 304 for who has it',
+  async (path) => {
+    const first = await fetch(it.issuer + path);
+    const text = await first.text();
+    const again = await fetch(it.issuer + path, { headers: { origin: 'https://app.example.com' } });
+    expect(await again.text()).toBe(text);
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    expect(again.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
+    const etag = again.headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w-]{27}"$/);
+    expect(await statusOf(it.issuer + path, { 'if-none-match': etag })).toBe(304);
+    const head = await fetch(it.issuer + path, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))]);
+  },
+);

@@ -1,0 +1,84 @@
+/** A network between this process and a server that tests can make fail. */
+import { createServer, connect as open, type Socket } from 'node:net';
+
+/** What is held back: all bytes, or only those of the server, which then does what it is asked and is not heard. */
+type Held = 'both' | 'answers';
+
+export interface TcpProxy {
+  readonly port: number;
+  /** Forwards again, what was held back included. */
+  pass(): Promise<void>;
+  /** Keeps connections open, and takes new ones, but forwards nothing: what a server that hangs looks like. */
+  hang(held?: Held): void;
+  /** Ends all connections and takes no new ones: what a server that is not there looks like. */
+  refuse(): Promise<void>;
+  /** Ends all connections, in the middle of whatever they carry. New ones are forwarded as before. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+interface Connection {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** Listens on a free port of this machine and forwards to `target`. */
+export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+  const connections = new Set<Connection>();
+  let held: Held | undefined;
+
+  const forward = ({ client, server }: Connection): void => {
+    client.unpipe().pause();
+    server.unpipe().pause();
+    if (held !== 'both') client.pipe(server);
+    if (held === undefined) server.pipe(client);
+  };
+  const end = ({ client, server }: Connection): void => {
+    client.destroy();
+    server.destroy();
+  };
+
+  const listener = createServer((client) => {
+    const connection = { client, server: open(target) };
+    connections.add(connection);
+    for (const socket of [client, connection.server]) {
+      socket.setNoDelay(true);
+      socket.on('error', () => end(connection));
+      socket.on('close', () => {
+        end(connection);
+        connections.delete(connection);
+      });
+    }
+    forward(connection);
+  });
+
+  const listen = (port: number) => new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
+  const stopListening = () => new Promise<void>((resolve) => listener.close(() => resolve()));
+  const cut = () => {
+    for (const connection of connections) end(connection);
+  };
+  const refuse = async () => {
+    cut();
+    if (listener.listening) await stopListening();
+  };
+
+  await listen(0);
+  const address = listener.address();
+  if (address === null || typeof address === 'string') throw new TypeError('A TCP server has a port.');
+  const { port } = address;
+  return {
+    port,
+    async pass() {
+      held = undefined;
+      for (const connection of connections) forward(connection);
+      if (!listener.listening) await listen(port);
+    },
+    hang(what = 'both') {
+      held = what;
+      for (const connection of connections) forward(connection);
+    },
+    refuse,
+    cut,
+    close: refuse,
+  };
+}
