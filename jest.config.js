@@ -3,6 +3,8 @@ export default {
   roots: ['<rootDir>/dist'],
   testMatch: ['<rootDir>/dist/test/**/*.test.js'],
   testEnvironment: '<rootDir>/dist/test/support/environment.js',
+  globalSetup: '<rootDir>/dist/test/servers/setup.js',
+  globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',

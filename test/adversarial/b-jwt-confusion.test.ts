@@ -1,7 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
@@ -9,12 +6,12 @@ import { assertionType } from '../support/assertions.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
 
 let it: TestIdp;
-let relyingParty: Server;
-const received: string[] = [];
+let receiver: LogoutReceiver;
 const alice = new Agent();
 const other = new Agent();
 let idToken: string;
@@ -22,12 +19,7 @@ let accessToken: string;
 let logoutToken: string;
 
 beforeAll(async () => {
-  relyingParty = createServer(async (request, response) => {
-    received.push(new URLSearchParams(await text(request)).get('logout_token') ?? '');
-    response.end();
-  });
-  await new Promise<void>((resolve) => relyingParty.listen(0, '127.0.0.1', resolve));
-  const { port } = relyingParty.address() as AddressInfo;
+  receiver = await startLogoutReceiver();
   const clients = testSeed.clients.map((client) =>
     client.id === 'jwt'
       ? {
@@ -35,35 +27,22 @@ beforeAll(async () => {
           metadata: {
             ...client.metadata,
             id_token_signed_response_alg: 'RS256',
-            backchannel_logout_uri: `http://127.0.0.1:${port}/logout`,
+            backchannel_logout_uri: receiver.url,
           },
         }
       : client,
   );
-  it = await startIdp({
-    seed: { ...testSeed, clients },
-    configure: (configuration) =>
-      ({
-        ...configuration,
-        fetch: (url: URL | string, options: RequestInit) =>
-          fetch(url, {
-            method: options.method ?? 'GET',
-            headers: { 'content-type': 'application/x-www-form-urlencoded' },
-            body: String(options.body),
-          }),
-      }) as never,
-  });
+  it = await startIdp({ seed: { ...testSeed, clients }, configure: callLoopback });
   await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
   await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
-  logoutToken = received[0] as string;
+  logoutToken = receiver.tokens[0] as string;
   const tokens: Json = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
   idToken = tokens.id_token;
   accessToken = tokens.access_token;
 });
 afterAll(async () => {
   await it.close();
-  relyingParty.closeAllConnections();
-  await new Promise((resolve) => relyingParty.close(resolve));
+  receiver.close();
 });
 
 /** Where a JWT of ours may be handed in, and whether it was taken for what is meant there. */

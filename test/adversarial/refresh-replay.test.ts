@@ -11,8 +11,8 @@ import { backToPresent, passTime } from '../support/clock.js';
 import { failingStores } from '../support/failing-stores.js';
 import { heldCommits } from '../support/held-commits.js';
 import { startIdp } from '../support/idp.js';
+import { type Instances, startInstances } from '../support/instances.js';
 import { startLossyProxy } from '../support/lossy-proxy.js';
-import { type Nodes, startNodes } from '../support/nodes.js';
 import { isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 
 type Replayed = IdpEvent<'RefreshTokenReplayed'>;
@@ -34,9 +34,9 @@ afterEach(() => backToPresent());
 describe('B3: one person, two nodes', () => {
   const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
   const heard: Replayed[] = [];
-  let nodes: Nodes;
+  let nodes: Instances;
   beforeAll(async () => {
-    nodes = await startNodes(2, () => ({ artifacts, directory }));
+    nodes = await startInstances(2, () => ({ artifacts, directory }));
     for (const idp of nodes.idps) idp.events.on('RefreshTokenReplayed', (event) => void heard.push(event));
   });
   afterEach(() => void heard.splice(0));

@@ -1,50 +1,30 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri } from '../support/seed.js';
 
-/** What the client's back channel got. */
-const logoutTokens: string[] = [];
-let receiver: Server;
+let receiver: LogoutReceiver;
 let it: TestIdp;
 let endpoints: Endpoints;
 beforeAll(async () => {
-  receiver = createServer(async (request, response) => {
-    logoutTokens.push(new URLSearchParams(await text(request)).get('logout_token') ?? '');
-    response.end();
-  });
-  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-  it = await startIdp({
-    // oidc-provider's own fetch calls no loopback address, which is where the receiver is.
-    configure: (configuration) => ({
-      ...configuration,
-      fetch: fetchLoopback as unknown as NonNullable<typeof configuration.fetch>,
-    }),
-  });
+  receiver = await startLogoutReceiver();
+  it = await startIdp({ configure: callLoopback });
   endpoints = endpointsOf(it.issuer);
   const { metadata } = await it.idp.directory.clients.require('jwt');
-  const { port } = receiver.address() as AddressInfo;
   await it.idp.directory.clients.update('jwt', {
-    metadata: { ...metadata, backchannel_logout_uri: `http://127.0.0.1:${port}/`, backchannel_logout_session_required: true },
+    metadata: { ...metadata, backchannel_logout_uri: receiver.url, backchannel_logout_session_required: true },
   });
 });
 afterAll(async () => {
-  receiver.closeAllConnections();
   receiver.close();
   await it.close();
 });
 beforeEach(() => {
-  logoutTokens.length = 0;
+  receiver.tokens.length = 0;
 });
-
-/** Without the dispatcher that refuses loopback addresses; bodies as text, which undici knows from every realm. */
-const fetchLoopback = (url: URL, { body, dispatcher: _, ...init }: RequestInit): Promise<Response> =>
-  fetch(url, { ...init, ...(body ? { body: String(body) } : {}) });
 
 const offline = { scope: 'openid org offline_access' };
 const acmeAlice = { userName: 'alice@acme.test', password: 'alice' };
@@ -107,12 +87,12 @@ describe('Special claims: a linked user', () => {
   test('Special claims: the logout token names the same sub, and the session of the ID token', async () => {
     const { oid: sub } = await accountOf('alice@acme.test');
     for (const account of [acmeAlice, globexAlice]) {
-      logoutTokens.length = 0;
+      receiver.tokens.length = 0;
       const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, ...offline });
       await endSession(agent, tokens.id_token);
-      expect(logoutTokens).toHaveLength(1);
+      expect(receiver.tokens).toHaveLength(1);
       const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
-      const { payload } = await jwtVerify(logoutTokens[0] ?? '', keys, { issuer: it.issuer, audience: 'jwt', typ: 'logout+jwt' });
+      const { payload } = await jwtVerify(receiver.tokens[0] ?? '', keys, { issuer: it.issuer, audience: 'jwt', typ: 'logout+jwt' });
       expect(payload).toMatchObject({
         sub,
         sid: decodeJwt(tokens.id_token).sid,
@@ -198,7 +178,7 @@ describe('design §3: one principal for each browser session', () => {
     expect(await isActive(endpoints, other.access_token)).toBe(false);
     expect(await endpoints.refresh(other.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     expect(await isActive(endpoints, bobs.access_token)).toBe(true);
-    expect(logoutTokens.map((token) => decodeJwt(token).sid)).toEqual([decodeJwt(tokens.id_token).sid]);
+    expect(receiver.tokens.map((token) => decodeJwt(token).sid)).toEqual([decodeJwt(tokens.id_token).sid]);
     expect(decodeJwt(bobs.id_token).sid).not.toBe(decodeJwt(other.id_token).sid);
   });
 

@@ -12,7 +12,7 @@ export interface RunningExample {
 }
 
 /** What oidc-provider says on Node 20. */
-const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
+export const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
 
 /** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {

@@ -1,64 +1,135 @@
-/** Several nodes of one identity provider: each a whole instance of its own, with nothing in common but stores, keys and the address. */
-import { createServer, type RequestListener } from 'node:http';
+/** Several processes that serve one issuer over stores they share, behind a front that gives each request to the next one. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
-import { testKeys } from './keys.js';
-import { testSeed } from './seed.js';
+import { MongoClient } from 'mongodb';
+import type { IdentityProviderOptions, Seed } from 'tenant-idp';
+import { runtimeWarning } from './example.js';
+
+export interface NodesOptions {
+  /** Default: 3. */
+  readonly count?: number;
+  /** URL of a Redis or MongoDB server; with commas, those of a Redis Cluster. */
+  readonly artifacts: string;
+  /** URL of a MongoDB server. Default: one in memory each, which agree as long as none of them is written to. */
+  readonly directory?: string;
+  /** Database and prefix of their own. Default: a random one. */
+  readonly space?: string;
+  readonly seed: Seed;
+  /** What JSON can say. */
+  readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
+}
+
+export interface NodeSettings extends Omit<NodesOptions, 'count'> {
+  readonly issuer: string;
+  readonly space: string;
+}
+
+/** What a node says to the process that started it. */
+export type FromNode = { readonly port: number } | { readonly logged: string };
 
 export interface Nodes {
+  /** URL of the front. */
   readonly issuer: string;
-  readonly idps: readonly IdentityProvider[];
-  /** The address of one node; the issuer's own takes turns. */
-  at(node: number): string;
-  readonly logged: unknown[][];
+  /** What nodes logged at warn and error, the notice about development defaults aside. */
+  readonly logged: readonly string[];
+  /** `kill -9`; the front gives it no more requests. */
+  kill(index: number): Promise<void>;
+  /** Starts a node that was killed. */
+  start(index: number): Promise<void>;
   close(): Promise<void>;
 }
 
-const listen = async (listener: RequestListener) => {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-};
+export async function startNodes({ count = 3, ...options }: NodesOptions): Promise<Nodes> {
+  const nodes = new Map<number, ChildProcess>();
+  const ports = new Map<number, number>();
+  const logged: string[] = [];
+  const front = await startFront(() => [...ports.values()]);
+  const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
 
-/** @param stores each node gets its own adapters over what all share. */
-export async function startNodes(
-  count: number,
-  stores: (node: number) => Pick<IdentityProviderOptions, 'artifacts' | 'directory'>,
-  options: Partial<Omit<IdentityProviderOptions, 'issuer'>> = {},
-): Promise<Nodes> {
-  const listeners: RequestListener[] = [];
-  let turn = 0;
-  const balancer = await listen((req, res) => listeners[turn++ % count]?.(req, res));
-  const logged: unknown[][] = [];
-  const keep = (...data: unknown[]) => void logged.push(data);
-  const idps: IdentityProvider[] = [];
-  for (let node = 0; node < count; node += 1) {
-    idps.push(
-      await createIdentityProvider({
-        issuer: balancer.url,
-        seed: testSeed,
-        keys: { signing: testKeys, encryption: ['a secret that all of the nodes share'] },
-        cookies: { keys: ['another secret that all of the nodes share'] },
-        subjectSalt: 'salt of the test tenant identities',
-        logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
-        ...stores(node),
-        ...options,
-      }),
-    );
+  const start = async (index: number) => {
+    const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    nodes.set(index, node);
+    let complaints = '';
+    node.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaints += text.replace(runtimeWarning, '');
+    });
+    const ended = once(node, 'exit').then(([code]) => Promise.reject(new Error(`A node ended with ${code}: ${complaints}`)));
+    ended.catch(() => ports.delete(index));
+    const listening = new Promise<number>((resolve) => {
+      node.on('message', (message: FromNode) => {
+        if ('port' in message) resolve(message.port);
+        else if (!message.logged.includes('runs with development defaults')) logged.push(message.logged);
+      });
+    });
+    ports.set(index, await Promise.race([listening, ended]));
+  };
+  const kill = async (index: number) => {
+    const node = nodes.get(index);
+    if (!node || node.exitCode !== null || node.signalCode !== null) return;
+    const ended = once(node, 'exit');
+    node.kill('SIGKILL');
+    await ended;
+  };
+  const close = async () => {
+    front.close();
+    await Promise.all([...nodes.keys()].map(kill));
+    for (const url of new Set([options.artifacts, options.directory])) if (url?.startsWith('mongodb')) await drop(url, settings.space);
+  };
+
+  try {
+    // Together, as those of a deployment start.
+    await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
+  } catch (error) {
+    await close();
+    throw error;
   }
-  listeners.push(...idps.map((idp) => idp.callback()));
-  const own = await Promise.all(listeners.map(listen));
+  return { issuer: front.url, logged, kill, start, close };
+}
+
+async function drop(url: string, database: string): Promise<void> {
+  const client = new MongoClient(url);
+  await client.db(database).dropDatabase();
+  await client.close();
+}
+
+/** A load balancer: each request goes to the next port, and to the one after it when nobody listens there. */
+async function startFront(ports: () => readonly number[]): Promise<{ readonly url: string; close(): void }> {
+  const agent = new Agent({ keepAlive: true });
+  let turn = 0;
+  const forward = (incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer, attempts: number): void => {
+    const all = ports();
+    const port = all[turn++ % all.length];
+    const { method, url, headers } = incoming;
+    const fail = () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end());
+    if (port === undefined) return void fail();
+    const upstream = request({ agent, host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on('error', fail).pipe(outgoing);
+    });
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' && attempts < all.length) forward(incoming, outgoing, body, attempts + 1);
+      else fail();
+    });
+    upstream.end(body);
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const parts: Buffer[] = [];
+    for await (const part of incoming) parts.push(part as Buffer);
+    forward(incoming, outgoing, Buffer.concat(parts), 1);
+  });
+  server.keepAliveTimeout = 0; // one that closes a connection while a request comes in would look like a failure
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    issuer: balancer.url,
-    idps,
-    at: (node) => own[node]?.url as string,
-    logged,
-    async close() {
-      for (const { server } of [balancer, ...own]) {
-        server.closeAllConnections();
-        await new Promise<void>((resolve) => server.close(() => resolve()));
-      }
-      for (const idp of idps) await idp.close();
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      agent.destroy();
+      server.closeAllConnections();
+      server.close();
     },
   };
 }

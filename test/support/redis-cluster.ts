@@ -15,14 +15,19 @@ export class RedisCluster {
   /** All slots are served when this resolves. */
   static async start(size = 3): Promise<RedisCluster> {
     const nodes: RedisServer[] = [];
-    for (let index = 0; index < size; index++) {
-      // The bus has a port of its own: by default 10,000 above, which may be none.
-      const args = ['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '2000'];
-      nodes.push(await RedisServer.start({ args: [...args, '--cluster-require-full-coverage', 'no'] }));
-    }
     const cluster = new RedisCluster(nodes);
-    await cluster.#join();
-    return cluster;
+    try {
+      for (let index = 0; index < size; index++) {
+        // The bus has a port of its own: by default 10,000 above, which may be none.
+        const args = ['--cluster-enabled', 'yes', '--cluster-port', `${await freePort()}`, '--cluster-node-timeout', '2000'];
+        nodes.push(await RedisServer.start({ args: [...args, '--cluster-require-full-coverage', 'no'] }));
+      }
+      await cluster.#join();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
   }
 
   get urls(): string {

@@ -1,0 +1,42 @@
+/** Before all tests: what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Report } from './keeper.js';
+import { keeping } from './keeping.js';
+import { type ServerVariable, serverVariables } from './variables.js';
+
+/** What is read of Jest's own. */
+interface Selection {
+  readonly rootDir: string;
+  readonly testPathPatterns: { toExecutor(options: { rootDir: string }): { isMatch(path: string): boolean } };
+}
+
+export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
+  const selected = testPathPatterns.toExecutor({ rootDir });
+  const tests = fileURLToPath(new URL('..', import.meta.url));
+  const files = (await readdir(tests, { recursive: true })).filter((path) => path.endsWith('.test.js')).map((path) => tests + path);
+  const texts = await Promise.all(files.filter((path) => selected.isMatch(path)).map((path) => readFile(path, 'utf8')));
+  const needed = serverVariables.filter((variable) => !process.env[variable] && texts.some((text) => text.includes(variable)));
+  if (needed.length === 0) return;
+
+  const { urls, missing } = await start(needed);
+  Object.assign(process.env, urls, { KEPT_SERVERS: Object.keys(urls).join() });
+  const lines = Object.entries(missing).map(([variable, reason]) => `${variable}: ${reason}`);
+  if (lines.length > 0 && process.env.CI === 'true') throw new Error(`Servers are missing.\n${lines.join('\n')}`);
+  for (const line of lines) process.stderr.write(`\n!! SKIPPED what needs ${line}, or set ${line.split(':')[0]}.\n\n`);
+}
+
+async function start(variables: readonly ServerVariable[]): Promise<Report> {
+  const keeper = spawn(process.execPath, [fileURLToPath(new URL('./keeper.js', import.meta.url)), ...variables], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  keeping.keeper = keeper;
+  const ended = once(keeper, 'exit').then(([code]) => Promise.reject(new Error(`The keeper of the test servers ended with ${code}.`)));
+  ended.catch(() => {});
+  const [line] = (await Promise.race([once(createInterface(keeper.stdout), 'line'), ended])) as [string];
+  return JSON.parse(line) as Report;
+}

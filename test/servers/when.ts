@@ -1,0 +1,23 @@
+/** Suites that need a server which not every machine has. */
+import { describe, test } from '@jest/globals';
+import type { ServerVariable } from './variables.js';
+
+/**
+ * Registers a suite over a server. Where there is none, a skipped test says so; with `CI=true` it fails. The variable has to be named in
+ * the test file: servers are started for the files that name them.
+ */
+export function withServer(variable: ServerVariable, suite: (url: string) => void): void {
+  const url = process.env[variable];
+  if (url) {
+    suite(url);
+    return;
+  }
+  describe(`needs ${variable}`, () => {
+    const title = 'there is no such server: the first lines of the run say why';
+    if (process.env.CI !== 'true') test.skip(title, () => {});
+    else
+      test(title, () => {
+        throw new Error(`${variable} is not set.`);
+      });
+  });
+}

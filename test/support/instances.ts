@@ -1,0 +1,64 @@
+/** Several instances of one identity provider in this process: nothing in common but stores, keys and the address. */
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { testKeys } from './keys.js';
+import { testSeed } from './seed.js';
+
+export interface Instances {
+  readonly issuer: string;
+  readonly idps: readonly IdentityProvider[];
+  /** The address of one node; the issuer's own takes turns. */
+  at(node: number): string;
+  readonly logged: unknown[][];
+  close(): Promise<void>;
+}
+
+const listen = async (listener: RequestListener) => {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+};
+
+/** @param stores each node gets its own adapters over what all share. */
+export async function startInstances(
+  count: number,
+  stores: (node: number) => Pick<IdentityProviderOptions, 'artifacts' | 'directory'>,
+  options: Partial<Omit<IdentityProviderOptions, 'issuer'>> = {},
+): Promise<Instances> {
+  const listeners: RequestListener[] = [];
+  let turn = 0;
+  const balancer = await listen((req, res) => listeners[turn++ % count]?.(req, res));
+  const logged: unknown[][] = [];
+  const keep = (...data: unknown[]) => void logged.push(data);
+  const idps: IdentityProvider[] = [];
+  for (let node = 0; node < count; node += 1) {
+    idps.push(
+      await createIdentityProvider({
+        issuer: balancer.url,
+        seed: testSeed,
+        keys: { signing: testKeys, encryption: ['a secret that all of the nodes share'] },
+        cookies: { keys: ['another secret that all of the nodes share'] },
+        subjectSalt: 'salt of the test tenant identities',
+        logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
+        ...stores(node),
+        ...options,
+      }),
+    );
+  }
+  listeners.push(...idps.map((idp) => idp.callback()));
+  const own = await Promise.all(listeners.map(listen));
+  return {
+    issuer: balancer.url,
+    idps,
+    at: (node) => own[node]?.url as string,
+    logged,
+    async close() {
+      for (const { server } of [balancer, ...own]) {
+        server.closeAllConnections();
+        await new Promise<void>((resolve) => server.close(() => resolve()));
+      }
+      for (const idp of idps) await idp.close();
+    },
+  };
+}
