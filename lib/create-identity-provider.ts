@@ -5,7 +5,7 @@ import { standardClaims } from '../extensions/claims/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
 import { applySeed, createDirectory, createPasswords, type Directory } from './directory/index.js';
-import { ConfigError } from './errors.js';
+import { ConfigError, StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
@@ -22,6 +22,7 @@ import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { collections } from './store/collections.js';
 import { createKeyring } from './store/keyring.js';
+import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
 
 /** Longer than the dispatcher needs for a round, in milliseconds. */
@@ -29,7 +30,7 @@ const OUTBOX_LEASE = 10_000;
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.
- * @throws ConfigError with everything that is wrong with the options.
+ * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const options = resolveOptions(input);
@@ -38,8 +39,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (notice) logger.warn(notice);
 
   // What is in this process cannot be out of reach.
-  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts) : memoryArtifacts();
-  const store = options.directory ? reachableDirectory(options.directory) : memoryDirectory();
+  const patience = new Patience();
+  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts, patience) : memoryArtifacts();
+  const store = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
   await Promise.all([artifacts.open(), store.open(Object.values(collections))]);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
@@ -55,7 +57,15 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     issuer,
   });
-  if (options.seed) await applySeed(directory, options.seed);
+  const stop = async () => {
+    await directory.close();
+    caches.close();
+  };
+  if (options.seed)
+    await applySeed(directory, options.seed).catch(async (error: unknown) => {
+      await stop();
+      throw error instanceof UnavailableError ? new StoreAwayError('directory', store.name, error.cause) : error;
+    });
 
   const extensions: readonly Extension[] = [signIn(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
@@ -139,8 +149,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();
-      await directory.close();
-      caches.close();
+      await stop();
       await Promise.all([artifacts.close(), store.close()]);
     },
   };

@@ -71,6 +71,16 @@ export class UnavailableError extends IdpError {
   }
 }
 
+/** A store that was away when the service began. What it answered is the cause. */
+export class StoreAwayError extends IdpError {
+  override readonly name = 'StoreAwayError';
+
+  constructor(kind: 'artifact' | 'directory', store: string, cause: unknown) {
+    super('store_unavailable', { store }, { cause });
+    this.message = `The ${kind} store '${store}' is away, so the service cannot start: is it running, and reachable from here? [store_unavailable]`;
+  }
+}
+
 /** One thing that is wrong with the options: where, what was expected, what was found (redacted if it may be secret). */
 export interface ConfigProblem {
   /** Where in the options, as one would write it: `cookies.keys[0]`. */

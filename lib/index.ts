@@ -16,6 +16,7 @@ export {
 export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,
+  AccountEvents,
   Accounts,
   ApiResourceFields,
   ApiResourceInput,

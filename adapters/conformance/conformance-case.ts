@@ -2,6 +2,9 @@
 export interface ConformanceCase<Store> {
   /** `subject: what holds`; unique in its suite. */
   readonly name: string;
-  /** @param store fresh and empty. */
-  run(store: Store): Promise<void>;
+  /**
+   * @param store fresh and empty.
+   * @param peer another instance over what the store keeps; the store itself when it has no other.
+   */
+  run(store: Store, peer: Store): Promise<void>;
 }

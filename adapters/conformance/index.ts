@@ -23,7 +23,7 @@ export { artifactStoreCases, directoryStoreCases };
  * @param make gives a fresh, empty store, which each case opens and closes.
  * @throws TypeError for a skip without a reason or of a case that does not exist.
  */
-export function testArtifactStore(name: string, make: () => Promise<ArtifactStore>, options: ConformanceOptions = {}): void {
+export function testArtifactStore(name: string, make: () => Promise<ArtifactStore>, options: ConformanceOptions<ArtifactStore> = {}): void {
   registerCases(`${name}: artifact store`, artifactStoreCases, make, options);
 }
 
@@ -32,6 +32,10 @@ export function testArtifactStore(name: string, make: () => Promise<ArtifactStor
  * @param make gives a fresh, empty store, which the case opens and closes.
  * @throws TypeError for a skip without a reason or of a case that does not exist.
  */
-export function testDirectoryStore(name: string, make: () => Promise<DirectoryStore>, options: ConformanceOptions = {}): void {
+export function testDirectoryStore(
+  name: string,
+  make: () => Promise<DirectoryStore>,
+  options: ConformanceOptions<DirectoryStore> = {},
+): void {
   registerCases(`${name}: directory store`, directoryStoreCases, make, options);
 }

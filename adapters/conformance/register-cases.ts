@@ -17,7 +17,9 @@ export interface Skip {
   readonly reason: string;
 }
 
-export interface ConformanceOptions {
+export interface ConformanceOptions<Store = never> {
+  /** Gives another instance over what a store keeps, as another process would have: for every store that outlives its process. */
+  readonly peer?: (store: Store) => Promise<Store>;
   readonly skip?: readonly Skip[];
   /** Default: the global `test` or `it`. */
   readonly test?: Test;
@@ -33,7 +35,7 @@ export function registerCases<Store extends Closable>(
   title: string,
   cases: readonly ConformanceCase<Store>[],
   make: () => Promise<Store>,
-  options: ConformanceOptions,
+  options: ConformanceOptions<Store>,
 ): void {
   const reasons = checkSkips(cases, options.skip ?? []);
   const test = options.test ?? globalFunction<Test>('test') ?? globalFunction<Test>('it');
@@ -44,7 +46,7 @@ export function registerCases<Store extends Closable>(
   describe(title, () => {
     for (const conformanceCase of cases) {
       const { name } = conformanceCase;
-      const run = () => runOn(make, conformanceCase);
+      const run = () => runOn(make, options.peer, conformanceCase);
       const reason = reasons.get(name);
       if (reason === undefined) test(name, run);
       else test.skip(`${name} (skipped: ${reason})`, run);
@@ -52,10 +54,19 @@ export function registerCases<Store extends Closable>(
   });
 }
 
-async function runOn<Store extends Closable>(make: () => Promise<Store>, { run }: ConformanceCase<Store>): Promise<void> {
+async function runOn<Store extends Closable>(
+  make: () => Promise<Store>,
+  makePeer: ((store: Store) => Promise<Store>) | undefined,
+  { run }: ConformanceCase<Store>,
+): Promise<void> {
   const store = await make();
   try {
-    await run(store);
+    const peer = (await makePeer?.(store)) ?? store;
+    try {
+      await run(store, peer);
+    } finally {
+      if (peer !== store) await peer.close();
+    }
   } finally {
     await store.close();
   }

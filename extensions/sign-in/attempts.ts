@@ -3,10 +3,17 @@ import type { ExtensionContext } from '../../lib/extension.js';
 
 export interface Attempts {
   /**
-   * Counts one attempt at these accounts. Refused: how long to wait, in minutes. Granted: what to call when it succeeded.
+   * Counts one attempt at these accounts. Refused: how long to wait, in minutes.
    * @param accounts whose credentials are tried: linked accounts share theirs. Of a name that nobody has, the name, so that it is refused alike.
    */
-  begin(accounts: readonly string[], address: string): Promise<{ readonly minutes: number } | { readonly succeeded: () => Promise<void> }>;
+  begin(accounts: readonly string[], address: string): Promise<{ readonly minutes: number } | Granted>;
+}
+
+interface Granted {
+  /** Earlier failures at these accounts from this address are forgotten. */
+  succeeded(): Promise<void>;
+  /** Nothing was looked at: this attempt does not count. */
+  withdrawn(): Promise<void>;
 }
 
 const HOUR = 3_600_000;
@@ -30,14 +37,13 @@ export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'att
       ]);
       const refusedToAll = exceeded(shared);
       if (refusedToAll) return refusedToAll;
-      return {
-        async succeeded() {
-          await Promise.all([
-            ...own.map((each) => attempts(each.counter, each.window, -each.count)),
-            ...shared.map(({ counter, window }) => attempts(counter, window, -1)),
-          ]);
-        },
+      const giveBack = async (byOwn: (count: number) => number): Promise<void> => {
+        await Promise.all([
+          ...own.map((each) => attempts(each.counter, each.window, -byOwn(each.count))),
+          ...shared.map(({ counter, window }) => attempts(counter, window, -1)),
+        ]);
       };
+      return { succeeded: () => giveBack((count) => count), withdrawn: () => giveBack(() => 1) };
     },
   };
 }

@@ -92,8 +92,15 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
         429,
       );
     }
-    const accounts = await tryPassword(candidates, password);
-    if (accounts === 'busy') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
+    const accounts = await tryPassword(candidates, password).catch(async (error: unknown) => {
+      // A second failure here would hide the first.
+      await attempt.withdrawn().catch(() => undefined);
+      throw error;
+    });
+    if (accounts === 'busy') {
+      await attempt.withdrawn();
+      return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
+    }
     const [account, ...others] = accounts;
     if (!account) return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'credentials.mismatch' }), 400);
     await attempt.succeeded();

@@ -26,7 +26,11 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
       ctx.status = status;
       ctx.remove('Location');
-      if (status === 503) ctx.set('Retry-After', RETRY_AFTER);
+      if (status === 503) {
+        ctx.set('Retry-After', RETRY_AFTER);
+        // What could not be stored must not be in the browser either: a new session id would sign it out.
+        ctx.remove('Set-Cookie');
+      }
       const code = codeOf(error, status);
       const asPage = isPage(ctx.path) || wantsPage(ctx);
       if (!asPage || !(await isShown(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference })))
@@ -61,4 +65,4 @@ const codeOf = (error: unknown, status: number): string => {
   return error instanceof IdpError ? error.code : 'invalid_request';
 };
 
-const wantsPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.accepts('json', 'html') === 'html';
+const wantsPage = (ctx: Context): boolean => ctx.accepts('json', 'html') === 'html';

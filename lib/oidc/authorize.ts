@@ -1,5 +1,6 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
+import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession } from './internals.js';
@@ -142,8 +143,11 @@ export const createResponder =
       if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
       await unit.commit();
     } catch (error) {
-      if (!(error instanceof LostWrite)) throw error;
-      if (!isError) throw lostResponse(error);
+      if (isError && error instanceof UnavailableError) {
+        ctx.oidc.provider.emit('authorization.error', ctx, error as never);
+        Object.assign(payload, { error: error.message, error_description: error.error_description });
+      } else if (!(error instanceof LostWrite)) throw error;
+      else if (!isError) throw lostResponse(error);
     }
     const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload };
     if (mode !== 'form_post') return send(response);

@@ -5,13 +5,13 @@ import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
-import { recordOf } from './internals.js';
+import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
 import type { Scopes } from './scopes.js';
-import { sessionTtl } from './sessions.js';
+import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -93,7 +93,12 @@ export function createConfiguration(
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
       policy: createPromptPolicy(parts, accounts),
-      url: (_ctx, { uid }) => `${options.mountPath}${options.paths.own}/interaction/${uid}`,
+      async url(ctx, { uid }) {
+        // Before the browser is sent on: what cannot be stored is answered to the client.
+        await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
+        await commitRequest(adapters.unitOf(ctx));
+        return `${options.mountPath}${options.paths.own}/interaction/${uid}`;
+      },
     },
     issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     jwks: { keys: keys.all.map(({ external }) => external) },

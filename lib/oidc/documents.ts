@@ -26,7 +26,11 @@ export interface Documents {
 export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }: { readonly jwks: string }, own: Members): Documents {
   const written = new WeakMap<ReadonlySet<string>, Map<string, Document>>();
   const paths = new Set([jwks, '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
-  const documentsOf = (known: ReadonlySet<string>): Map<string, Document> => {
+  const keySet = new Map<string, Document>();
+  /** The key set does not change with the scopes, and is there when they cannot be read. */
+  const documentsOf = (ctx: Context): Map<string, Document> => {
+    if (ctx.path === jwks) return keySet;
+    const known = scopes.known(ctx);
     const documents = written.get(known) ?? new Map<string, Document>();
     written.set(known, documents);
     return documents;
@@ -47,7 +51,7 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
   return {
     answer(ctx) {
       const { path, method, req } = ctx;
-      const document = paths.has(path) && (method === 'GET' || method === 'HEAD') ? documentsOf(scopes.known(ctx)).get(path) : undefined;
+      const document = paths.has(path) && (method === 'GET' || method === 'HEAD') ? documentsOf(ctx).get(path) : undefined;
       if (!document) return false;
       ctx.set({ Vary: 'Origin', 'Access-Control-Allow-Origin': req.headers.origin ?? '*' });
       send(ctx, document);
@@ -56,14 +60,13 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
     keep(ctx) {
       const { path, method, status, body } = ctx;
       if (!paths.has(path) || method !== 'GET' || status !== 200) return;
-      const known = scopes.known(ctx);
-      const text = JSON.stringify(path === jwks ? body : discovery(body as Members, known));
+      const text = JSON.stringify(path === jwks ? body : discovery(body as Members, scopes.known(ctx)));
       const document = {
         text,
         type: String(ctx.response.get('Content-Type')),
         etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"`,
       };
-      documentsOf(known).set(path, document);
+      documentsOf(ctx).set(path, document);
       send(ctx, document);
     },
   };

@@ -20,11 +20,15 @@ const failures = [
   'end_session_success.error',
 ];
 
-/** Logs requests that failed here and not with the caller; one that failed for an outage writes nothing, so that it can be tried again. */
+/**
+ * Logs requests that failed here and not with the caller; one that failed for an outage writes nothing, neither here nor in the browser, so that
+ * it can be tried again.
+ */
 export function watchFailures(provider: Provider, { adapters, logger }: OidcParts): void {
   const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number }): void => {
     if (error instanceof UnavailableError) {
       adapters.unitOf(ctx).abandon();
+      ctx.remove('Set-Cookie');
       // Another token would not help. @see RFC 6750 §3.1
       ctx.remove('WWW-Authenticate');
     }

@@ -34,7 +34,8 @@ export function createLogout(parts: OidcParts) {
         return;
       }
       const session = sessionOf(ctx);
-      const { clientId } = (session.state ?? {}) as { clientId?: string };
+      // What the session knew of the request is gone by now.
+      const clientId = ctx.oidc.client?.clientId;
       const ended = (session.grants ?? []).filter((grant) => grant.clientId === clientId);
       const unit = adapters.unitOf(ctx);
       for (const { grantId, exp } of ended) {

@@ -21,11 +21,11 @@ import { createDescribeToken } from './introspection.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
+import { commitRequest } from './sessions.js';
 import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
 import { TokenRecords } from './token-records.js';
-import { LostWrite } from './unit-of-work.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -128,12 +128,7 @@ export function createProtocol(
       const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
       if (ending instanceof Promise) await ending;
       const unit = parts.adapters.unitOf(ctx);
-      try {
-        if (unit.hasWrites) await unit.commit();
-      } catch (error) {
-        // A session that was ended while this request ran stays ended.
-        if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
-      }
+      if (unit.hasWrites) await commitRequest(unit);
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);

@@ -4,7 +4,10 @@ import { perRequest } from './per-request.js';
 
 /** Scopes are data: API scopes come and go while the service runs. */
 export interface Scopes {
-  /** Reads the scopes that exist now, for {@link known} of the same request; a promise only if they are not at hand. */
+  /**
+   * Reads the scopes that exist now, for the others of the same request; a promise only if they are not at hand. When they cannot be read, it is the
+   * others that throw: a request that asks for none goes on without, and one that does has been looked at far enough to be answered as it should.
+   */
   prepare(ctx: object): Promise<void> | undefined;
   /** Identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
@@ -25,8 +28,12 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
     snapshots.set(owners, snapshot);
     return snapshot;
   };
-  const ofRequest = perRequest((): { snapshot: Snapshot } => ({ snapshot: snapshotOf(none) }));
-  const of = (ctx: object): Snapshot => ofRequest(ctx).snapshot;
+  const ofRequest = perRequest((): { snapshot: Snapshot; failure?: unknown } => ({ snapshot: snapshotOf(none) }));
+  const of = (ctx: object): Snapshot => {
+    const { snapshot, failure } = ofRequest(ctx);
+    if (failure !== undefined) throw failure;
+    return snapshot;
+  };
 
   return {
     prepare(ctx) {
@@ -34,7 +41,10 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
         ofRequest(ctx).snapshot = snapshotOf(owners);
       };
       const owners = directory.apiScopes();
-      if (owners instanceof Promise) return owners.then(keep);
+      if (owners instanceof Promise)
+        return owners.then(keep, (failure: unknown) => {
+          ofRequest(ctx).failure = failure;
+        });
       keep(owners);
       return undefined;
     },

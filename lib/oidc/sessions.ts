@@ -3,12 +3,22 @@ import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore, Remove } from '../store/artifact-store.js';
 import { keyOf } from './ids.js';
 import type { SessionPayload } from './session-merge.js';
+import { LostWrite, type UnitOfWork } from './unit-of-work.js';
 
 /** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
 export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
   const left = session.loginTs + lifetimes.sessionAbsolute - Math.floor(Date.now() / 1000);
   return Math.max(1, Math.min(lifetimes.sessionIdle, left));
+}
+
+/** Writes what a request leaves behind. A session that was ended while it ran stays ended. */
+export async function commitRequest(unit: UnitOfWork): Promise<void> {
+  try {
+    await unit.commit();
+  } catch (error) {
+    if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
+  }
 }
 
 /**

@@ -81,7 +81,9 @@ export class UnitOfWork {
   }
 
   /**
-   * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten.
+   * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten. Where
+   * the store goes away between two slots, a pushed request is spent and bought nothing: its client is told so, and pushes another. The other
+   * way round, each of many that use one at once would leave a grant and a code behind.
    * @throws LostWrite
    */
   async commit(): Promise<void> {

@@ -69,7 +69,7 @@ export interface ArtifactStore {
   /** True when records do not survive the process; refused in production. */
   readonly ephemeral: boolean;
   /**
-   * Makes the store ready; every other call comes after it. Safe to call again and from many nodes at once.
+   * Makes the store ready; every other call but `health` comes after it. Safe to call again and from many nodes at once.
    * @throws IdpError `store_unfit` when its server is set up so that records would be lost.
    */
   open(): Promise<void>;

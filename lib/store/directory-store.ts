@@ -60,7 +60,7 @@ export interface DirectoryStore {
   readonly name: string;
   /** True when records do not survive the process; refused in production. */
   readonly ephemeral: boolean;
-  /** Makes the collections and their indexes ready. Safe to call again and from many nodes at once. */
+  /** Makes the collections and their indexes ready; every other call but `health` comes after it. Safe to call again and from many nodes at once. */
   open(specs: readonly CollectionSpec[]): Promise<void>;
   /** A collection that was opened. */
   collection<R extends Row>(name: string): Collection<R>;

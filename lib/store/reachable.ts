@@ -1,36 +1,39 @@
-/** Stores as the service uses them: whatever goes wrong in one is an outage, told in one way. */
-import { IdpError, UnavailableError } from '../errors.js';
+/** Stores as the service uses them: whatever goes wrong in one is an outage, told in one way, and in time. */
+import { IdpError, StoreAwayError, UnavailableError } from '../errors.js';
 import type { ArtifactStore } from './artifact-store.js';
 import type { Collection, DirectoryStore, Row } from './directory-store.js';
+import type { Patience } from './patience.js';
 
-/** @throws UnavailableError `store_unavailable`, with what happened as its cause. */
-export function reachableArtifacts(store: ArtifactStore): ArtifactStore {
+/** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
+export function reachableArtifacts(store: ArtifactStore, patience: Patience): ArtifactStore {
   const { name, ephemeral } = store;
-  const reach = reachOf(name);
+  const reach = reachOf(store, patience);
+  const health = () => reach(() => store.health(), true);
   return {
     name,
     ephemeral,
-    open: () => store.open(),
+    open: () => opened('artifact', name, () => store.open(), health),
     read: (requests) => reach(() => store.read(requests)),
     commit: (writes) => reach(() => store.commit(writes)),
     listByAccount: (account) => reach(() => store.listByAccount(account)),
     hit: (counter, window, by) => reach(() => store.hit(counter, window, by)),
     lease: (lease, holder, ttl) => reach(() => store.lease(lease, holder, ttl)),
-    health: () => store.health(),
+    health,
     close: () => store.close(),
   };
 }
 
-/** @throws UnavailableError `store_unavailable`; what a store says on purpose (IdpError) and what a change throws stay as they are. */
-export function reachableDirectory(store: DirectoryStore): DirectoryStore {
+/** @throws UnavailableError, StoreAwayError; what a store says on purpose (IdpError) and what a change throws stay as they are. */
+export function reachableDirectory(store: DirectoryStore, patience: Patience): DirectoryStore {
   const { name, ephemeral } = store;
-  const reach = reachOf(name);
+  const reach = reachOf(store, patience);
+  const health = () => reach(() => store.health(), true);
   return {
     name,
     ephemeral,
-    open: (specs) => store.open(specs),
+    open: (specs) => opened('directory', name, () => store.open(specs), health),
     collection: <R extends Row>(collection: string) => reachableCollection(store.collection<R>(collection), reach),
-    health: () => store.health(),
+    health,
     close: () => store.close(),
   };
 }
@@ -43,30 +46,46 @@ const reachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): 
   async update(id, change) {
     let refusal: { readonly reason: unknown } | undefined;
     try {
-      return await rows.update(id, (row) => {
-        try {
-          return change(row);
-        } catch (reason) {
-          refusal = { reason };
-          throw reason;
-        }
-      });
+      return await reach(() =>
+        rows.update(id, (row) => {
+          try {
+            return change(row);
+          } catch (reason) {
+            refusal = { reason };
+            throw reason;
+          }
+        }),
+      );
     } catch (error) {
-      if (refusal?.reason === error) throw error;
-      return reach(() => Promise.reject(error));
+      const { cause } = error as Error;
+      throw refusal !== undefined && (cause === refusal.reason || error === refusal.reason) ? refusal.reason : error;
     }
   },
   remove: (id) => reach(() => rows.remove(id)),
 });
 
-type Reach = <T>(call: () => Promise<T>) => Promise<T>;
+type Reach = <T>(call: () => Promise<T>, isProbe?: boolean) => Promise<T>;
 
-const reachOf =
-  (store: string): Reach =>
-  async (call) => {
-    try {
-      return await call();
-    } catch (cause) {
-      throw cause instanceof IdpError ? cause : new UnavailableError('store_unavailable', { store }, { cause });
-    }
-  };
+function reachOf(store: { readonly name: string }, patience: Patience): Reach {
+  const explain = (cause: unknown): unknown =>
+    cause instanceof IdpError ? cause : new UnavailableError('store_unavailable', { store: store.name }, { cause });
+  return (call, isProbe) => patience.wait(store, call, explain, isProbe);
+}
+
+/** Milliseconds after which a store that is not open yet is asked whether it is there at all. */
+const OPENING = 3000;
+
+/** Opening may take its time, as building an index does; but not while the store does not even say that it is well. */
+async function opened(kind: 'artifact' | 'directory', name: string, open: () => Promise<void>, health: () => Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const absent = new Promise<never>((_resolve, reject) => {
+    timer = setInterval(() => void health().catch(reject), OPENING);
+  });
+  try {
+    await Promise.race([open(), absent]);
+  } catch (cause) {
+    throw cause instanceof IdpError && cause.code !== 'store_unavailable' ? cause : new StoreAwayError(kind, name, cause);
+  } finally {
+    clearInterval(timer);
+  }
+}

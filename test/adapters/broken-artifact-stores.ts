@@ -8,17 +8,19 @@ const mapPuts = (writes: readonly ArtifactWrite[], change: (put: Put) => Put): r
 
 const unconditional = ({ if: _, ...put }: Put): Put => put;
 
+/** A revoke that does nothing. */
 export function removesNothing(): ArtifactStore {
   const store = memoryArtifacts();
   return { ...store, commit: (writes) => store.commit(writes.filter(({ op }) => op === 'put')) };
 }
 
-export function ignoresConditions(): ArtifactStore {
+/** A missing condition. */
+export const ignores = (condition: 'absent' | 'unconsumed') => (): ArtifactStore => {
   const store = memoryArtifacts();
-  return { ...store, commit: (writes) => store.commit(mapPuts(writes, unconditional)) };
-}
+  return { ...store, commit: (writes) => store.commit(mapPuts(writes, (put) => (put.if === condition ? unconditional(put) : put))) };
+};
 
-/** Read, compare, then write. */
+/** A non-atomic condition: read, compare, then write. */
 export function checksBeforeItWrites(): ArtifactStore {
   const store = memoryArtifacts();
   const holds = (condition: Put['if'], current: Artifact | undefined): boolean => {
@@ -38,7 +40,7 @@ export function checksBeforeItWrites(): ArtifactStore {
   };
 }
 
-/** Leaves expiry to a sweep that comes a minute later. */
+/** TTL-only expiry: what has expired is there until a sweep, a minute later. */
 export function leavesExpiryToTheSweep(): ArtifactStore {
   const store = memoryArtifacts();
   const lag = 60_000;
@@ -54,6 +56,7 @@ export function leavesExpiryToTheSweep(): ArtifactStore {
   };
 }
 
+/** A session resurrected after destroy. */
 export function leavesNoTombstones(): ArtifactStore {
   const store = memoryArtifacts();
   return {
@@ -62,12 +65,29 @@ export function leavesNoTombstones(): ArtifactStore {
   };
 }
 
-/** The last writer of a session wins. */
+/** A lost merge of two sessions' grants: the last writer of a version wins. */
 export function ignoresVersions(): ArtifactStore {
   const store = memoryArtifacts();
   return {
     ...store,
     commit: (writes) => store.commit(mapPuts(writes, (put) => (typeof put.if === 'object' ? unconditional(put) : put))),
+  };
+}
+
+/** The same, only when two write at once: a version is compared with what was read, then written over what is there. */
+export function overwritesAtOnce(): ArtifactStore {
+  const store = memoryArtifacts();
+  return {
+    ...store,
+    async commit(writes) {
+      const current = await store.read(writes);
+      await turn();
+      const stale = writes.find(
+        (write) => write.op === 'put' && typeof write.if === 'object' && current.get(write.key)?.version !== write.if.version,
+      );
+      if (stale) return { ok: false, lost: stale.key };
+      return store.commit(mapPuts(writes, (put) => (typeof put.if === 'object' ? unconditional(put) : put)));
+    },
   };
 }
 
@@ -84,6 +104,35 @@ export function commitsHalf(): ArtifactStore {
       return { ok: true };
     },
   };
+}
+
+/** Revoked records that an account's list still shows. */
+export function listsWhatIsGone(): ArtifactStore {
+  const store = memoryArtifacts();
+  const listed = new Map<ArtifactKey, Artifact>();
+  return {
+    ...store,
+    async commit(writes) {
+      const result = await store.commit(writes);
+      for (const write of writes) if (result.ok && write.op === 'put' && write.account) listed.set(write.key, { ...write, version: 1 });
+      return result;
+    },
+    async listByAccount(account) {
+      return [...listed.values()].filter((artifact) => artifact.account === account);
+    },
+  };
+}
+
+/** Reads the first hundred keys. */
+export function readsSome(): ArtifactStore {
+  const store = memoryArtifacts();
+  return { ...store, read: (requests) => store.read(requests.slice(0, 100)) };
+}
+
+/** Two instances over one store, with counters of their own. */
+export function countsForItself(): { store: ArtifactStore; peer: ArtifactStore } {
+  const [store, other] = [memoryArtifacts(), memoryArtifacts()];
+  return { store, peer: { ...store, hit: (...call) => other.hit(...call) } };
 }
 
 /** Counts by reading and writing. */

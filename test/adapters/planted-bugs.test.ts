@@ -15,39 +15,59 @@ interface PlantedBug<Store> {
 
 const artifactBugs: readonly PlantedBug<ArtifactStore>[] = [
   {
-    bug: 'a removal that does nothing',
+    bug: 'a revoke that does nothing',
     make: artifacts.removesNothing,
     noticedBy: 'tombstones: a removed record reads as absent',
   },
   {
-    bug: 'conditions that are ignored',
-    make: artifacts.ignoresConditions,
+    bug: 'a missing condition: unconsumed',
+    make: artifacts.ignores('unconsumed'),
     noticedBy: 'conditions: unconsumed needs a record that was not spent',
   },
   {
-    bug: 'a condition that is checked before the write instead of with it',
+    bug: 'a missing condition: absent',
+    make: artifacts.ignores('absent'),
+    noticedBy: 'conditions: absent holds once',
+  },
+  {
+    bug: 'a non-atomic condition',
     make: artifacts.checksBeforeItWrites,
     noticedBy: 'races: of 50 that consume one record at once, one wins (J1)',
   },
   {
-    bug: 'expiry that is left to a sweep',
+    bug: 'TTL-only expiry',
     make: artifacts.leavesExpiryToTheSweep,
     noticedBy: 'expiry: an expired record reads as absent, swept or not (J3)',
   },
   {
-    bug: 'a session that a late write revives',
+    bug: 'a session resurrected after destroy',
     make: artifacts.leavesNoTombstones,
     noticedBy: 'tombstones: no put revives a removed key, with or without a condition (F2)',
   },
   {
-    bug: 'a session merge that another overwrites',
+    bug: 'a lost merge of two sessions’ grants',
     make: artifacts.ignoresVersions,
+    noticedBy: 'conditions: a version needs a record of exactly this one',
+  },
+  {
+    bug: 'a lost merge of two sessions’ grants, when both write at once',
+    make: artifacts.overwritesAtOnce,
     noticedBy: 'races: 25 merges of one session at once lose nothing (F3)',
   },
   {
     bug: 'a commit that is half written when one write loses',
     make: artifacts.commitsHalf,
     noticedBy: 'conditions: when one of several writes loses, nothing of the commit is written',
+  },
+  {
+    bug: 'an account’s list that shows what was revoked',
+    make: artifacts.listsWhatIsGone,
+    noticedBy: 'peers: what one instance wrote the other reads at once',
+  },
+  {
+    bug: 'a read that answers some of many keys',
+    make: artifacts.readsSome,
+    noticedBy: 'contract: 500 records are written in one commit, read in one read and removed in one commit',
   },
   {
     bug: 'a counter that loses hits',
@@ -79,9 +99,13 @@ const directoryBugs: readonly PlantedBug<DirectoryStore>[] = [
   },
 ];
 
-async function passes<Store extends { close(): Promise<void> }>({ run }: ConformanceCase<Store>, store: Store): Promise<boolean> {
+async function passes<Store extends { close(): Promise<void> }>(
+  { run }: ConformanceCase<Store>,
+  store: Store,
+  peer = store,
+): Promise<boolean> {
   try {
-    await run(store);
+    await run(store, peer);
     return true;
   } catch {
     return false;
@@ -113,3 +137,23 @@ function testBugs<Store extends { close(): Promise<void> }>(
 
 describe('bugs planted in an artifact store', () => testBugs(artifactBugs, artifactStoreCases, memoryArtifacts));
 describe('bugs planted in a directory store', () => testBugs(directoryBugs, directoryStoreCases, memoryDirectory));
+
+test('design §4: counters that each instance keeps for itself are noticed', async () => {
+  const noticing = artifactStoreCases.find(({ name }) => name === 'peers: counters and leases are of all instances (G3)');
+  const { store, peer } = artifacts.countsForItself();
+  expect(await passes(noticing!, store, peer)).toBe(false);
+  expect(await passes(noticing!, memoryArtifacts())).toBe(true);
+});
+
+test('issue 5.3: the bugs that were asked for are among them', () => {
+  const names = artifactBugs.map(({ bug }) => bug);
+  for (const asked of [
+    'a revoke that does nothing',
+    'a missing condition',
+    'a non-atomic condition',
+    'TTL-only expiry',
+    'a session resurrected after destroy',
+    'a lost merge of two sessions’ grants',
+  ])
+    expect(names).toContainEqual(expect.stringContaining(asked));
+});

@@ -49,6 +49,21 @@ describe('design §4: the conformance suites', () => {
     expect(open).toBe(0);
   });
 
+  test('give each case a peer of its store, and close both', async () => {
+    const { runs, options } = framework();
+    const closed: string[] = [];
+    const named = (name: string) => ({
+      ...memoryArtifacts(),
+      name,
+      async close() {
+        closed.push(name);
+      },
+    });
+    testArtifactStore('mine', async () => named('store'), { ...options, peer: async ({ name }) => named(`peer of ${name}`) });
+    await runs[0]!();
+    expect(closed).toEqual(['peer of store', 'store']);
+  });
+
   test('skip a case with its written reason', () => {
     const { registered, skipped, options } = framework();
     testArtifactStore('mine', async () => memoryArtifacts(), {

@@ -7,6 +7,7 @@ import { counterCases } from './counters.js';
 import { expiryCases } from './expiry.js';
 import { hostileIdCases } from './hostile-ids.js';
 import { leaseCases } from './leases.js';
+import { peerCases } from './peers.js';
 import { raceCases } from './races.js';
 import { tombstoneCases } from './tombstones.js';
 
@@ -20,13 +21,15 @@ const cases: readonly ConformanceCase<ArtifactStore>[] = [
   ...leaseCases,
   ...hostileIdCases,
   ...raceCases,
+  ...peerCases,
 ];
 
 /** Every promise of the artifact store's contract. */
 export const artifactStoreCases: readonly ConformanceCase<ArtifactStore>[] = cases.map(({ name, run }) => ({
   name,
-  async run(store) {
+  async run(store, peer) {
     await store.open();
-    await run(store);
+    if (peer !== store) await peer.open();
+    await run(store, peer);
   },
 }));

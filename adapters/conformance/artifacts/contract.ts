@@ -65,6 +65,20 @@ export const contractCases: readonly ConformanceCase<ArtifactStore>[] = [
     },
   },
   {
+    name: 'contract: 500 records are written in one commit, read in one read and removed in one commit',
+    async run(store) {
+      const keys = Array.from({ length: 500 }, (_, index) => keyOf(`record ${index}`));
+      await assertCommits(store, ...keys.map((each, index) => put(each, { value: `value ${index}`, links: { grant: other } })));
+      await assertCommits(store, put(other));
+      const asked = [...keys, keyOf('absent')].map((each) => ({ key: each, follow: ['grant'] }));
+      const found = await store.read(asked);
+      assert.equal(found.size, 501);
+      for (const [index, each] of keys.entries()) assert.equal(found.get(each)?.value, `value ${index}`);
+      await assertCommits(store, ...keys.map((each) => remove(each)));
+      assert.deepEqual([...(await store.read(asked)).keys()], []);
+    },
+  },
+  {
     name: 'contract: a read follows the links it names, one level deep',
     async run(store) {
       const [grant, session, beyond] = [keyOf('grant'), keyOf('session'), keyOf('beyond')];

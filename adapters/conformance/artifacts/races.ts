@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import type { ArtifactStore, CommitResult } from '../../../lib/store/artifact-store.js';
+import type { ArtifactKey, ArtifactStore, CommitResult } from '../../../lib/store/artifact-store.js';
 import type { ConformanceCase } from '../conformance-case.js';
 import { atOnce } from '../passing-time.js';
 import { assertAbsent, assertCommits, keyOf, put, readOne, remove } from './artifact.js';
 
 const key = keyOf('a');
-const wins = (results: readonly CommitResult[]): number => results.filter(({ ok }) => ok).length;
+export const wins = (results: readonly CommitResult[]): number => results.filter(({ ok }) => ok).length;
 
 /** Adds an entry to a record that holds a list, as requests of one session do: read, merge, swap, and again if another came between. */
-async function merge(store: ArtifactStore, entry: string): Promise<void> {
+export async function merge(store: ArtifactStore, key: ArtifactKey, entry: string): Promise<void> {
   for (;;) {
     const current = await readOne(store, key);
     if (current === undefined) return;
@@ -57,7 +57,7 @@ export const raceCases: readonly ConformanceCase<ArtifactStore>[] = [
     name: 'races: 25 merges of one session at once lose nothing (F3)',
     async run(store) {
       await assertCommits(store, put(key, { value: '[]' }));
-      await atOnce(25, (index) => merge(store, `client-${index}`));
+      await atOnce(25, (index) => merge(store, key, `client-${index}`));
       const record = await readOne(store, key);
       assert.deepEqual(
         new Set(JSON.parse(record?.value ?? '[]') as string[]),
@@ -80,7 +80,7 @@ export const raceCases: readonly ConformanceCase<ArtifactStore>[] = [
       await atOnce(30, async (index) => {
         if (index === 15) await assertCommits(store, remove(key));
         else if (index % 2 === 0) await store.commit([put(key, { value: '[]', account: 'account-1' })]);
-        else await merge(store, `client-${index}`);
+        else await merge(store, key, `client-${index}`);
       });
       await assertAbsent(store, key);
       assert.deepEqual(await store.listByAccount('account-1'), []);

@@ -5,6 +5,7 @@ import { hostileIdCases } from './hostile-ids.js';
 import { indexCases } from './indexes.js';
 import { openCases } from './open.js';
 import { pagingCases } from './paging.js';
+import { peerCases } from './peers.js';
 import { raceCases } from './races.js';
 import { uniqueCases } from './unique.js';
 import { updateCases } from './updates.js';
@@ -19,4 +20,5 @@ export const directoryStoreCases: readonly ConformanceCase<DirectoryStore>[] = [
   ...pagingCases,
   ...hostileIdCases,
   ...raceCases,
+  ...peerCases,
 ];

@@ -36,6 +36,18 @@ export const contractCases: readonly ConformanceCase<DirectoryStore>[] = [
     },
   },
   {
+    name: 'contract: a row of a quarter of a megabyte comes back whole, before and after an update',
+    async run(store) {
+      const rows = await openMembers(store);
+      const notes = Array.from({ length: 1000 }, (_, index) => ({ index, text: 'x'.repeat(250) }));
+      await rows.insert(member('a', { attributes: { notes } }));
+      await rows.update('a', (row) => ({ ...row, count: 1 }));
+      const read = await rows.get('a');
+      assert.deepEqual(read?.attributes?.notes, notes);
+      assert.equal(read?.count, 1);
+    },
+  },
+  {
     name: 'contract: what is absent is undefined, false or empty',
     async run(store) {
       const rows = await openMembers(store);

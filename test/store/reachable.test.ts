@@ -1,0 +1,147 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createIdentityProvider } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { IdpError } from '../../lib/errors.js';
+import { hashedKey } from '../../lib/store/artifact-key.js';
+import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import type { Row } from '../../lib/store/directory-store.js';
+import { Patience } from '../../lib/store/patience.js';
+import { reachableArtifacts, reachableDirectory } from '../../lib/store/reachable.js';
+import { failingStores } from '../support/failing-stores.js';
+import { testKeys } from '../support/keys.js';
+import { testSeed } from '../support/seed.js';
+import { silentLogger } from '../support/test-directory.js';
+
+const IN_TIME = 1500;
+const key = hashedKey('Test', 'a');
+const timed = async <T>(work: Promise<T>) => {
+  const since = performance.now();
+  const outcome = await work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error: error as IdpError & { cause: Error } }),
+  );
+  return { ...outcome, milliseconds: performance.now() - since };
+};
+/** A store whose reads are answered by the test. */
+function answeredByHand() {
+  const answers: (() => void)[] = [];
+  const memory = memoryArtifacts();
+  const store: ArtifactStore = {
+    ...memory,
+    read: (requests) => new Promise((resolve) => answers.push(() => resolve(memory.read(requests)))),
+  };
+  return { answers, store };
+}
+
+test('a call that is not answered is an outage of that store, in time', async () => {
+  const { store } = answeredByHand();
+  const { error, milliseconds } = (await timed(reachableArtifacts({ ...store, name: 'own' }, new Patience()).read([{ key }]))) as {
+    error: IdpError & { cause: Error };
+    milliseconds: number;
+  };
+  expect(error).toMatchObject({ code: 'store_unavailable', details: { store: 'own' }, cause: { name: 'TimeoutError' } });
+  expect(milliseconds).toBeLessThan(IN_TIME);
+});
+
+test('of two stores that hang, the second is not waited for as long; a request that asks both is answered in time', async () => {
+  const patience = new Patience();
+  const { artifacts, directory, down } = failingStores();
+  const [first, second] = [reachableArtifacts(artifacts, patience), reachableDirectory(directory, patience)];
+  Object.assign(down, { hang: true, artifacts: true, directory: true });
+  const { milliseconds } = await timed(
+    first
+      .read([{ key }])
+      .catch(() => second.collection('persons').get('x'))
+      .catch(() => second.collection('persons').get('x')),
+  );
+  expect(milliseconds).toBeLessThan(IN_TIME);
+});
+
+test('an answer ends the doubt, however late: the next call has its full time again', async () => {
+  const { answers, store } = answeredByHand();
+  const reachable = reachableArtifacts(store, new Patience());
+  const slow = async (milliseconds: number) => {
+    const reading = timed(reachable.read([{ key }]));
+    await pause(milliseconds);
+    answers.pop()?.();
+    return reading;
+  };
+  expect(await slow(1300)).toHaveProperty('error');
+  await pause(10);
+  expect(await slow(400)).toHaveProperty('value');
+});
+
+test('what a store or a change says on purpose passes as it is; what goes wrong does not', async () => {
+  const memory = memoryDirectory();
+  await memory.open([{ name: 'rows', indexes: {} }]);
+  const rows = reachableDirectory(memory, new Patience()).collection<Row & { n: number }>('rows');
+  await rows.insert({ id: 'a', n: 1 });
+  await expect(rows.insert({ id: 'a', n: 1 })).rejects.toMatchObject({ code: 'conflict' });
+  const reason = new RangeError('refused');
+  const refuse = () => {
+    throw reason;
+  };
+  await expect(rows.update('a', refuse)).rejects.toBe(reason);
+  await expect(rows.update('a', () => refuse())).rejects.toBe(reason);
+  await expect(rows.put({ id: 'a', n: (() => 1) as never })).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+const options = (stores: { artifacts?: ArtifactStore; directory?: ReturnType<typeof memoryDirectory> }) => ({
+  issuer: 'http://localhost:3000',
+  keys: { signing: testKeys },
+  seed: testSeed,
+  logger: { ...silentLogger },
+  ...stores,
+});
+
+test.each(['artifacts', 'directory'] as const)('a service whose %s are away does not start: it says which store', async (which) => {
+  for (const hang of [false, true]) {
+    const { down, recover: _, ...stores } = failingStores();
+    Object.assign(down, { hang, [which]: true });
+    const store = { ...stores[which], name: `own ${which}` };
+    const { error, milliseconds } = (await timed(createIdentityProvider(options({ ...stores, [which]: store })))) as {
+      error: IdpError & { cause: Error };
+      milliseconds: number;
+    };
+    expect(error).toBeInstanceOf(IdpError);
+    expect(error).toMatchObject({ code: 'store_unavailable', details: { store: `own ${which}` } });
+    expect(error.message).toContain(`'own ${which}'`);
+    expect(error.message).not.toMatch(/hunter2|10\.1\.2\.3/);
+    expect(milliseconds).toBeLessThan(10_000);
+  }
+});
+
+test('one that goes away while the seed is applied ends the start, and leaves nothing running', async () => {
+  const { artifacts, directory, down } = failingStores();
+  let calls = 0;
+  const starting = createIdentityProvider(
+    options({
+      artifacts: {
+        ...artifacts,
+        lease: (...call) => {
+          calls += 1;
+          return artifacts.lease(...call);
+        },
+      },
+      directory: {
+        ...directory,
+        async open(specs) {
+          await directory.open(specs);
+          down.directoryWrites = true;
+        },
+      },
+    }),
+  );
+  await expect(starting).rejects.toMatchObject({ code: 'store_unavailable', details: { store: 'failing' } });
+  const before = calls;
+  await pause(1300);
+  expect(calls).toBe(before);
+});
+
+test('a store that takes long to open and says that it is well is waited for', async () => {
+  const memory = memoryArtifacts();
+  const idp = await createIdentityProvider(options({ artifacts: { ...memory, open: () => pause(4500) } }));
+  expect(await idp.health()).toMatchObject({ status: 'up' });
+  await idp.close();
+});
