@@ -24,6 +24,8 @@ export interface Intent {
   readonly k: readonly ArtifactKey[];
   /** The document after it. */
   readonly s: State;
+  /** Until when the document holds without it; meanwhile it is kept as long as either. Absent where there was none. */
+  readonly o?: Date;
 }
 
 export interface ArtifactDocument extends State {
@@ -42,18 +44,20 @@ const fieldsOf = ({ value, expiresAt, consumedAt, account, links }: Put): State 
   ...(links === undefined ? {} : { l: Object.entries(links) }),
 });
 
-const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
-  document !== undefined && document.e.getTime() > now && (document.n !== undefined || document.d === true);
+const endOf = ({ e, p }: ArtifactDocument): number => (p?.o ?? e).getTime();
 
-/** The record of a document, unless it expired or was removed. */
+const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
+  document !== undefined && endOf(document) > now && (document.n !== undefined || document.d === true);
+
+/** The record of a document, unless it expired or was removed. An intent has not happened. */
 export function artifactOf(document: ArtifactDocument, now: number): Artifact | undefined {
-  const { _id, v, n, e, c, a, l } = document;
+  const { _id, v, n, c, a, l } = document;
   if (!isLive(document, now) || n === undefined || v === undefined) return undefined;
   return {
     key: _id as ArtifactKey,
     value: v,
     version: n,
-    expiresAt: e.getTime(),
+    expiresAt: endOf(document),
     ...(c === undefined ? {} : { consumedAt: c }),
     ...(a === undefined ? {} : { account: a }),
     ...(l === undefined ? {} : { links: Object.fromEntries(l) }),

@@ -11,9 +11,10 @@ import type { Decisions } from './decisions.js';
 const ATTEMPTS = 100;
 
 /**
- * Commits in one round trip what one request writes most: a single record, or new records and the one that is spent or swapped for them. New
+ * Commits in one round trip what requests write most: a single record, or new records and the one that is spent or swapped for them. New
  * ones first and the conditional write last: a lost condition takes back what was inserted, and what a crash leaves was never disclosed and
- * expires. Whatever else, and whatever that did not get through, is committed by decision.
+ * expires. So a new record may be there a little before its commit is, which only who knows its key, or lists its account, can see.
+ * Whatever else, and whatever did not get through like that, is committed by decision, and seen as a whole.
  */
 export function createCommit(records: Collection<ArtifactDocument>, decisions: Decisions) {
   /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
@@ -64,12 +65,10 @@ export function createCommit(records: Collection<ArtifactDocument>, decisions: D
 
 const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
 
-const isSwap = (write: ArtifactWrite): boolean => write.op === 'put' && typeof (write.if ?? 'absent') !== 'string';
-
 /** The writes as they can be done one after the other, or undefined: more than one of them would have to be undone. */
 function inOrder(writes: readonly ArtifactWrite[]): readonly ArtifactWrite[] | undefined {
   if (writes.length === 1) return writes;
-  const changes = writes.filter((write) => write.op === 'remove' || write.if === 'unconsumed' || isSwap(write));
+  const changes = writes.filter((write) => write.op === 'remove' || (write.if !== undefined && write.if !== 'absent'));
   if (changes.length > 1 || changes[0]?.op === 'remove') return undefined;
   const news = writes.filter((write): write is Put => !changes.includes(write));
   return [...news.map((put): Put => ({ ...put, if: 'absent' })), ...changes];
