@@ -32,6 +32,8 @@ export interface ArtifactDocument extends State {
   readonly _id: string;
   /** The commit that wrote it. */
   readonly t: string;
+  /** What it was before that commit, which put the same again. */
+  readonly u?: { readonly t: string; readonly n: number };
   readonly p?: Intent;
 }
 
@@ -83,18 +85,35 @@ export function stateAfter(write: ArtifactWrite, document: ArtifactDocument | un
 }
 
 /** A write as one statement, which does it where its condition holds and no intent is in its way, and matches nothing or a duplicate elsewhere. */
-export const statementOf = (write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> =>
-  write.op === 'put' ? putStatement(write, t, now) : removeStatement(write, t);
-
-function putStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+  if (write.op === 'remove') return removeStatement(write, t);
   const { key, if: condition } = write;
-  const live = { $gt: ['$e', now] };
-  const next = {
-    $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fieldsOf(write), t } }, { n: { $cond: [live, { $add: ['$n', 1] }, 1] } }],
-  };
   const upsert = condition === undefined || condition === 'absent';
+  const version = { n: { $cond: [{ $gt: ['$e', now] }, { $add: ['$n', 1] }, 1] } };
+  const next = { $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fieldsOf(write), t } }, version] };
   return { updateOne: { filter: { _id: key, p: none, ...filterOf(condition, now) }, update: [{ $replaceWith: next }], upsert } };
 }
+
+/** An unconditional put as a statement that can be undone: it puts a new record, or the same again, and is a duplicate elsewhere. */
+export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+  const fields = fieldsOf(write);
+  const same = { c: none, a: none, l: none, ...fields, n: { $exists: true } };
+  const again = { $mergeObjects: ['$$ROOT', { t: { $literal: t }, n: { $add: ['$n', 1] }, u: { t: '$t', n: '$n' } }] };
+  const next = { $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fields, t, n: 1 } }] };
+  const update = [{ $replaceWith: { $cond: [{ $gt: ['$e', now] }, again, next] } }];
+  return { updateOne: { filter: { _id: write.key, p: none, $or: [{ e: { $lte: now } }, same] }, update, upsert: true } };
+}
+
+/** Undoes what a commit did by statements that can be undone, where nothing came after it. */
+export const undoStatements = (keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] => [
+  { deleteMany: { filter: { _id: { $in: [...keys] }, t, p: none, u: none } } },
+  {
+    updateMany: {
+      filter: { _id: { $in: [...keys] }, t, p: none, u: { $exists: true } },
+      update: [{ $set: { t: '$u.t', n: '$u.n' } }, { $unset: 'u' }],
+    },
+  },
+];
 
 function filterOf(condition: Put['if'], now: Date): Document {
   if (condition === undefined) return { $or: [{ d: none }, { e: { $lte: now } }] };

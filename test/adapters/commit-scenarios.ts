@@ -6,6 +6,8 @@ import type { ArtifactKey, ArtifactWrite, Put } from '../../lib/store/artifact-s
 export interface Scenario {
   /** Keys of what is there at first. */
   readonly old: readonly ArtifactKey[];
+  /** There at first as well, and put again as it is: the commit loses when it is removed meanwhile. */
+  readonly held?: Put;
   /** Keys of what an attempt makes: until it is committed, nobody else knows those that no other attempt has. */
   news(attempt: number): readonly ArtifactKey[];
   commit(attempt: number): readonly ArtifactWrite[];
@@ -29,13 +31,15 @@ const redemption: Make = (run) => {
   return { old: [code], news: tokens, commit: (attempt) => [...tokens(attempt).map((key) => put(key)), spend(code)] };
 };
 
-const rotation: Make = (run) => {
+export const rotation: Make = (run) => {
   const [token, successor] = [keyOf('token', run), keyOf('successor', run)];
   const access = (attempt: number) => keyOf('access token', run, attempt);
+  const held = put(keyOf('grant', run), { account: 'account', links: { token } });
   return {
     old: [token],
+    held,
     news: (attempt) => [access(attempt), successor],
-    commit: (attempt) => [spend(token, { links: { successor } }), put(access(attempt)), put(successor)],
+    commit: (attempt) => [held, spend(token, { links: { successor } }), put(access(attempt)), put(successor)],
   };
 };
 

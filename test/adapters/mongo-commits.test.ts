@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
-import type { Artifact, ArtifactKey, ArtifactStore } from '../../lib/store/artifact-store.js';
+import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { withMongo } from '../support/mongo.js';
 import type { MongoNodeTask } from '../support/mongo-node.js';
 import { oneByOne } from '../support/one-by-one.js';
-import { put, remove, replacement, type Scenario, scenarios, signOut } from './commit-scenarios.js';
+import { put, remove, replacement, rotation, type Scenario, scenarios, signOut } from './commit-scenarios.js';
 
 /** Few with the suite; `npm run prove` runs many. */
 const [ROUNDS, KILL_ROUNDS] = process.env.PROVE ? [50, 4] : [2, 0];
@@ -20,7 +20,7 @@ const kills = (total: number): readonly number[] =>
     ? Array.from({ length: KILL_ROUNDS * total }, (_, index) => 1 + (index % total))
     : [...new Set([Math.ceil(total / 2), total - 1, total])];
 
-withMongo(process.env.MONGODB_URL, (mongo) => {
+withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   let nodes: readonly ArtifactStore[];
   let first: ArtifactStore;
@@ -41,7 +41,8 @@ withMongo(process.env.MONGODB_URL, (mongo) => {
   const prepared = async (make: (run: number) => Scenario): Promise<Scenario> => {
     runs += 1;
     const scenario = make(runs);
-    await first.commit(scenario.old.map((key) => put(key, { value: 'old' })));
+    const old = scenario.old.map((key) => put(key, { value: 'old' }));
+    expect(await first.commit([...old, ...(scenario.held ? [scenario.held] : [])])).toEqual({ ok: true });
     return scenario;
   };
   const isNew = (artifact: Artifact | undefined) => artifact?.value !== 'old';
@@ -107,7 +108,6 @@ withMongo(process.env.MONGODB_URL, (mongo) => {
         const won = scenario.news(winners[0]!);
         const others = attempts.flatMap((attempt) => scenario.news(attempt)).filter((key) => !won.includes(key));
         expect((await read(second, others)).filter((artifact) => artifact !== undefined)).toEqual([]);
-        for (const artifact of await read(second, won)) expect(artifact?.version).toBe(1);
       }
     });
 
@@ -134,6 +134,40 @@ withMongo(process.env.MONGODB_URL, (mongo) => {
         expect(await once(node, 'exit')).toEqual([null, 'SIGKILL']);
         await goOn(scenario, await isDone(second, scenario, 0));
       }
+    });
+  });
+
+  describe('a commit that puts a record again as it is', () => {
+    const parts = async () => {
+      const scenario = await prepared(rotation);
+      const { key } = scenario.held as Put;
+      return { scenario, key, grant: async () => (await read(second, [key]))[0] };
+    };
+
+    test('counts it in the version, and not when it loses', async () => {
+      const { scenario, grant } = await parts();
+      const before = await grant();
+      expect(await first.commit(scenario.commit(0))).toEqual({ ok: true });
+      expect(await grant()).toEqual({ ...before, version: 2 });
+      expect(await first.commit(scenario.commit(1))).toEqual({ ok: false, lost: scenario.old[0] });
+      expect(await grant()).toEqual({ ...before, version: 2 });
+    });
+
+    test('B6: loses when that was removed before', async () => {
+      const total = await statementsOf(rotation);
+      const outcomes: string[] = [];
+      for (let statement = 1; statement <= total; statement += 1) {
+        const { scenario, key, grant } = await parts();
+        const { store, standing, release } = halted(statement);
+        const commit = store.commit(scenario.commit(0));
+        await standing;
+        expect(await second.commit([remove(key)])).toEqual({ ok: true });
+        release();
+        outcomes.push((await commit).ok ? 'done' : 'lost');
+        expect(await grant()).toBeUndefined();
+      }
+      // Once that put is done, the commit counts as the earlier of the two: what it bought is worth nothing without the record.
+      expect(outcomes).toEqual(['lost', 'done', 'done', 'done']);
     });
   });
 

@@ -6,7 +6,7 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 import { withMongo } from '../support/mongo.js';
 
-withMongo(process.env.MONGODB_URL, (mongo) => {
+withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   const encryption = ['a key of the test for what is kept encrypted'];
 
