@@ -48,7 +48,7 @@ export const signOut: Make = (run) => {
   return { old: [session, ...grants], news: () => [], commit: () => [put(session, { if: { version: 1 } }), ...grants.map(remove)] };
 };
 
-const twoConditions: Make = (run) => {
+export const twoConditions: Make = (run) => {
   const [session, code] = [keyOf('session', run), keyOf('code', run)];
   const grant = (attempt: number) => keyOf('grant', run, attempt);
   return {

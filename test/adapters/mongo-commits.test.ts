@@ -1,6 +1,7 @@
 /** Design §4: commits to MongoDB that nodes race for, stand still in the middle of, and die in the middle of. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
@@ -8,7 +9,7 @@ import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/
 import { withMongo } from '../support/mongo.js';
 import type { MongoNodeTask } from '../support/mongo-node.js';
 import { oneByOne } from '../support/one-by-one.js';
-import { put, remove, replacement, rotation, type Scenario, scenarios, signOut } from './commit-scenarios.js';
+import { put, remove, replacement, rotation, type Scenario, scenarios, signOut, twoConditions } from './commit-scenarios.js';
 
 /** Few with the suite; `npm run prove` runs many. */
 const [ROUNDS, KILL_ROUNDS] = process.env.PROVE ? [50, 4] : [2, 0];
@@ -203,6 +204,26 @@ withMongo('MONGODB_URL', (mongo) => {
         expect((await read(first, grants)).every((grant) => grant === undefined)).toBe(wasDone);
         expect(await read(first, [session])).toEqual([undefined]);
       }
+    });
+
+    test('J3: what they wait to lengthen ends in time until they are decided, and its document is kept until then', async () => {
+      const scenario = await prepared(twoConditions);
+      const [session, code] = scenario.old as [ArtifactKey, ArtifactKey];
+      const { store, standing, release } = halted((await statementsOf(twoConditions)) - 2);
+      const soon = Date.now() + 1000;
+      await first.commit([put(code, { value: 'old', expiresAt: soon })]);
+      const endOf = async () =>
+        (await mongo.db.collection<{ _id: string; e: Date }>(`${prefix}artifacts`).findOne({ _id: code }))?.e.getTime();
+      const commit = store.commit(scenario.commit(0));
+      await standing;
+      expect((await read(second, [code]))[0]).toMatchObject({ value: 'old', expiresAt: soon });
+      expect(await endOf()).toBeGreaterThan(soon);
+      await setTimeout(soon + 20 - Date.now());
+      expect(await read(second, [code])).toEqual([undefined]);
+      expect(await second.commit([put(session, { if: { version: 1 } })])).toEqual({ ok: true });
+      expect(await endOf()).toBe(soon);
+      release();
+      expect((await commit).ok).toBe(false);
     });
 
     test('a node that wakes up late completes what was its own, and nothing else', async () => {
