@@ -8,7 +8,8 @@ const signingKeys = [
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
 ].map((key) => key.export({ format: 'jwk' }));
 
-const text = `# Where the service is, and its stores
+const text = `# Where the service is, and its stores. Also: HOST, PORT, PROCESSES, TRUST_PROXY (how many proxies are in front), REDIS_PREFIX, and
+# REDIS_CLUSTER_URLS, with commas, instead of REDIS_URL
 ISSUER=http://localhost:3000
 REDIS_URL=redis://localhost:6379
 MONGODB_URL=mongodb://localhost:27017/idp
@@ -17,13 +18,13 @@ MONGODB_URL=mongodb://localhost:27017/idp
 WEB_REDIRECT_URI=http://localhost:3001/callback
 WEB_SECRET=${secret()}
 
-# The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider.
-# Several of a kind have commas between them, the newest first.
+# The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider
+SIGNING_KEYS='${JSON.stringify(signingKeys)}'
+# To replace one, put the new one and a comma before it
 IDP_KEY=${secret()}
 COOKIE_KEY=${secret()}
-# Never changes: pairwise subject identifiers are made from it
+# Never to be replaced: pairwise subject identifiers are made from it
 SUBJECT_SALT=${secret()}
-SIGNING_KEYS='${JSON.stringify(signingKeys)}'
 `;
 
 const [file = '.env'] = process.argv.slice(2);
