@@ -190,8 +190,12 @@ class ModelAdapter implements Adapter {
       return undefined;
     }
     if (this.#model === 'RefreshToken' && isRetry) {
-      const successor = await unit.read(this.#options.tokens.successorKey(payload.jti as string));
-      if (successor && successor.consumedAt === undefined) return payload;
+      const next = this.#options.tokens.successorOf(payload.jti as string);
+      const key = keyOf(this.#model, next);
+      const successor = key && (await unit.read(key));
+      // It says all that the spent one said.
+      if (successor && successor.consumedAt === undefined)
+        return { ...this.#options.form.decode(this.#model, next, successor), jti: payload.jti };
     }
     return { ...payload, consumed: Math.floor(spentAt / 1000) };
   }

@@ -83,12 +83,19 @@ export class TokenRecords {
     const consumedAt = Date.now();
     unit.put({
       ...record,
+      ...(model === 'RefreshToken' ? { value: this.#spentForm(id, artifact) } : {}),
       op: 'put',
       consumedAt,
       expiresAt: Math.max(record.expiresAt, consumedAt + this.#rememberedFor(model) * 1000),
       if: 'unconsumed',
       ...(model === 'RefreshToken' ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
     });
+  }
+
+  /** What a replay is told by; all else is in the successor. It is kept for as long as the token would have been good. */
+  #spentForm(id: string, artifact: Artifact): string {
+    const { accountId, clientId, grantId, sid, iat, iiat } = this.#form.decode('RefreshToken', id, artifact) as AdapterPayload;
+    return this.#form.encode('RefreshToken', id, { accountId, clientId, grantId, sid, iat, iiat } as AdapterPayload);
   }
 
   successorKey(refreshToken: string): ArtifactKey {

@@ -24,10 +24,16 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-function run(name: string, env: Record<string, string>): { child: ChildProcess; output: { stdout: string; stderr: string } } {
-  const child = spawn(process.execPath, [`dist/examples/${name}/main.js`], {
+/** @param name a folder of `examples`, for its `main`, or one of its programs: `production/make-env`. */
+function run(
+  name: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): { child: ChildProcess; output: { stdout: string; stderr: string } } {
+  const program = name.includes('/') ? name : `${name}/main`;
+  const child = spawn(process.execPath, [`dist/examples/${program}.js`, ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
@@ -58,9 +64,16 @@ export async function startExample(name: string, env: Record<string, string>): P
   };
 }
 
+interface RunOptions {
+  readonly args?: readonly string[];
+  /** What it reads from standard input. */
+  readonly input?: string;
+}
+
 /** Runs an example that ends by itself. */
-export async function runExample(name: string, env: Record<string, string>) {
-  const { child, output } = run(name, env);
+export async function runExample(name: string, env: Record<string, string>, { args, input = '' }: RunOptions = {}) {
+  const { child, output } = run(name, env, args);
+  child.stdin?.on('error', () => {}).end(input); // it may end before it reads
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...output };
 }

@@ -1,0 +1,62 @@
+/** Processes behind one port, over Redis and MongoDB: npm run start:production. What serves is `worker.ts`. */
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readSettings, type Settings, SettingsError } from './settings.js';
+
+/** Before another process takes the place of one that ended, in milliseconds. */
+const PAUSE = 1_000;
+
+/** Until a process that does not end by itself is killed: longer than it may take to let requests end. */
+const PATIENCE = 15_000;
+
+let isUp = false;
+let ending = false;
+
+/** Starts a process. @returns whether it got as far as to serve. */
+function start(): Promise<boolean> {
+  const worker = cluster.fork();
+  return new Promise((resolve) => {
+    worker.once('listening', () => resolve(true)).once('exit', () => resolve(false));
+  });
+}
+
+async function replace({ process: { pid } }: Worker, code: number, signal: string): Promise<void> {
+  if (!isUp || ending) return;
+  console.error(`Process ${pid} ended (${signal || code}); another takes its place.`);
+  await sleep(PAUSE);
+  if (!ending) cluster.fork();
+}
+
+/** We end with the last of them. */
+function end(): void {
+  ending = true;
+  for (const worker of Object.values(cluster.workers ?? {})) {
+    worker?.process.kill('SIGTERM');
+    setTimeout(() => worker?.process.kill('SIGKILL'), PATIENCE).unref();
+  }
+}
+
+async function run({ issuer, host, port, processes }: Settings): Promise<void> {
+  // Each accepts for itself. In a round robin, Node's default, a connection that goes to a process which has just died hangs for ever.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('./worker.js', import.meta.url)) });
+  cluster.on('exit', (...exit) => void replace(...exit));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  // The first alone: it makes indexes and records, and says what is wrong.
+  isUp = await start();
+  if (ending) return;
+  if (!isUp) {
+    process.exitCode = 1;
+    return;
+  }
+  await Promise.all(Array.from({ length: processes - 1 }, start));
+  if (!ending) console.log(`${processes} processes serve ${issuer} on ${host}:${port}. SIGTERM or Ctrl-C ends them.`);
+}
+
+try {
+  await run(readSettings());
+} catch (error) {
+  console.error(error instanceof SettingsError ? error.message : error);
+  process.exitCode = 1;
+}

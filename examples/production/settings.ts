@@ -1,0 +1,91 @@
+/** Where the service runs, with which stores and secrets: the environment, or a file `.env` in the working folder. */
+import { existsSync } from 'node:fs';
+
+export interface Settings {
+  readonly issuer: string;
+  /** The address and port that the processes share. */
+  readonly host: string;
+  readonly port: number;
+  readonly processes: number;
+  /** How many proxies are in front, each adding an entry to X-Forwarded-For. */
+  readonly proxies: number;
+  /** One server, or some nodes of a Cluster. */
+  readonly redis: { readonly url: string } | { readonly clusterUrls: readonly string[] };
+  /** What all keys in Redis begin with. */
+  readonly redisPrefix: string;
+  /** Names the database as well. */
+  readonly mongoUrl: string;
+  /** Newest first, as all lists of keys. */
+  readonly encryptionKeys: readonly string[];
+  readonly cookieKeys: readonly string[];
+  readonly subjectSalt: string;
+  /** Private JWKs. */
+  readonly signingKeys: readonly object[];
+  /** Of the client that the seed has. */
+  readonly web: { readonly secret: string; readonly redirectUri: string };
+}
+
+/** What the person who starts the service can put right. */
+export class SettingsError extends Error {}
+
+const required = [
+  'ISSUER',
+  'MONGODB_URL',
+  'IDP_KEY',
+  'COOKIE_KEY',
+  'SUBJECT_SALT',
+  'SIGNING_KEYS',
+  'WEB_SECRET',
+  'WEB_REDIRECT_URI',
+] as const;
+
+/** @throws SettingsError with the names of all variables that are missing, or one that is wrong. */
+export function readSettings(): Settings {
+  // It adds what the environment does not say.
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const { env } = process;
+  const missing = [...required.filter((name) => !env[name]), ...(env.REDIS_URL || env.REDIS_CLUSTER_URLS ? [] : ['REDIS_URL'])];
+  if (missing.length > 0) {
+    throw new SettingsError(
+      `Not set: ${missing.join(', ')}. node dist/examples/production/make-env.js makes a file .env that has them all.`,
+    );
+  }
+  const given = (name: string): string => env[name] ?? '';
+  return {
+    issuer: given('ISSUER'),
+    host: env.HOST || '127.0.0.1',
+    port: numberOf('PORT', 3000, 1, 65_535),
+    processes: numberOf('PROCESSES', 2, 1, 1_000),
+    // We speak http: with an https issuer there is a proxy that ends TLS.
+    proxies: numberOf('TRUST_PROXY', given('ISSUER').startsWith('https:') ? 1 : 0, 0, 10),
+    redis: env.REDIS_CLUSTER_URLS ? { clusterUrls: env.REDIS_CLUSTER_URLS.split(',') } : { url: given('REDIS_URL') },
+    redisPrefix: env.REDIS_PREFIX || 'idp:',
+    mongoUrl: mongoUrlOf(given('MONGODB_URL')),
+    encryptionKeys: given('IDP_KEY').split(','),
+    cookieKeys: given('COOKIE_KEY').split(','),
+    subjectSalt: given('SUBJECT_SALT'),
+    signingKeys: signingKeysOf(given('SIGNING_KEYS')),
+    web: { secret: given('WEB_SECRET'), redirectUri: given('WEB_REDIRECT_URI') },
+  };
+}
+
+function numberOf(name: string, otherwise: number, least: number, most: number): number {
+  const text = process.env[name] || String(otherwise);
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+  throw new SettingsError(`${name} is ${JSON.stringify(text)}: it has to be a number from ${least} to ${most}.`);
+}
+
+/** The driver would take the database `test`. The URL may hold a password, so it is not repeated. */
+function mongoUrlOf(url: string): string {
+  if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return url;
+  throw new SettingsError('MONGODB_URL has to name a database: mongodb://localhost:27017/idp');
+}
+
+function signingKeysOf(text: string): readonly object[] {
+  try {
+    const keys: unknown = JSON.parse(text);
+    if (Array.isArray(keys)) return keys;
+  } catch {} // not JSON, and not to be repeated
+  throw new SettingsError('SIGNING_KEYS has to be a JSON array of private JWKs.');
+}

@@ -1,0 +1,58 @@
+/** One of the processes behind the port. */
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { complaint } from './complaint.js';
+import { openService, type Service } from './service.js';
+import { readSettings, type Settings } from './settings.js';
+
+/** How long requests may take to end when we do, in milliseconds. */
+const GRACE = 10_000;
+
+/** Resolves when it serves, which it does until it is told to end. */
+async function serve({ host, port }: Settings, { idp, close }: Service): Promise<void> {
+  const answer = idp.callback();
+  let requests = 0;
+  let ending = false;
+
+  async function answerHealth(res: ServerResponse): Promise<void> {
+    const health = await idp.health();
+    res.writeHead(health.status === 'up' ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    res.end(JSON.stringify({ ...health, process: process.pid, requests }));
+  }
+
+  const server = createServer((req, res) => {
+    // A connection that is kept alive would hold the end up.
+    res.once('close', () => ending && setImmediate(() => server.closeIdleConnections()));
+    if (req.url === '/healthz') return void answerHealth(res);
+    requests += 1;
+    return answer(req, res, () => res.writeHead(404).end());
+  });
+  server.headersTimeout = 10_000;
+  server.requestTimeout = 15_000;
+  // Longer than a proxy keeps its connections, else it sends a request on one that we are just closing.
+  server.keepAliveTimeout = 125_000;
+
+  async function end(): Promise<void> {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => server.closeAllConnections(), GRACE).unref();
+    const closed = once(server, 'close');
+    server.close();
+    await closed;
+    await close();
+    cluster.worker?.disconnect();
+  }
+  await once(server.listen(port, host), 'listening');
+  process.on('SIGTERM', () => void end());
+}
+
+// Ctrl-C reaches all processes at once; the primary tells us.
+process.on('SIGINT', () => {});
+try {
+  const settings = readSettings();
+  await serve(settings, await openService(settings));
+} catch (error) {
+  console.error(complaint(error));
+  process.exit(1);
+}
