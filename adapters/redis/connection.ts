@@ -36,9 +36,9 @@ export function connectionOf(client: Redis | Cluster): Connection {
       batch();
       return send(client.mget(keys as string[]));
     },
-    async setNew(key, text, expiresAt) {
+    setNew(key, text, expiresAt) {
       batch();
-      return (await send(client.set(key, text, 'PXAT', expiresAt, 'NX'))) !== null;
+      return client.set(key, text, 'PXAT', expiresAt, 'NX').then((answer) => answer !== null, rejectBarely);
     },
     membersAfter: (key, score) => send(client.zrange(key, `(${score}`, '+inf', 'BYSCORE')),
     removeMembers: (key, members) => send(client.zrem(key, ...members)),

@@ -23,18 +23,23 @@ return answer
 type Found = Map<ArtifactKey, Artifact>;
 
 export function readsOf(connection: Connection, prefix: string): Pick<ArtifactStore, 'read'> {
-  async function readOne(key: ArtifactKey, found: Found): Promise<void> {
-    keep(key, await connection.get(prefix + key), found);
-  }
+  // One promise for each step shows in what a request costs.
+  const readOne = (key: ArtifactKey, found: Found): Promise<Found> =>
+    connection.get(prefix + key).then((text) => {
+      keep(key, text, found);
+      return found;
+    });
 
-  async function readLinked(key: ArtifactKey, follow: readonly string[], found: Found): Promise<void> {
-    const texts = (await connection.run(followScript, 1, [prefix + key, prefix, ...follow.map(quote)])) as (string | null)[] | null;
-    const links = texts && keep(key, texts[0], found)?.links;
-    if (!links) return;
-    for (const [index, name] of follow.entries()) {
-      if (Object.hasOwn(links, name)) keep(links[name] as ArtifactKey, texts[index + 1], found);
-    }
-  }
+  const readLinked = (key: ArtifactKey, follow: readonly string[], found: Found): Promise<Found> =>
+    connection.run(followScript, 1, [prefix + key, prefix, ...follow.map(quote)]).then((answer) => {
+      const texts = answer as (string | null)[] | null;
+      const links = texts && keep(key, texts[0], found)?.links;
+      if (!links) return found;
+      for (const [index, name] of follow.entries()) {
+        if (Object.hasOwn(links, name)) keep(links[name] as ArtifactKey, texts[index + 1], found);
+      }
+      return found;
+    });
 
   async function readTogether(keys: readonly ArtifactKey[], found: Found): Promise<void> {
     const texts = await connection.mget(keys.map((key) => prefix + key));
@@ -42,21 +47,23 @@ export function readsOf(connection: Connection, prefix: string): Pick<ArtifactSt
   }
 
   return {
-    async read(requests) {
+    read(requests) {
       const found: Found = new Map();
       const [first] = requests;
-      if (first !== undefined && requests.length === 1) {
-        await (follows(first) ? readLinked(first.key, first.follow, found) : readOne(first.key, found));
-        return found;
-      }
-      const alone = requests.flatMap((request) => (follows(request) ? [] : [request.key]));
-      await Promise.all([
-        ...requests.filter(follows).map(({ key, follow }) => readLinked(key, follow, found)),
-        ...connection.together(alone).map((keys) => readTogether(keys, found)),
-      ]);
-      return found;
+      if (first !== undefined && requests.length === 1)
+        return follows(first) ? readLinked(first.key, first.follow, found) : readOne(first.key, found);
+      return readAll(requests, found);
     },
   };
+
+  async function readAll(requests: readonly ReadRequest[], found: Found): Promise<Found> {
+    const alone = requests.flatMap((request) => (follows(request) ? [] : [request.key]));
+    await Promise.all([
+      ...requests.filter(follows).map(({ key, follow }) => readLinked(key, follow, found)),
+      ...connection.together(alone).map((keys) => readTogether(keys, found)),
+    ]);
+    return found;
+  }
 }
 
 function keep(key: ArtifactKey, text: string | null | undefined, found: Found): Artifact | undefined {
