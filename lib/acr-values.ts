@@ -15,8 +15,9 @@ export interface AcrValues {
  * first counts; unknown names are ignored.
  */
 export function parseAcrValues(text: string | undefined): AcrValues {
+  if (!text) return nothing;
   const values = new Map<string, string>();
-  for (const pair of text?.split(' ') ?? []) {
+  for (const pair of text.split(' ')) {
     const colon = pair.indexOf(':');
     const name = colon === -1 ? pair : pair.slice(0, colon);
     if (!values.has(name)) values.set(name, colon === -1 ? '' : pair.slice(colon + 1));
@@ -32,3 +33,5 @@ export function parseAcrValues(text: string | undefined): AcrValues {
     impersonate: flag('impersonate') && impersonated && impersonated !== 'true' ? impersonated : flag('impersonate'),
   };
 }
+
+const nothing: AcrValues = { mfa: false, impersonate: false };

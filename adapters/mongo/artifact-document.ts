@@ -24,12 +24,16 @@ export interface Intent {
   readonly k: readonly ArtifactKey[];
   /** The document after it. */
   readonly s: State;
+  /** Until when the document holds without it; meanwhile it is kept as long as either. Absent where there was none. */
+  readonly o?: Date;
 }
 
 export interface ArtifactDocument extends State {
   readonly _id: string;
   /** The commit that wrote it. */
   readonly t: string;
+  /** What it was before that commit, which put the same again. */
+  readonly u?: { readonly t: string; readonly n: number };
   readonly p?: Intent;
 }
 
@@ -42,18 +46,20 @@ const fieldsOf = ({ value, expiresAt, consumedAt, account, links }: Put): State 
   ...(links === undefined ? {} : { l: Object.entries(links) }),
 });
 
-const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
-  document !== undefined && document.e.getTime() > now && (document.n !== undefined || document.d === true);
+const endOf = ({ e, p }: ArtifactDocument): number => (p?.o ?? e).getTime();
 
-/** The record of a document, unless it expired or was removed. */
+const isLive = (document: ArtifactDocument | undefined, now: number): document is ArtifactDocument =>
+  document !== undefined && endOf(document) > now && (document.n !== undefined || document.d === true);
+
+/** The record of a document, unless it expired or was removed. An intent has not happened. */
 export function artifactOf(document: ArtifactDocument, now: number): Artifact | undefined {
-  const { _id, v, n, e, c, a, l } = document;
+  const { _id, v, n, c, a, l } = document;
   if (!isLive(document, now) || n === undefined || v === undefined) return undefined;
   return {
     key: _id as ArtifactKey,
     value: v,
     version: n,
-    expiresAt: e.getTime(),
+    expiresAt: endOf(document),
     ...(c === undefined ? {} : { consumedAt: c }),
     ...(a === undefined ? {} : { account: a }),
     ...(l === undefined ? {} : { links: Object.fromEntries(l) }),
@@ -79,18 +85,35 @@ export function stateAfter(write: ArtifactWrite, document: ArtifactDocument | un
 }
 
 /** A write as one statement, which does it where its condition holds and no intent is in its way, and matches nothing or a duplicate elsewhere. */
-export const statementOf = (write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> =>
-  write.op === 'put' ? putStatement(write, t, now) : removeStatement(write, t);
-
-function putStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+  if (write.op === 'remove') return removeStatement(write, t);
   const { key, if: condition } = write;
-  const live = { $gt: ['$e', now] };
-  const next = {
-    $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fieldsOf(write), t } }, { n: { $cond: [live, { $add: ['$n', 1] }, 1] } }],
-  };
   const upsert = condition === undefined || condition === 'absent';
+  const version = { n: { $cond: [{ $gt: ['$e', now] }, { $add: ['$n', 1] }, 1] } };
+  const next = { $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fieldsOf(write), t } }, version] };
   return { updateOne: { filter: { _id: key, p: none, ...filterOf(condition, now) }, update: [{ $replaceWith: next }], upsert } };
 }
+
+/** An unconditional put as a statement that can be undone: it puts a new record, or the same again, and is a duplicate elsewhere. */
+export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
+  const fields = fieldsOf(write);
+  const same = { c: none, a: none, l: none, ...fields, n: { $exists: true } };
+  const again = { $mergeObjects: ['$$ROOT', { t: { $literal: t }, n: { $add: ['$n', 1] }, u: { t: '$t', n: '$n' } }] };
+  const next = { $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fields, t, n: 1 } }] };
+  const update = [{ $replaceWith: { $cond: [{ $gt: ['$e', now] }, again, next] } }];
+  return { updateOne: { filter: { _id: write.key, p: none, $or: [{ e: { $lte: now } }, same] }, update, upsert: true } };
+}
+
+/** Undoes what a commit did by statements that can be undone, where nothing came after it. */
+export const undoStatements = (keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] => [
+  { deleteMany: { filter: { _id: { $in: [...keys] }, t, p: none, u: none } } },
+  {
+    updateMany: {
+      filter: { _id: { $in: [...keys] }, t, p: none, u: { $exists: true } },
+      update: [{ $set: { t: '$u.t', n: '$u.n' } }, { $unset: 'u' }],
+    },
+  },
+];
 
 function filterOf(condition: Put['if'], now: Date): Document {
   if (condition === undefined) return { $or: [{ d: none }, { e: { $lte: now } }] };

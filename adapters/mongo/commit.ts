@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from 'mongodb';
 import type { ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
-import { type ArtifactDocument, holds, statementOf } from './artifact-document.js';
+import { type ArtifactDocument, holds, reversibleStatement, statementOf, undoStatements } from './artifact-document.js';
 import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
 import type { Decisions } from './decisions.js';
@@ -11,27 +11,29 @@ import type { Decisions } from './decisions.js';
 const ATTEMPTS = 100;
 
 /**
- * Commits in one round trip what one request writes most: a single record, or new records and the one that is spent or swapped for them. New
- * ones first and the conditional write last: a lost condition takes back what was inserted, and what a crash leaves was never disclosed and
- * expires. Whatever else, and whatever that did not get through, is committed by decision.
+ * Commits in one round trip what requests write most: a single record, or new records (and some that stay as they are) with the one that is
+ * spent or swapped for them. That one comes last: when its condition does not hold, what was inserted is taken back, and what a crash leaves
+ * was never disclosed and expires. So a new record may be there a little before its commit is, which only who knows its key, or lists its
+ * account, can see. Whatever else, and whatever did not get through like that, is committed by decision, and seen as a whole.
  */
 export function createCommit(records: Collection<ArtifactDocument>, decisions: Decisions) {
   /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
   async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
-    const ordered = inOrder(writes);
-    if (ordered === undefined) return false;
+    const last = conditionalOf(writes);
+    if (last === undefined) return false;
     const t = commitId();
     const now = new Date();
-    const operations = ordered.map((write) => statementOf(write, t, now));
+    const first = writes.filter((write): write is Put => write !== last && write.op === 'put');
+    const operations = first.map((put) => (put.if === 'absent' ? statementOf(put, t, now) : reversibleStatement(put, t, now)));
+    if (last) operations.push(statementOf(last, t, now));
     try {
       const { matchedCount, upsertedCount } = await inTime((bounds) => records.bulkWrite(operations, { ...bounds, ordered: true }));
       if (matchedCount + upsertedCount === operations.length) return true;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
     }
-    const inserted = ordered.map(({ key }) => key as string);
-    if (inserted.length > 1)
-      await inTime((bounds) => records.deleteMany({ _id: { $in: inserted }, t, p: { $exists: false } }, { ...bounds }));
+    const done = first.map(({ key }) => key);
+    if (done.length > 0) await inTime((bounds) => records.bulkWrite(undoStatements(done, t), bounds));
     return false;
   }
 
@@ -64,13 +66,12 @@ export function createCommit(records: Collection<ArtifactDocument>, decisions: D
 
 const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
 
-const isSwap = (write: ArtifactWrite): boolean => write.op === 'put' && typeof (write.if ?? 'absent') !== 'string';
-
-/** The writes as they can be done one after the other, or undefined: more than one of them would have to be undone. */
-function inOrder(writes: readonly ArtifactWrite[]): readonly ArtifactWrite[] | undefined {
-  if (writes.length === 1) return writes;
-  const changes = writes.filter((write) => write.op === 'remove' || write.if === 'unconsumed' || isSwap(write));
-  if (changes.length > 1 || changes[0]?.op === 'remove') return undefined;
-  const news = writes.filter((write): write is Put => !changes.includes(write));
-  return [...news.map((put): Put => ({ ...put, if: 'absent' })), ...changes];
+/**
+ * The write that can be done after all others, because those can be undone: a single one, or the only one that spends or swaps. Null when
+ * there is none such, undefined when there are more.
+ */
+function conditionalOf(writes: readonly ArtifactWrite[]): ArtifactWrite | null | undefined {
+  if (writes.length === 1) return writes[0];
+  const [change = null, ...more] = writes.filter((write) => write.op === 'remove' || (write.if !== undefined && write.if !== 'absent'));
+  return more.length > 0 || change?.op === 'remove' ? undefined : change;
 }

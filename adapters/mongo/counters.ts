@@ -9,23 +9,26 @@ export interface CounterDocument {
   readonly e: Date;
 }
 
-/** Counters over fixed windows. */
+/**
+ * Counters over fixed windows. A window is begun and counted in by statements of their own: one that does either may answer what it would
+ * have begun, on servers that are compatible with MongoDB, when several do so at once.
+ */
 export function createHit(counters: Collection<CounterDocument>): ArtifactStore['hit'] {
   return async function hit(counter, window, by = 1) {
-    const now = new Date();
-    const running = { $gt: ['$e', now] };
-    const added = { $max: [0, { $add: ['$k', by] }] };
-    const begins = new Date(now.getTime() + window);
-    const next = by > 0 ? { k: { $cond: [running, added, by] }, e: { $cond: [running, '$e', begins] } } : { k: added };
-    const filter = by > 0 ? { _id: counter } : { _id: counter, e: { $gt: now } };
     for (;;) {
+      const now = new Date();
+      const added = [{ $set: { k: { $max: [0, { $add: ['$k', by] }] } } }];
+      const running = await inTime((bounds) =>
+        counters.findOneAndUpdate({ _id: counter, e: { $gt: now } }, added, { ...bounds, returnDocument: 'after' }),
+      );
+      if (running !== null) return { count: running.k, resetsAt: running.e.getTime() };
+      if (by <= 0) return { count: 0, resetsAt: now.getTime() };
+      const e = new Date(now.getTime() + window);
       try {
-        const count = await inTime((bounds) =>
-          counters.findOneAndUpdate(filter, [{ $set: next }], { ...bounds, upsert: by > 0, returnDocument: 'after' }),
-        );
-        return count === null ? { count: 0, resetsAt: now.getTime() } : { count: count.k, resetsAt: count.e.getTime() };
+        await inTime((bounds) => counters.replaceOne({ _id: counter, e: { $lte: now } }, { k: by, e }, { ...bounds, upsert: true }));
+        return { count: by, resetsAt: e.getTime() };
       } catch (error) {
-        // Two that begin a window at once: it is there now.
+        // Another hit began the window meanwhile.
         if (!isDuplicate(error)) throw error;
       }
     }

@@ -1,5 +1,5 @@
 /** Milliseconds in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
-const DEADLINE = 1300;
+const DEADLINE = 1200;
 
 /** For all options of the driver: the types of those that write leave `signal` out, though it is heeded there too. */
 export interface Bounds {

@@ -73,7 +73,7 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
   const release = ({ t, k }: Pick<Intent, 't' | 'k'>) =>
     write([
       { deleteMany: { filter: { _id: { $in: [...k] }, 'p.t': t, n: { $exists: false }, d: { $exists: false } } } },
-      { updateMany: { filter: { _id: { $in: [...k] }, 'p.t': t }, update: { $unset: { p: '' } } } },
+      { updateMany: { filter: { _id: { $in: [...k] }, 'p.t': t }, update: [{ $set: { e: '$p.o' } }, { $unset: 'p' }] } },
     ]);
 
   const intentsOf = (documents: readonly ArtifactDocument[]): Intent[] => [
@@ -125,7 +125,9 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
 }
 
 /** An intent over exactly the document that was read, or where there was none. */
-const intentStatement = (p: Intent, key: ArtifactKey, document: ArtifactDocument | undefined): AnyBulkWriteOperation<ArtifactDocument> =>
-  document
-    ? { updateOne: { filter: { _id: key, t: document.t, p: { $exists: false } }, update: { $set: { p } } } }
-    : { updateOne: { filter: { _id: key, t: p.t }, update: { $set: { e: p.s.e, p } }, upsert: true } };
+function intentStatement(p: Intent, key: ArtifactKey, document: ArtifactDocument | undefined): AnyBulkWriteOperation<ArtifactDocument> {
+  if (!document) return { updateOne: { filter: { _id: key, t: p.t }, update: { $set: { e: p.s.e, p } }, upsert: true } };
+  const { e: o, t } = document;
+  const e = o > p.s.e ? o : p.s.e;
+  return { updateOne: { filter: { _id: key, t, p: { $exists: false } }, update: { $set: { e, p: { ...p, o } } } } };
+}

@@ -29,6 +29,8 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
   for (const name of ['openid-configuration', 'oauth-authorization-server']) paths.set(`/.well-known/${name}`, methods.discovery ?? form);
   const resume = `${authorization.toLowerCase()}/`;
   return (path) => {
+    const exact = paths.get(path);
+    if (exact) return exact;
     const folded = path.toLowerCase().replace(/\/$/, '');
     const isResume = folded.startsWith(resume) && !folded.includes('/', resume.length);
     return paths.get(folded) ?? (isResume ? methods.resume : undefined);

@@ -4,6 +4,7 @@ import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession } from './internals.js';
+import { perRequest } from './per-request.js';
 import type { Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
 import { LostWrite } from './unit-of-work.js';
@@ -55,23 +56,31 @@ export function carryParameters(route: string, query: Query): Query {
   const known: Query = Object.create(null);
   const custom: Record<string, string> = Object.create(null);
   let bytes = 0;
-  for (const [name, value] of Object.entries(query)) {
+  let count = 0;
+  for (const name in query) {
+    const value = query[name];
     if (requestParameters.has(name)) known[name] = value;
     else if (!reservedNames.has(name) && typeof value === 'string') {
       custom[name] = value;
+      count += 1;
       bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     }
   }
-  const fits = Object.keys(custom).length <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
+  const fits = count <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
   const carried: Carried = { custom: fits ? custom : null, ...(typeof query.scope === 'string' ? { scope: query.scope } : {}) };
   known[carriedParameter] = JSON.stringify(carried);
   return known;
 }
 
-const carriedOf = (ctx: KoaContextWithOIDC): Carried | undefined => {
+const read = perRequest((): { value?: string; carried?: Carried } => ({}));
+
+function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
   const value = ctx.oidc.params?.[carriedParameter] ?? ctx.query[carriedParameter];
-  return typeof value === 'string' ? (JSON.parse(value) as Carried) : undefined;
-};
+  if (typeof value !== 'string') return undefined;
+  const last = read(ctx);
+  if (last.value !== value) Object.assign(last, { value, carried: JSON.parse(value) as Carried });
+  return last.carried;
+}
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
 export const createRequestCheck =
@@ -140,15 +149,21 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
-    const own = new URL(redirectUri).searchParams;
-    const custom = Object.entries(carriedOf(ctx)?.custom ?? {}).filter(([name]) => !own.has(name) && !Object.hasOwn(payload, name));
-    const response = { ...Object.fromEntries(custom), ...payload };
+    const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload };
     if (mode !== 'form_post') return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;
     const fields = Object.fromEntries(Object.entries(response).map(([name, value]) => [name, String(value)]));
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
   };
+
+/** Custom parameters, but for those that the redirect URI has of its own. */
+function returnedParameters(custom: Readonly<Record<string, string>>, redirectUri: string): Record<string, string> {
+  const entries = Object.entries(custom);
+  if (entries.length === 0) return {};
+  const own = new URL(redirectUri).searchParams;
+  return Object.fromEntries(entries.filter(([name]) => !own.has(name)));
+}
 
 const lostResponse = ({ key }: LostWrite): Error =>
   key.startsWith('PushedAuthorizationRequest')

@@ -56,8 +56,9 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const scope = clientCredentialsScope(ctx, scopes, record, fields.scope);
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
     const iat = now();
+    const exp = iat + expiresIn;
     const id = createId('ClientCredentials');
-    tokens.put(unit, 'ClientCredentials', id, { iat, exp: iat + expiresIn, scope, clientId });
+    tokens.put(unit, 'ClientCredentials', id, { iat, exp, scope, clientId }, exp);
     await unit.commit();
     return { access_token: id, expires_in: expiresIn, scope, token_type: 'Bearer' };
   };
@@ -109,7 +110,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     if (!account) return undefined;
     const asked = new Set(source.scope.split(' '));
     const scope = (grant.openid?.scope?.split(' ') ?? []).filter((granted) => asked.has(granted)).join(' ');
-    const { sessionUid, sid } = source as { sessionUid?: string; sid?: string };
+    const { sid } = source as { sid?: string };
     const { clientId } = client;
     const iat = now();
 
@@ -117,12 +118,13 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     if (refreshTokenId !== undefined) {
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
       const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);
-      const kept = { accountId, acr, amr, authTime, iiat, grantId, gty, nonce, rotations, scope: source.scope, sessionUid, sid, clientId };
-      tokens.put(unit, 'RefreshToken', refreshTokenId, { iat, exp, ...kept } as AdapterPayload & { exp: number });
+      const kept = { accountId, acr, amr, authTime, iiat, grantId, gty, nonce, rotations, scope: source.scope, sid, clientId };
+      tokens.put(unit, 'RefreshToken', refreshTokenId, { iat, exp, ...kept } as AdapterPayload, exp);
     }
     const expiresIn = lifetimes.AccessToken(undefined, { kind: 'AccessToken' }, client, grant);
     const accessToken = createId('AccessToken', grantId);
-    tokens.put(unit, 'AccessToken', accessToken, { iat, exp: iat + expiresIn, accountId, grantId, gty, sessionUid, sid, clientId, scope });
+    const exp = iat + expiresIn;
+    tokens.put(unit, 'AccessToken', accessToken, { iat, exp, accountId, grantId, gty, sid, clientId, scope } as AdapterPayload, exp);
     const idToken = asked.has('openid')
       ? await signIdToken(
           { keys, accounts },

@@ -190,6 +190,7 @@ function inPayload(model: object): readonly string[] {
 function contextClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     #body: Query | undefined;
+    #scopes: { readonly asked: unknown; readonly known: Set<string> } | undefined;
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
@@ -205,9 +206,14 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       this.#body = body && hooks.parameters(this.route, body);
     }
 
+    /** Many ask, and none changes it. */
     get requestParamOIDCScopes(): Set<string> {
-      const known = hooks.scopes(this.ctx);
-      return new Set([...(this.requestParamScopes as Set<string>)].filter((scope) => known.has(scope)));
+      const asked: unknown = this.params?.scope;
+      if (this.#scopes?.asked !== asked) {
+        const known = hooks.scopes(this.ctx);
+        this.#scopes = { asked, known: new Set([...(this.requestParamScopes as Set<string>)].filter((scope) => known.has(scope))) };
+      }
+      return this.#scopes?.known ?? new Set();
     }
 
     urlFor(name: string, options?: object): string {

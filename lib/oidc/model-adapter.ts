@@ -105,7 +105,7 @@ class ModelAdapter implements Adapter {
     if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
     else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
-    else this.#options.tokens.put(unit, this.#model, id, { ...payload, exp: end });
+    else this.#options.tokens.put(unit, this.#model, id, payload, end);
     if (!ctx) await unit.commit();
   }
 

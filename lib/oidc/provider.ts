@@ -10,6 +10,7 @@ import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments } from './documents.js';
 import { createErrorPage } from './error-page.js';
@@ -97,7 +98,9 @@ export function createProtocol(
   const interactions = createInteractions(parts, () => provider);
 
   const direct = { parts, scopes, accounts, describe, findClient };
+  const pushedRequests = createDirectPushedRequests(direct);
   const directAnswers = new Map<string, DirectAnswer>([
+    [routes.pushed_authorization_request, pushedRequests.answer],
     [routes.introspection, createDirectIntrospection(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
     [routes.token, createDirectTokens(direct)],
@@ -105,7 +108,10 @@ export function createProtocol(
   // Who configures oidc-provider, or listens to it, gets its own answers.
   const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
   const isObserved = () => observable.some((event) => provider.listenerCount(event) > 0);
-  const directAnswer = (path: string): DirectAnswer | undefined => (isConfigured || isObserved() ? undefined : directAnswers.get(path));
+  const directAnswer = (path: string): DirectAnswer | undefined => {
+    const answer = isConfigured ? undefined : directAnswers.get(path);
+    return answer && !isObserved() ? answer : undefined;
+  };
 
   return {
     provider,
@@ -125,6 +131,7 @@ export function createProtocol(
       if (unit.hasWrites) await commitRequest(unit);
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       documents.keep(ctx);
+      if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
@@ -141,6 +148,8 @@ const observable = [
   'access_token.saved',
   'authorization_code.consumed',
   'client_credentials.saved',
+  'pushed_authorization_request.saved',
+  'pushed_authorization_request.success',
   'refresh_token.consumed',
   'refresh_token.saved',
 ] as const;

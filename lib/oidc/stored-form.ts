@@ -18,11 +18,13 @@ const digest = (secret: string): string => hash('sha256', secret, 'base64url');
 export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => string): StoredForm {
   return {
     encode(model, id, payload) {
-      // JSON leaves out what is undefined.
-      const record: Json = { ...payload, jti: undefined, kind: undefined };
+      // JSON leaves out what is undefined: what the key and the record's own end say.
+      const record: Json = { ...payload, jti: undefined, kind: undefined, exp: undefined };
+      // A token that ends with its session is the only one that asks for it.
+      if (!payload.expiresWithSession) record.sessionUid = undefined;
       if (model === 'Session') {
-        // The record's own end is enough: a session that says the same again is the same text.
-        record.uid = record.iat = record.exp = undefined;
+        // A session that says the same again is the same text.
+        record.uid = record.iat = undefined;
         record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
       }
       if (model === 'Interaction') {
@@ -34,12 +36,12 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
     },
     decode(model, id, { value, expiresAt }) {
       const record = JSON.parse(value) as Json;
+      record.exp = Math.floor(expiresAt / 1000);
       if (model === 'Session') {
         const parts = partsOfSessionId(id);
         if (parts && !isSame(digest(parts.secret), record.secretHash)) return undefined;
         record.uid = parts?.uid ?? id;
         record.secretHash = undefined;
-        record.exp = Math.floor(expiresAt / 1000);
         return Object.assign(record, parts ? { kind: model, jti: id } : { kind: model }) as AdapterPayload;
       }
       if (model === 'Interaction') {

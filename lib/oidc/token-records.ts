@@ -17,6 +17,8 @@ const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are written once, under an id that nobody else has. */
 const isNew = new Set(['ClientCredentials', 'PushedAuthorizationRequest']);
 
+type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
+
 /** A record that was not spent, and its grant. */
 export interface LiveToken {
   readonly token: AdapterPayload;
@@ -58,14 +60,17 @@ export class TokenRecords {
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
   }
 
-  put(unit: UnitOfWork, model: string, id: string, payload: AdapterPayload & { readonly exp: number }): void {
+  /** @param end in seconds since the epoch. */
+  put(unit: UnitOfWork, model: string, id: string, payload: AdapterPayload, end: number): void {
     const key = keyOf(model, id);
     if (!key) throw new TypeError(`not an id of ${model}`);
     // Of two refreshes within the grace the first wrote the token that both answer with.
     if (model === 'RefreshToken' && unit.peek(key)) return;
     const grant = ofGrant.has(model) && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
-    const write: Put = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: payload.exp * 1000 };
-    unit.put({ ...write, ...(grant ? { links: { grant } } : {}), ...(isNew.has(model) ? { if: 'absent' } : {}) });
+    const write: Writable<Put> = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: end * 1000 };
+    if (grant) write.links = { grant };
+    if (isNew.has(model)) write.if = 'absent';
+    unit.put(write);
   }
 
   /** Spends a record that was read before; one that was spent already stays as it is. */

@@ -48,7 +48,7 @@ const calls: readonly Call[] = [
   ['health of the directory', ({ directory }) => directory.health()],
 ];
 
-withMongo(process.env.MONGODB_URL, (mongo) => {
+withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   const { hostname, port } = new URL(mongo.url);
   let proxy: TcpProxy;

@@ -22,7 +22,7 @@ describe('mongoArtifacts and mongoDirectory', () => {
   });
 });
 
-withMongo(process.env.MONGODB_URL, (mongo) => {
+withMongo('MONGODB_URL', (mongo) => {
   testArtifactStore('mongo', async () => mongoArtifacts({ db: mongo.db, prefix: mongo.prefix() }));
   testDirectoryStore('mongo', async () => mongoDirectory({ db: mongo.db, prefix: mongo.prefix() }));
 
@@ -170,13 +170,18 @@ withMongo(process.env.MONGODB_URL, (mongo) => {
 
       expect(await sentFor(store.commit([put('code')]))).toEqual(['update']);
       const spent = put('code', { if: 'unconsumed', consumedAt: 1, links: { grant: keyOf('grant'), next: keyOf('next') } });
-      expect(await sentFor(store.commit([spent, put('grant'), put('next', { if: 'absent' })]))).toEqual(['update']);
+      const grant = put('grant');
+      expect(await sentFor(store.commit([spent, grant, put('next', { if: 'absent' })]))).toEqual(['update']);
+      const swapped = put('next', { if: { version: 1 } });
+      expect(await sentFor(store.commit([grant, put('newest'), swapped]))).toEqual(['update']);
       const reading = store.read([{ key: keyOf('code'), follow: ['grant', 'next'] }]);
       expect(await sentFor(reading)).toEqual(['aggregate']);
       expect([...(await reading).values()].map(({ value }) => value).sort()).toEqual(['code', 'grant', 'next']);
       expect(await sentFor(store.read([{ key: keyOf('code') }]))).toEqual(['find']);
       expect(await sentFor(store.commit([{ op: 'remove', key: keyOf('code'), until: later() }]))).toEqual(['update']);
-      expect(await sentFor(store.hit(keyOf('hits'), 1000))).toEqual(['findAndModify']);
+      await store.hit(keyOf('hits'), 60_000);
+      sent.splice(0);
+      expect(await sentFor(store.hit(keyOf('hits'), 60_000))).toEqual(['findAndModify']);
       expect(await sentFor(store.lease('one', 'me', 1000))).toEqual(['update']);
     });
   });

@@ -1,10 +1,12 @@
 /** Issue 5.4, threat J2: a Redis that is killed, hangs, forgets or loses an answer. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Cluster, Redis } from 'ioredis';
 import { redisArtifacts, redisClusterOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey, slotOfKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
+import { withServer } from '../servers/when.js';
 import { clusterClient, redisClient } from '../support/redis-clients.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisProxy } from '../support/redis-proxy.js';
@@ -61,202 +63,208 @@ async function recovery(call: () => Promise<unknown>): Promise<void> {
   }
 }
 
-describe('issue 5.4: a Redis that is away', () => {
-  const key = hashedKey('Case', 'a');
-  const clients: (Redis | Cluster)[] = [];
-  let server: RedisServer;
-  let store: ArtifactStore;
+// Those of these tests are started here: where there is a server, there is the program.
+withServer('REDIS_URL', () => {
+  describe('issue 5.4: a Redis that is away', () => {
+    const key = hashedKey('Case', 'a');
+    const clients: (Redis | Cluster)[] = [];
+    let server: RedisServer;
+    let store: ArtifactStore;
 
-  const storeAt = async (url: string) => {
-    const client = redisClient(url);
-    clients.push(client);
-    const opened = redisArtifacts({ client });
-    await opened.open();
-    return opened;
-  };
-  beforeEach(async () => {
-    server = await RedisServer.start();
-    store = await storeAt(server.url);
-  });
-  afterEach(async () => {
-    for (const client of clients.splice(0)) client.disconnect();
-    await server.stop();
-  });
+    const storeAt = async (url: string) => {
+      const client = redisClient(url);
+      clients.push(client);
+      const opened = redisArtifacts({ client });
+      await opened.open();
+      return opened;
+    };
+    beforeEach(async () => {
+      server = await RedisServer.start();
+      store = await storeAt(server.url);
+    });
+    afterEach(async () => {
+      for (const client of clients.splice(0)) client.disconnect();
+      await server.stop();
+    });
 
-  test('killed: every call rejects in time, at once and later, and is answered when it is back, without its scripts', async () => {
-    const all = everyCall(store, key);
-    expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-    const inFlight = tryAll({ ...all, kill: () => server.kill() });
-    expect((await inFlight).took).toBeLessThan(DEADLINE);
-    for (const pause of [0, 0, 700]) {
-      await sleep(pause);
-      const { outcomes, took } = await tryAll(all);
-      expect(outcomes).toEqual(eachIs(all, 'rejected'));
-      expect(took).toBeLessThan(DEADLINE);
-    }
-    await server.restart();
-    await recovery(() => store.health());
-    expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-  });
-
-  test('hanging: every call rejects in time, at once and later, and is answered when it goes on', async () => {
-    const all = everyCall(store, key);
-    server.pause();
-    for (const pause of [0, 0, 500, 1500]) {
-      await sleep(pause);
-      const early = tryAll(all);
-      await sleep(200);
-      for (const { outcomes, took } of [await tryAll(all), await early]) {
+    test('killed: every call rejects in time, at once and later, and is answered when it is back, without its scripts', async () => {
+      const all = everyCall(store, key);
+      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+      const inFlight = tryAll({ ...all, kill: () => server.kill() });
+      expect((await inFlight).took).toBeLessThan(DEADLINE);
+      for (const pause of [0, 0, 700]) {
+        await sleep(pause);
+        const { outcomes, took } = await tryAll(all);
         expect(outcomes).toEqual(eachIs(all, 'rejected'));
         expect(took).toBeLessThan(DEADLINE);
       }
-    }
-    server.resume();
-    await recovery(() => store.health());
-    expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-  });
-
-  test('a call that got no answer is not sent again (J2)', async () => {
-    await store.hit(key, LONG);
-    server.pause();
-    const lost = await tryAll(Object.fromEntries(Array.from({ length: 5 }, (_, index) => [index, () => store.hit(key, LONG)])));
-    expect(lost.outcomes).toEqual(eachIs(lost.outcomes, 'rejected'));
-    server.resume();
-    await recovery(() => store.health());
-    await sleep(300);
-    expect((await store.hit(key, LONG, 0)).count).toBeLessThanOrEqual(6);
-  });
-
-  test('a commit whose answer was lost rejects, was done once, and is not sent again (J2)', async () => {
-    const proxy = await RedisProxy.to(server.url);
-    const through = await storeAt(proxy.url);
-    await through.commit([put(key)]);
-    await through.hit(key, LONG);
-    proxy.loseNext();
-    const attempt = await tryAll({
-      commit: () => through.commit([put(key, { if: 'unconsumed', consumedAt: Date.now() }), put(sameSlot(key, 'bought'))]),
-      hit: () => through.hit(key, LONG),
+      await server.restart();
+      await recovery(() => store.health());
+      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
     });
-    expect(attempt.outcomes).toEqual({ commit: 'rejected', hit: 'rejected' });
-    expect(attempt.took).toBeLessThan(DEADLINE);
-    await recovery(() => through.health());
-    await sleep(300);
-    expect((await through.hit(key, LONG, 0)).count).toBe(2);
-    expect((await store.read([{ key }])).get(key)?.version).toBe(2);
-    await proxy.close();
+
+    test('hanging: every call rejects in time, at once and later, and is answered when it goes on', async () => {
+      const all = everyCall(store, key);
+      server.pause();
+      for (const pause of [0, 0, 500, 1500]) {
+        await sleep(pause);
+        const early = tryAll(all);
+        await sleep(200);
+        for (const { outcomes, took } of [await tryAll(all), await early]) {
+          expect(outcomes).toEqual(eachIs(all, 'rejected'));
+          expect(took).toBeLessThan(DEADLINE);
+        }
+      }
+      server.resume();
+      await recovery(() => store.health());
+      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+    });
+
+    test('a call that got no answer is not sent again (J2)', async () => {
+      await store.hit(key, LONG);
+      server.pause();
+      const lost = await tryAll(Object.fromEntries(Array.from({ length: 5 }, (_, index) => [index, () => store.hit(key, LONG)])));
+      expect(lost.outcomes).toEqual(eachIs(lost.outcomes, 'rejected'));
+      server.resume();
+      await recovery(() => store.health());
+      await sleep(300);
+      expect((await store.hit(key, LONG, 0)).count).toBeLessThanOrEqual(6);
+    });
+
+    test('a commit whose answer was lost rejects, was done once, and is not sent again (J2)', async () => {
+      const proxy = await RedisProxy.to(server.url);
+      const through = await storeAt(proxy.url);
+      await through.commit([put(key)]);
+      await through.hit(key, LONG);
+      proxy.loseNext();
+      const attempt = await tryAll({
+        commit: () => through.commit([put(key, { if: 'unconsumed', consumedAt: Date.now() }), put(sameSlot(key, 'bought'))]),
+        hit: () => through.hit(key, LONG),
+      });
+      expect(attempt.outcomes).toEqual({ commit: 'rejected', hit: 'rejected' });
+      expect(attempt.took).toBeLessThan(DEADLINE);
+      await recovery(() => through.health());
+      await sleep(300);
+      expect((await through.hit(key, LONG, 0)).count).toBe(2);
+      expect((await store.read([{ key }])).get(key)?.version).toBe(2);
+      await proxy.close();
+    });
+
+    test('a server that forgot its scripts is told them', async () => {
+      const all = everyCall(store, key);
+      await clients[0]?.script('FLUSH');
+      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+    });
+
+    test('an error has nothing of a record on it', async () => {
+      const replica = await RedisServer.start();
+      const client = redisClient(replica.url);
+      clients.push(client);
+      const there = redisArtifacts({ client });
+      await there.open();
+      await client.config('SET', 'min-replicas-to-write', '1');
+      for (const writes of [[put(key, { value: 'secret' })], [put(key, { value: 'secret' }), put(sameSlot(key, 'b'))]]) {
+        const error: unknown = await there.commit(writes).catch((reason: unknown) => reason);
+        expect(String(error)).toContain('NOREPLICAS');
+        expect(JSON.stringify({ ...(error as object) })).not.toContain('secret');
+      }
+      await replica.stop();
+    });
+
+    test('a primary that has become a replica is left for another (READONLY)', async () => {
+      const client = clients[0] as Redis;
+      const closed = new Promise((resolve) => client.once('close', resolve));
+      await client.replicaof('127.0.0.1', 1);
+      const all = calls(store, key);
+      expect((await tryAll({ commit: () => store.commit([put(key)]) })).outcomes).toEqual({ commit: 'rejected' });
+      await closed;
+      const admin = redisClient(server.url, {});
+      await admin.replicaof('NO', 'ONE');
+      admin.disconnect();
+      await recovery(() => store.commit([put(key)]));
+      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+    });
   });
 
-  test('a server that forgot its scripts is told them', async () => {
-    const all = everyCall(store, key);
-    await clients[0]?.script('FLUSH');
-    expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-  });
+  describe('issue 5.4: a node of a Redis Cluster that is away', () => {
+    let cluster: RedisCluster;
+    let client: Cluster;
+    let store: ArtifactStore;
+    /** A key in a slot of each node. */
+    let keys: ArtifactKey[];
 
-  test('an error has nothing of a record on it', async () => {
-    const replica = await RedisServer.start();
-    const client = redisClient(replica.url);
-    clients.push(client);
-    const there = redisArtifacts({ client });
-    await there.open();
-    await client.config('SET', 'min-replicas-to-write', '1');
-    for (const writes of [[put(key, { value: 'secret' })], [put(key, { value: 'secret' }), put(sameSlot(key, 'b'))]]) {
-      const error: unknown = await there.commit(writes).catch((reason: unknown) => reason);
-      expect(String(error)).toContain('NOREPLICAS');
-      expect(JSON.stringify({ ...(error as object) })).not.toContain('secret');
+    beforeAll(async () => {
+      cluster = await RedisCluster.start();
+    });
+    beforeEach(async () => {
+      client = clusterClient(cluster.urls);
+      store = redisArtifacts({ client });
+      await store.open();
+      keys = await Promise.all(cluster.nodes.map((_, index) => keyAt(index)));
+    });
+    afterEach(() => client.disconnect());
+    afterAll(() => cluster.stop());
+
+    async function keyAt(node: number): Promise<ArtifactKey> {
+      for (;;) {
+        const key = hashedKey('Case', randomUUID());
+        if (Math.floor((await slotNumber(key)) / 5462) === node) return key;
+      }
     }
-    await replica.stop();
-  });
+    const slotNumber = async (key: ArtifactKey) => (await client.cluster('KEYSLOT', key)) as number;
 
-  test('a primary that has become a replica is left for another (READONLY)', async () => {
-    const client = clients[0] as Redis;
-    const closed = new Promise((resolve) => client.once('close', resolve));
-    await client.replicaof('127.0.0.1', 1);
-    const all = calls(store, key);
-    expect((await tryAll({ commit: () => store.commit([put(key)]) })).outcomes).toEqual({ commit: 'rejected' });
-    await closed;
-    const admin = redisClient(server.url, {});
-    await admin.replicaof('NO', 'ONE');
-    admin.disconnect();
-    await recovery(() => store.commit([put(key)]));
-    expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-  });
-});
-
-describe('issue 5.4: a node of a Redis Cluster that is away', () => {
-  let cluster: RedisCluster;
-  let client: Cluster;
-  let store: ArtifactStore;
-  /** A key in a slot of each node. */
-  let keys: ArtifactKey[];
-
-  beforeAll(async () => {
-    cluster = await RedisCluster.start();
-  });
-  beforeEach(async () => {
-    client = clusterClient(cluster.urls);
-    store = redisArtifacts({ client });
-    await store.open();
-    keys = await Promise.all(cluster.nodes.map((_, index) => keyAt(index)));
-  });
-  afterEach(() => client.disconnect());
-  afterAll(() => cluster.stop());
-
-  async function keyAt(node: number): Promise<ArtifactKey> {
-    for (let number = 0; ; number++) {
-      const key = hashedKey('Case', `${number}`);
-      if (Math.floor((await slotNumber(key)) / 5462) === node) return key;
-    }
-  }
-  const slotNumber = async (key: ArtifactKey) => (await client.cluster('KEYSLOT', key)) as number;
-
-  test.each(['killed', 'hanging'])('%s: calls about its slots reject in time, the others are answered, and it recovers', async (fault) => {
-    const [node, key, other] = [cluster.nodes[0] as RedisServer, keys[0] as ArtifactKey, keys[1] as ArtifactKey];
-    const about = calls(store, key);
-    expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
-    if (fault === 'killed') await node.kill();
-    else node.pause();
-    for (const pause of [0, 0, 500]) {
-      await sleep(pause);
-      const { outcomes, took } = await tryAll(about);
-      expect(outcomes).toEqual(eachIs(about, 'rejected'));
-      expect(took).toBeLessThan(DEADLINE);
-    }
-    expect((await tryAll(calls(store, other))).outcomes).toEqual(eachIs(about, 'answered'));
-    await expect(store.health()).rejects.toThrow();
-    if (fault === 'killed') await node.restart();
-    else node.resume();
-    await recovery(() => store.hit(key, LONG));
-    await recovery(() => store.health());
-    expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
-  });
-
-  test('a call whose answer was lost was done once, and is not sent again (J2)', async () => {
-    const proxies = await Promise.all(cluster.nodes.map(({ url }) => RedisProxy.to(url)));
-    const natMap = Object.fromEntries(
-      cluster.nodes.map(({ port }, index) => [`127.0.0.1:${port}`, { host: '127.0.0.1', port: proxies[index]?.port ?? 0 }]),
+    test.each(['killed', 'hanging'])(
+      '%s: calls about its slots reject in time, the others are answered, and it recovers',
+      async (fault) => {
+        const [node, key, other] = [cluster.nodes[0] as RedisServer, keys[0] as ArtifactKey, keys[1] as ArtifactKey];
+        const about = calls(store, key);
+        expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
+        if (fault === 'killed') await node.kill();
+        else node.pause();
+        for (const pause of [0, 0, 500]) {
+          await sleep(pause);
+          const { outcomes, took } = await tryAll(about);
+          expect(outcomes).toEqual(eachIs(about, 'rejected'));
+          expect(took).toBeLessThan(DEADLINE);
+        }
+        expect((await tryAll(calls(store, other))).outcomes).toEqual(eachIs(about, 'answered'));
+        await expect(store.health()).rejects.toThrow();
+        if (fault === 'killed') await node.restart();
+        else node.resume();
+        await recovery(() => store.hit(key, LONG));
+        await recovery(() => store.health());
+        expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
+      },
     );
-    const mapped = clusterClient(cluster.urls, { ...redisClusterOptions, natMap });
-    const through = redisArtifacts({ client: mapped });
-    await through.open();
-    const [proxy, key] = [proxies[0] as RedisProxy, keys[0] as ArtifactKey];
-    await through.hit(key, LONG);
-    proxy.loseNext();
-    const { outcomes, took } = await tryAll({ hit: () => through.hit(key, LONG) });
-    expect(outcomes).toEqual({ hit: 'rejected' });
-    expect(took).toBeLessThan(DEADLINE);
-    await recovery(() => through.hit(key, LONG, 0));
-    await sleep(300);
-    expect((await through.hit(key, LONG, 0)).count).toBe(2);
-    mapped.disconnect();
-    await Promise.all(proxies.map((one) => one.close()));
-  });
 
-  test('slots that move are followed', async () => {
-    const key = keys[0] as ArtifactKey;
-    const slot = await slotNumber(key);
-    const id = await cluster.ask(cluster.nodes[1] as RedisServer, 'CLUSTER', 'MYID');
-    for (const node of [1, 0, 2]) await cluster.ask(cluster.nodes[node] as RedisServer, 'CLUSTER', 'SETSLOT', slot, 'NODE', id);
-    const about = calls(store, key);
-    expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
+    test('a call whose answer was lost was done once, and is not sent again (J2)', async () => {
+      const proxies = await Promise.all(cluster.nodes.map(({ url }) => RedisProxy.to(url)));
+      const natMap = Object.fromEntries(
+        cluster.nodes.map(({ port }, index) => [`127.0.0.1:${port}`, { host: '127.0.0.1', port: proxies[index]?.port ?? 0 }]),
+      );
+      const mapped = clusterClient(cluster.urls, { ...redisClusterOptions, natMap });
+      const through = redisArtifacts({ client: mapped });
+      await through.open();
+      const [proxy, key] = [proxies[0] as RedisProxy, keys[0] as ArtifactKey];
+      await through.hit(key, LONG);
+      proxy.loseNext();
+      const { outcomes, took } = await tryAll({ hit: () => through.hit(key, LONG) });
+      expect(outcomes).toEqual({ hit: 'rejected' });
+      expect(took).toBeLessThan(DEADLINE);
+      await recovery(() => through.hit(key, LONG, 0));
+      await sleep(300);
+      expect((await through.hit(key, LONG, 0)).count).toBe(2);
+      mapped.disconnect();
+      await Promise.all(proxies.map((one) => one.close()));
+    });
+
+    test('slots that move are followed', async () => {
+      const key = keys[0] as ArtifactKey;
+      const slot = await slotNumber(key);
+      const id = await cluster.ask(cluster.nodes[1] as RedisServer, 'CLUSTER', 'MYID');
+      for (const node of [1, 0, 2]) await cluster.ask(cluster.nodes[node] as RedisServer, 'CLUSTER', 'SETSLOT', slot, 'NODE', id);
+      const about = calls(store, key);
+      expect((await tryAll(about)).outcomes).toEqual(eachIs(about, 'answered'));
+    });
   });
 });

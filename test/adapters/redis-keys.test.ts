@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
-import { connected, ownPrefix, redisClient, withServer } from '../support/redis-clients.js';
+import { withServer } from '../servers/when.js';
+import { connected, ownPrefix, redisClient } from '../support/redis-clients.js';
 
 const key = hashedKey('Case', 'a', 'slot');
 const other = hashedKey('Case', 'b', 'slot');

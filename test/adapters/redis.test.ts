@@ -2,7 +2,8 @@
 import { afterAll, describe } from '@jest/globals';
 import { testArtifactStore } from 'tenant-idp/adapters/conformance';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
-import { clusterClient, ownPrefix, redisClient, withServer } from '../support/redis-clients.js';
+import { withServer } from '../servers/when.js';
+import { clusterClient, ownPrefix, redisClient } from '../support/redis-clients.js';
 
 describe('issue 5.1: a single Redis', () => {
   withServer('REDIS_URL', (url) => {

@@ -272,6 +272,85 @@ describe('4.3 a plain code or refresh request is answered like any other', () =>
   });
 });
 
+describe('4.3 a pushed request like one that was accepted is answered like any other', () => {
+  const push = (fields: Record<string, string>, type = plainType) =>
+    answerTo('/connect/par', {
+      method: 'POST',
+      headers: { 'content-type': type, ...credentialsOf('web') },
+      body: new URLSearchParams(fields).toString(),
+    }) as Promise<{ status: number; headers: unknown; body: Json }>;
+  const request = (fields: Record<string, string | undefined> = {}): Record<string, string> =>
+    JSON.parse(
+      JSON.stringify({
+        client_id: 'web',
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: 'openid profile',
+        state: `state ${Math.random()}`,
+        nonce: `nonce ${Math.random()}`,
+        code_challenge: createPkce().challenge,
+        code_challenge_method: 'S256',
+        cart: '42',
+        ...fields,
+      }),
+    );
+  /** What the request comes to: the redirect, the code in it left out. */
+  async function outcome({ body }: { body: Json }): Promise<Record<string, string>> {
+    const { agent } = await obtainTokens(it.issuer);
+    const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
+    const { location = '' } = await agent.get(`${it.issuer}/connect/authorize?${query}`);
+    const { code, ...rest } = Object.fromEntries(new URL(location).searchParams);
+    expect(code).toEqual(expect.any(String));
+    return rest as Record<string, string>;
+  }
+
+  test('to the same response, each with its own state', async () => {
+    const fields = request();
+    const [first, again, other] = [await push(fields), await push(fields), await push(fields, unusualType)];
+    expect({ ...again, body: { ...again.body, request_uri: '' } }).toEqual({ ...other, body: { ...other.body, request_uri: '' } });
+    expect(again.body.request_uri).not.toBe(first.body.request_uri);
+    const outcomes = [await outcome(first), await outcome(again), await outcome(other)];
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[2]).toEqual(outcomes[0]);
+    expect(outcomes[0]).toMatchObject({ state: fields.state, cart: '42', scope: 'openid profile' });
+    const next = request();
+    expect(await outcome(await push(next))).toMatchObject({ state: next.state });
+  });
+
+  test('once each', async () => {
+    await push(request());
+    const { body } = await push(request());
+    await outcome({ body });
+    const { agent } = await obtainTokens(it.issuer);
+    const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
+    expect((await agent.get(`${it.issuer}/connect/authorize?${query}`)).location ?? '').not.toContain('code=');
+  });
+
+  test.each<[string, Record<string, string | undefined>]>([
+    ['a challenge that is none', { code_challenge: 'short' }],
+    ['a challenge of another method', { code_challenge_method: 'plain' }],
+    ['a scope it may not have', { scope: 'openid invoices.read' }],
+    ['a redirect_uri that is not registered', { redirect_uri: `${redirectUri}/other` }],
+    ['another response type', { response_type: 'token' }],
+    ['a request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }],
+    ['no redirect_uri', { redirect_uri: undefined }],
+    ['a prompt nobody knows', { prompt: 'dance' }],
+  ])('but not with %s', async (_what, wrong) => {
+    await push(request());
+    for (const type of [plainType, plainType, unusualType]) expect(await push(request(wrong), type)).toMatchObject({ status: 400 });
+  });
+
+  test('nor once the client changed', async () => {
+    const fields = request({ redirect_uri: 'https://app.example.com/callback' });
+    const { metadata } = await it.idp.directory.clients.require('web');
+    const withUris = (uris: string[]) => it.idp.directory.clients.update('web', { metadata: { ...metadata, redirect_uris: uris } });
+    await withUris([redirectUri, 'https://app.example.com/callback']);
+    expect([(await push(fields)).status, (await push(fields)).status]).toEqual([201, 201]);
+    await withUris([redirectUri]);
+    expect((await push(fields)).status).toBe(400);
+  });
+});
+
 test('who listens to oidc-provider, or configures it, is not passed by', async () => {
   const heard: string[] = [];
   const other = await startIdp({

@@ -1,5 +1,6 @@
-import { afterAll, describe, test } from '@jest/globals';
+import { afterAll } from '@jest/globals';
 import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
+import { withServer } from '../servers/when.js';
 
 /** A database for one test file, dropped at its end. To make one takes long, so its stores are told apart by prefix. */
 export interface TestMongo {
@@ -16,19 +17,11 @@ export interface TestMongo {
 /** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
 const pool: MongoClientOptions = { minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
 
-/** Registers a suite over the MongoDB server at `url`. Without one a skipped test says so; it fails where nothing may be skipped. */
-export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => void): void {
-  if (url === undefined || url === '') {
-    describe('needs MONGODB_URL, the address of a MongoDB server or one that is compatible with it', () => {
-      const title = 'NOT TESTED: the MongoDB adapter, because MONGODB_URL is not set';
-      if (!process.env.CI) test.skip(title, () => {});
-      else
-        test(title, () => {
-          throw new Error('MONGODB_URL is not set.');
-        });
-    });
-    return;
-  }
+/** Registers a suite over a MongoDB server or one that is compatible with it; see `withServer`. */
+export const withMongo = (variable: 'MONGODB_URL', suite: (mongo: TestMongo) => void): void =>
+  withServer(variable, (url) => suite(mongoAt(url)));
+
+function mongoAt(url: string): TestMongo {
   const client = new MongoClient(url, pool);
   const clients = [client];
   const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
@@ -37,7 +30,7 @@ export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => 
     await client.db(database).dropDatabase();
     await Promise.all(clients.map((one) => one.close()));
   });
-  suite({
+  return {
     url,
     database,
     db: client.db(database),
@@ -50,5 +43,5 @@ export function withMongo(url: string | undefined, suite: (mongo: TestMongo) => 
       prefixes += 1;
       return `p${prefixes}_`;
     },
-  });
+  };
 }

@@ -16,7 +16,13 @@ process.on('disconnect', () => process.exit());
 
 const { issuer, artifacts, directory, space, seed, options } = JSON.parse(process.argv[2] ?? '') as NodeSettings;
 
-const databaseAt = (url: string) => new MongoClient(url).db(space);
+/** One client for each server, its connections there before many requests need them at once. */
+const mongoClients = new Map<string, MongoClient>();
+const databaseAt = (url: string) => {
+  const client = mongoClients.get(url) ?? new MongoClient(url, { minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 });
+  mongoClients.set(url, client);
+  return client.db(space);
+};
 
 function artifactsAt(urls: string): ArtifactStore {
   if (urls.startsWith('mongodb')) return mongoArtifacts({ db: databaseAt(urls) });

@@ -1,17 +1,7 @@
-/** Clients of the Redis servers that the environment names, for tests. */
+/** Clients of Redis servers, for tests. */
 import { randomUUID } from 'node:crypto';
-import { expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
-
-/** Calls `register` with what the environment says; without it there is one test, skipped, which fails where nothing may be skipped. */
-export function withServer(variable: 'REDIS_URL' | 'REDIS_CLUSTER_URLS', register: (urls: string) => void): void {
-  const urls = process.env[variable];
-  const name = `NOT RUN: ${variable} is not set, so nothing here was tried on a real server`;
-  if (urls) register(urls);
-  else if (process.env.CI) test(name, () => expect(urls).toBeDefined());
-  else test.skip(name, () => {});
-}
 
 /** A server that goes away is what some tests are about; ioredis would print it. */
 const quiet = <C extends Redis | Cluster>(client: C): C => {
