@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { decodeJwt } from 'jose';
 import type { IdpEvent } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { ArtifactWrite } from '../../lib/store/artifact-store.js';
+import type { ArtifactStore, ArtifactWrite } from '../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/agent.js';
@@ -12,8 +12,8 @@ import { failingStores } from '../support/failing-stores.js';
 import { heldCommits } from '../support/held-commits.js';
 import { startIdp } from '../support/idp.js';
 import { type Instances, startInstances } from '../support/instances.js';
-import { startLossyProxy } from '../support/lossy-proxy.js';
 import { isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
 
 type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
@@ -169,18 +169,35 @@ describe('B3: a replay while a store fails', () => {
 
 describe('design §4: a lost answer', () => {
   test('the refresh token of an answer that never came is answered again; nobody is signed out', async () => {
-    const directory = memoryDirectory();
-    const it = await startIdp({ directory });
-    const proxy = await startLossyProxy(it.issuer);
+    const [memory, directory] = [memoryArtifacts(), memoryDirectory()];
+    let committed = () => {};
+    const artifacts: ArtifactStore = {
+      ...memory,
+      async commit(writes) {
+        const result = await memory.commit(writes);
+        committed();
+        return result;
+      },
+    };
+    const it = await startIdp({ artifacts, directory });
+    const { hostname, port } = new URL(it.issuer);
+    const network = await startTcpProxy({ host: hostname, port: Number(port) });
+    const through = `http://127.0.0.1:${network.port}`;
     const agent = new Agent();
     let { json: tokens } = await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline));
     const seen = new Set([tokens.refresh_token]);
     for (let round = 1; round <= 3; round += 1) {
-      proxy.loseNextAnswer();
-      await expect(refresh(proxy.url, tokens.refresh_token)).rejects.toThrow();
-      expect(proxy.lost()).toBe(round);
-      const retry = await refresh(proxy.url, tokens.refresh_token);
-      const again = await refresh(proxy.url, tokens.refresh_token);
+      network.hang('answers');
+      const stored = new Promise<void>((resolve) => {
+        committed = resolve;
+      });
+      const lost = expect(refresh(through, tokens.refresh_token)).rejects.toThrow();
+      await stored;
+      network.cut();
+      await lost;
+      await network.pass();
+      const retry = await refresh(through, tokens.refresh_token);
+      const again = await refresh(through, tokens.refresh_token);
       expect([retry.status, again.status]).toEqual([200, 200]);
       expect(again.json.refresh_token).toBe(retry.json.refresh_token);
       expect(seen.has(retry.json.refresh_token)).toBe(false);
@@ -193,7 +210,7 @@ describe('design §4: a lost answer', () => {
     const silent = await agent.get(authorizeUrl(it.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }));
     expect(responseOf(silent).get('code')).not.toBeNull();
     expect(await recorded(directory)).toEqual([]);
-    await proxy.close();
+    await network.close();
     await it.close();
   });
 });
