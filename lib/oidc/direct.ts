@@ -1,6 +1,6 @@
 /** Answers to plain requests without oidc-provider, the same as it would give: `test/protocol/direct.test.ts` compares them. */
 import type { Context } from 'koa';
-import type { Client } from 'oidc-provider';
+import type { AdapterPayload, Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
 import type { Accounts } from './account.js';
 import type { Caller } from './clients.js';
@@ -92,6 +92,30 @@ async function introspected(parts: OidcParts, describe: DescribeToken, ctx: Cont
   };
 }
 
+/** @see RFC 7009 §2 */
+export const createDirectRevocation =
+  ({ parts: { adapters }, findClient }: DirectParts): DirectAnswer =>
+  async (ctx) => {
+    const form = await plainForm(ctx);
+    if (!form) return false;
+    const { token: value } = form.fields;
+    const caller = await authenticated(form, findClient);
+    const kind = value === undefined ? undefined : kindOfToken(value);
+    const unit = adapters.unitOf(ctx);
+    const found = caller && value && kind ? await adapters.tokens.find(unit, kind, value) : undefined;
+    const token = found?.token as (TokenRecord & AdapterPayload) | undefined;
+    if (!value || !kind || !token || token.structured || token.clientId !== caller?.clientId) {
+      form.unread();
+      return false;
+    }
+    adapters.tokens.revoke(unit, kind, value, token);
+    await unit.commit();
+    ctx.status = 200;
+    ctx.set(plainHeaders);
+    ctx.body = '';
+    return true;
+  };
+
 /** @see OpenID Connect Core §5.3 */
 export const createDirectUserinfo =
   ({ parts, accounts, findClient }: DirectParts): DirectAnswer =>
@@ -116,6 +140,9 @@ const answersInJwt = ({ userinfoSignedResponseAlg, userinfoEncryptedResponseAlg 
   (userinfoSignedResponseAlg ?? userinfoEncryptedResponseAlg) !== undefined;
 
 export function send(ctx: Context, body: object): void {
-  ctx.set({ 'Content-Type': 'application/json; charset=utf-8', Vary: 'Origin', 'Access-Control-Allow-Origin': '*' });
+  ctx.set(plainHeaders);
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
   ctx.body = JSON.stringify(body);
 }
+
+const plainHeaders = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*' };

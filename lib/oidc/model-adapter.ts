@@ -5,7 +5,7 @@ import { keyOf, partsOfSessionId } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
-import type { TokenLifetimes, TokenRecords } from './token-records.js';
+import { type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
 
 /** In seconds. */
@@ -52,9 +52,6 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
 
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
-
-/** Longer than any request runs. */
-const REQUEST_MS = 60_000;
 
 const now = () => Date.now();
 
@@ -134,7 +131,7 @@ class ModelAdapter implements Adapter {
 
   async destroy(id: string): Promise<void> {
     const key = this.#keyOf(id);
-    if (key) await this.#remove(key, REQUEST_MS);
+    if (key) await this.#remove(key);
   }
 
   /** A token lives as long as its grant: ending the grant ends them all, in one write. */
@@ -143,12 +140,10 @@ class ModelAdapter implements Adapter {
     if (key) await this.#remove(key, this.#options.lifetimes.grant * 1000);
   }
 
-  /** The tombstone lasts until the record would have ended, and at least as long as a request that may write it yet. */
-  async #remove(key: ArtifactKey, unknownEnd: number): Promise<void> {
+  async #remove(key: ArtifactKey, unknownEnd?: number): Promise<void> {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const known = unit.peek(key)?.expiresAt;
-    unit.remove(key, known === undefined ? now() + unknownEnd : Math.max(known, now() + REQUEST_MS));
+    unit.remove(key, tombstoneEnd(unit.peek(key)?.expiresAt, unknownEnd));
     if (!ctx) await unit.commit();
   }
 

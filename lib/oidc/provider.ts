@@ -9,7 +9,7 @@ import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
-import { createDirectIntrospection, createDirectUserinfo, type DirectAnswer } from './direct.js';
+import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments } from './documents.js';
@@ -102,6 +102,7 @@ export function createProtocol(
   const directAnswers = new Map<string, DirectAnswer>([
     [routes.pushed_authorization_request, pushedRequests.answer],
     [routes.introspection, createDirectIntrospection(direct)],
+    [routes.revocation, createDirectRevocation(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
     [routes.token, createDirectTokens(direct)],
   ]);
@@ -144,6 +145,10 @@ const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
 /** What oidc-provider emits about requests that are answered without it. */
 const observable = [
+  'access_token.destroyed',
+  'client_credentials.destroyed',
+  'grant.revoked',
+  'refresh_token.destroyed',
   'grant.success',
   'access_token.saved',
   'authorization_code.consumed',

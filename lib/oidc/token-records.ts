@@ -17,6 +17,13 @@ const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
 /** Models that are written once, under an id that nobody else has. */
 const isNew = new Set(['ClientCredentials', 'PushedAuthorizationRequest']);
 
+/** Longer than any request runs. */
+const REQUEST_MS = 60_000;
+
+/** A tombstone lasts until the record would have ended, and at least as long as a request that may write it yet. */
+export const tombstoneEnd = (recordEnd: number | undefined, unknownEnd = REQUEST_MS): number =>
+  recordEnd === undefined ? Date.now() + unknownEnd : Math.max(recordEnd, Date.now() + REQUEST_MS);
+
 type Writable<T> = { -readonly [Member in keyof T]: T[Member] };
 
 /** A record that was not spent, and its grant. */
@@ -90,6 +97,14 @@ export class TokenRecords {
       if: 'unconsumed',
       ...(model === 'RefreshToken' ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
     });
+  }
+
+  /** Ends a live token, and with it all that its grant has brought about. */
+  revoke(unit: UnitOfWork, model: string, id: string, token: AdapterPayload): void {
+    const grant = ofGrant.has(model) && token.grantId ? keyOf('Grant', token.grantId) : undefined;
+    for (const key of [keyOf(model, id), grant]) {
+      if (key) unit.remove(key, tombstoneEnd(unit.peek(key)?.expiresAt));
+    }
   }
 
   /** What a replay is told by; all else is in the successor. It is kept for as long as the token would have been good. */

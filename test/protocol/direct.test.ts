@@ -351,6 +351,41 @@ describe('4.3 a pushed request like one that was accepted is answered like any o
   });
 });
 
+describe('4.6 a plain revocation is answered like any other', () => {
+  const revoke = (token: string, type: string, caller = 'web') =>
+    answerTo('/connect/revocation', {
+      method: 'POST',
+      headers: { 'content-type': type, ...credentialsOf(caller) },
+      body: new URLSearchParams({ token }).toString(),
+    });
+
+  test.each(['access_token', 'refresh_token'])('of the %s: it and its family are dead', async (name) => {
+    for (const type of [plainType, unusualType]) {
+      const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+      expect(await revoke(bought[name], type)).toEqual({ status: 200, headers: expect.any(Array), body: '' });
+      expect(await endpoints.introspect(bought.access_token)).toMatchObject({ text: '{"active":false}' });
+      expect(await endpoints.refresh(bought.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    }
+    const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    const { tokens: others } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    expect(await revoke(bought[name], plainType)).toEqual(await revoke(others[name], unusualType));
+  });
+
+  test('of a client’s own token, an unknown one, somebody else’s, a spent one', async () => {
+    const own = await endpoints.clientCredentials();
+    const other = await endpoints.clientCredentials();
+    expect(await revoke(own.access_token, plainType, 'service')).toEqual(await revoke(other.access_token, unusualType, 'service'));
+    expect((await endpoints.introspect(own.access_token, 'service')).text).toBe('{"active":false}');
+    expect(await revoke('unknown', plainType)).toEqual(await revoke('unknown', unusualType));
+    const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    expect(await revoke(bought.access_token, plainType, 'jwt')).toEqual(await revoke(bought.access_token, unusualType, 'jwt'));
+    expect((await endpoints.introspect(bought.access_token)).json.active).toBe(true);
+    const { json: next } = await endpoints.refresh(bought.refresh_token);
+    await revoke(bought.refresh_token, plainType);
+    expect((await endpoints.introspect(next.access_token)).text).toBe('{"active":false}');
+  });
+});
+
 test('who listens to oidc-provider, or configures it, is not passed by', async () => {
   const heard: string[] = [];
   const other = await startIdp({
