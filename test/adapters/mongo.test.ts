@@ -23,8 +23,18 @@ describe('mongoArtifacts and mongoDirectory', () => {
 });
 
 withMongo('MONGODB_URL', (mongo) => {
-  testArtifactStore('mongo', async () => mongoArtifacts({ db: mongo.db, prefix: mongo.prefix() }));
-  testDirectoryStore('mongo', async () => mongoDirectory({ db: mongo.db, prefix: mongo.prefix() }));
+  let prefix = '';
+  let other: Promise<Db> | undefined;
+  const own = () => {
+    prefix = mongo.prefix();
+    return { db: mongo.db, prefix };
+  };
+  const peer = async () => {
+    other ??= mongo.connect();
+    return { db: await other, prefix };
+  };
+  testArtifactStore('mongo', async () => mongoArtifacts(own()), { peer: async () => mongoArtifacts(await peer()) });
+  testDirectoryStore('mongo', async () => mongoDirectory(own()), { peer: async () => mongoDirectory(await peer()) });
 
   describe('issue 5: mongo stores at open', () => {
     test('many nodes that start at once make every index once', async () => {

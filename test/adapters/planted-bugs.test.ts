@@ -67,7 +67,7 @@ const artifactBugs: readonly PlantedBug<ArtifactStore>[] = [
   {
     bug: 'a read that answers some of many keys',
     make: artifacts.readsSome,
-    noticedBy: 'contract: 500 records are written in one commit, read in one read and removed in one commit',
+    noticedBy: 'contract: 200 records are written or removed in one commit, as many as a session ends, and 500 read at once',
   },
   {
     bug: 'a counter that loses hits',

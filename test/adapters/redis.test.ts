@@ -7,17 +7,34 @@ import { clusterClient, ownPrefix, redisClient } from '../support/redis-clients.
 
 describe('issue 5.1: a single Redis', () => {
   withServer('REDIS_URL', (url) => {
-    const client = redisClient(url);
-    afterAll(() => client.disconnect());
-    testArtifactStore('redis', async () => redisArtifacts({ client, prefix: ownPrefix() }));
+    const [client, other] = [redisClient(url), redisClient(url)];
+    afterAll(() => {
+      client.disconnect();
+      other.disconnect();
+    });
+    let prefix = '';
+    const make = async () => {
+      prefix = ownPrefix();
+      return redisArtifacts({ client, prefix });
+    };
+    testArtifactStore('redis', make, { peer: async () => redisArtifacts({ client: other, prefix }) });
   });
 });
 
 describe('issue 5.1: a Redis Cluster', () => {
   withServer('REDIS_CLUSTER_URLS', (urls) => {
-    const client = clusterClient(urls);
-    afterAll(() => client.disconnect());
-    testArtifactStore('redis cluster', async () => redisArtifacts({ client, prefix: ownPrefix() }), {
+    const [client, other] = [clusterClient(urls), clusterClient(urls)];
+    afterAll(() => {
+      client.disconnect();
+      other.disconnect();
+    });
+    let prefix = '';
+    const make = async () => {
+      prefix = ownPrefix();
+      return redisArtifacts({ client, prefix });
+    };
+    testArtifactStore('redis cluster', make, {
+      peer: async () => redisArtifacts({ client: other, prefix }),
       skip: [
         {
           case: 'conditions: writes to several slots are all done or none',

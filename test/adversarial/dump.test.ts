@@ -44,6 +44,7 @@ interface Live {
   readonly service: Json;
   readonly code: string;
   readonly requestUri: string;
+  readonly pushedAt: number;
   /** A sign-in at its password page. */
   readonly carol: { readonly agent: Agent; readonly page: Answer };
 }
@@ -106,7 +107,17 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
   );
   const code = responseOf(await alice.get(authorizeUrl(issuer, pkceless()))).get('code') ?? '';
   expect(code).not.toBe('');
-  return { alice, tokens, spa, jwt, service, code, requestUri: pushed.json.request_uri, carol: { agent: carol, page } };
+  return {
+    alice,
+    tokens,
+    spa,
+    jwt,
+    service,
+    code,
+    requestUri: pushed.json.request_uri,
+    pushedAt: Date.now(),
+    carol: { agent: carol, page },
+  };
 }
 const pkceless = () => ({ client_id: 'no-pkce', state: 'st' });
 
@@ -200,7 +211,8 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
   );
 }
 
-function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => DumpedStore<DirectoryStore>): void {
+/** @param oneOf of how many strings one is tried, where not all are to be proven: the same records are in every store. */
+function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => DumpedStore<DirectoryStore>, oneOf: number): void {
   let stores: [DumpedStore<ArtifactStore>, DumpedStore<DirectoryStore>];
   let it: TestIdp;
   let live: Live;
@@ -263,7 +275,8 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   test('each string at every endpoint and as every cookie: nothing is accepted', async () => {
     const accepted: unknown[] = [];
     const trials = Object.entries(trialsOf(it));
-    const strings = process.env.PROVE ? [...secrets, ...words] : [...secrets, ...words.slice(0, 40)];
+    const some = [...secrets, ...words.slice(0, 40)].filter((_, index) => index % oneOf === 0);
+    const strings = process.env.PROVE ? [...secrets, ...words] : some;
     await inTurns(strings, async (text) => {
       for (const [name, isGood] of trials) if (await isGood(text)) accepted.push([name, text]);
     });
@@ -271,26 +284,12 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     if (process.env.PROVE) process.stderr.write(`${strings.length} strings, ${strings.length * trials.length} requests\n`);
   });
 
-  test('as a password: none is', async () => {
-    const { accounts, credentials } = it.idp.directory;
-    const candidates = await accounts.candidates('alice@acme.test');
-    const own = [...secrets, ...words].filter((text) => text.length <= 128);
-    const likely = own.filter((text) => /scrypt|\$/.test(text));
-    for (const text of process.env.PROVE ? own : [...likely, ...own.slice(0, 20)])
-      expect([text, await credentials.checkPassword(candidates, text)]).toEqual([text, []]);
-    const agent = new Agent();
-    const page = await agent.submit(await agent.follow(await agent.get(authorizeUrl(it.issuer, pkceless()))), {
-      identifier: 'alice@acme.test',
-    });
-    for (const text of likely.slice(0, 5)) expect((await agent.submit(page, { password: text })).status).toBe(400);
-  });
-
   test('nothing changed: all that was kept is as it was, and all that was held works', async () => {
     const after = new Set((await dump()).map((piece) => JSON.stringify(piece)));
     const { issuer } = it;
     // Outside of the counters of guesses, which count.
     expect([...before].filter((piece) => !after.has(piece) && !/Attempts|lease|"events"|"revisions"/.test(piece))).toEqual([]);
-    const { tokens, spa, jwt, service, code, requestUri, alice, carol } = live;
+    const { tokens, spa, jwt, service, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';
     const [trials, uid] = [trialsOf(it), cookieOf(carol.agent, 'idp.interaction')];
     // So the trials notice what is good.
@@ -301,8 +300,10 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
       'a code': code,
       'a refresh token': tokens.refresh_token,
       'a refresh token of a public client': spa.refresh_token,
-      'a request_uri': requestUri,
-      'the end of a request_uri': requestUri.split(':').at(-1) as string,
+      // It lives for a minute, which all of the strings may take longer than.
+      ...(Date.now() < pushedAt + 50_000
+        ? { 'a request_uri': requestUri, 'the end of a request_uri': requestUri.split(':').at(-1) as string }
+        : {}),
       'a client secret': 'service-secret',
       'the secret of an API resource': 'orders-secret',
       'an id_token_hint': tokens.id_token,
@@ -317,14 +318,29 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     const signedIn = await carol.agent.follow(await carol.agent.submit(carol.page, { password: 'carol' }));
     expect(responseOf(signedIn).get('code')).not.toBeNull();
   });
+
+  test('as a password: none is', async () => {
+    const { accounts, credentials } = it.idp.directory;
+    const candidates = await accounts.candidates('alice@acme.test');
+    const own = [...secrets, ...words].filter((text) => text.length <= 128);
+    const likely = own.filter((text) => /scrypt|\$/.test(text));
+    for (const text of process.env.PROVE ? own : [...likely, ...own.slice(0, 10)])
+      expect([text, await credentials.checkPassword(candidates, text)]).toEqual([text, []]);
+    const agent = new Agent();
+    const page = await agent.submit(await agent.follow(await agent.get(authorizeUrl(it.issuer, pkceless()))), {
+      identifier: 'alice@acme.test',
+    });
+    for (const text of likely.slice(0, 5)) expect((await agent.submit(page, { password: text })).status).toBe(400);
+  });
 }
 
-describe('in memory', () => replayAll(dumpedMemoryArtifacts, dumpedMemoryDirectory));
-withServer('REDIS_URL', (url) => describe('in Redis', () => replayAll(() => dumpedRedisArtifacts(url), dumpedMemoryDirectory)));
+describe('in memory', () => replayAll(dumpedMemoryArtifacts, dumpedMemoryDirectory, 1));
+withServer('REDIS_URL', (url) => describe('in Redis', () => replayAll(() => dumpedRedisArtifacts(url), dumpedMemoryDirectory, 3)));
 withServer('MONGODB_URL', (url) =>
   describe('in MongoDB', () =>
     replayAll(
       () => dumpedMongoArtifacts(url),
       () => dumpedMongoDirectory(url),
+      3,
     )),
 );
