@@ -10,7 +10,7 @@ const PATIENCE = 1000;
  * Milliseconds while a store owes one: a request whose first call was given up and that asks again is answered in time all the same, and a store
  * that hangs does not keep every request for the whole of {@link PATIENCE}. Any answer ends the doubt, a late one too.
  */
-const DOUBT = 100;
+const DOUBT = 250;
 /** Milliseconds between two looks. */
 const TICK = 50;
 
