@@ -6,6 +6,11 @@ export function complaint(error: unknown): unknown {
   if (error instanceof SettingsError || error instanceof ConfigError) return error.message;
   if (error instanceof Error && 'syscall' in error) return error.message; // the port is in use
   if (!(error instanceof IdpError)) return error;
-  const { message, code, details, cause } = error;
-  return `${message} [${code}] ${JSON.stringify(details)}${cause instanceof Error ? ` ${cause.message}` : ''}`;
+  const { message, code, details } = error;
+  const what = message.includes(code) ? message : `${message} [${code}] ${JSON.stringify(details)}`;
+  const reason = deepestCause(error);
+  return reason === error ? what : `${what} ${reason.message}`;
 }
+
+/** A store that is away says so through those who waited for it. */
+const deepestCause = (error: Error): Error => (error.cause instanceof Error ? deepestCause(error.cause) : error);

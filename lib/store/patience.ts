@@ -90,6 +90,8 @@ function startLooking(): void {
 export class Patience {
   /** Stores that owe an answer. A request may need several, so one in doubt shortens the time of all. */
   readonly #doubted = new Set<object>();
+  /** When a doubt last ended: what began before and is given up after it says nothing new of a store that is slow and not away. */
+  #endedAt = -1;
 
   /**
    * The outcome of a call; of one that is not answered in time, a `TimeoutError`.
@@ -101,12 +103,13 @@ export class Patience {
     return new Promise((resolve, reject) => {
       if (timer === undefined) startLooking();
       const queue = this.#doubted.size > 0 && !isProbe ? doubtful : patient;
-      const waiting = queue.enter(clock, () => {
-        this.#doubted.add(store);
+      const began = clock;
+      const waiting = queue.enter(began, () => {
+        if (queue === patient || began > this.#endedAt) this.#doubted.add(store);
         reject(explain(new DOMException(`No answer after ${queue.milliseconds} ms`, 'TimeoutError')));
       });
       const answered = (): void => {
-        if (this.#doubted.size > 0) this.#doubted.delete(store);
+        if (this.#doubted.size > 0 && this.#doubted.delete(store)) this.#endedAt = clock;
       };
       const failed = (error: unknown): void => {
         leave(waiting);
