@@ -301,12 +301,11 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
       'an access token': tokens.access_token,
       'introspection, by a client': tokens.refresh_token,
       'introspection, by an API resource': service.access_token,
-      'a code': code,
       'a refresh token': tokens.refresh_token,
       'a refresh token of a public client': spa.refresh_token,
-      // It lives for a minute, which all of the strings may take longer than.
+      // They live for a minute, which all of the strings may take longer than.
       ...(Date.now() < pushedAt + 50_000
-        ? { 'a request_uri': requestUri, 'the end of a request_uri': requestUri.split(':').at(-1) as string }
+        ? { 'a code': code, 'a request_uri': requestUri, 'the end of a request_uri': requestUri.split(':').at(-1) as string }
         : {}),
       'a client secret': 'service-secret',
       'the secret of an API resource': 'orders-secret',
