@@ -32,8 +32,11 @@ export interface ArtifactDocument extends State {
   readonly _id: string;
   /** The commit that wrote it. */
   readonly t: string;
-  /** What it was before that commit, which put the same again. */
-  readonly u?: { readonly t: string; readonly n: number };
+  /**
+   * What it was before that commit, which put the same again; `u` when that one had put it again as well. Only the last one is known: after
+   * that was undone, `u` alone says that the document is not the work of the commit before it.
+   */
+  readonly u?: { readonly t?: string; readonly n?: number; readonly u: boolean };
   readonly p?: Intent;
 }
 
@@ -98,22 +101,27 @@ export function statementOf(write: ArtifactWrite, t: string, now: Date): AnyBulk
 export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWriteOperation<ArtifactDocument> {
   const fields = fieldsOf(write);
   const same = { c: none, a: none, l: none, ...fields, n: { $exists: true } };
-  const again = { $mergeObjects: ['$$ROOT', { t: { $literal: t }, n: { $add: ['$n', 1] }, u: { t: '$t', n: '$n' } }] };
+  const before = { t: '$t', n: '$n', u: { $ne: [{ $type: '$u' }, 'missing'] } };
+  const again = { $mergeObjects: ['$$ROOT', { t: { $literal: t }, n: { $add: ['$n', 1] }, u: before }] };
   const next = { $mergeObjects: [{ _id: '$_id' }, { $literal: { ...fields, t, n: 1 } }] };
   const update = [{ $replaceWith: { $cond: [{ $gt: ['$e', now] }, again, next] } }];
   return { updateOne: { filter: { _id: write.key, p: none, $or: [{ e: { $lte: now } }, same] }, update, upsert: true } };
 }
 
-/** Undoes what a commit did by statements that can be undone, where nothing came after it. */
-export const undoStatements = (keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] => [
-  { deleteMany: { filter: { _id: { $in: [...keys] }, t, p: none, u: none } } },
-  {
-    updateMany: {
-      filter: { _id: { $in: [...keys] }, t, p: none, u: { $exists: true } },
-      update: [{ $set: { t: '$u.t', n: '$u.n' } }, { $unset: 'u' }],
-    },
-  },
-];
+/**
+ * Undoes what a commit did by statements that can be undone, where nothing came after it. A document is deleted by the commit that made it
+ * and by no other: others that put it again may have been done.
+ */
+export function undoStatements(keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] {
+  const own = { _id: { $in: [...keys] }, t, p: none };
+  const restored = { $set: { t: '$u.t', n: '$u.n' } };
+  const putAgain = { ...own, 'u.t': { $exists: true } };
+  return [
+    { deleteMany: { filter: { ...own, u: none } } },
+    { updateMany: { filter: { ...putAgain, 'u.u': true }, update: [restored, { $unset: ['u.t', 'u.n'] }] } },
+    { updateMany: { filter: { ...putAgain, 'u.u': false }, update: [restored, { $unset: 'u' }] } },
+  ];
+}
 
 function filterOf(condition: Put['if'], now: Date): Document {
   if (condition === undefined) return { $or: [{ d: none }, { e: { $lte: now } }] };

@@ -154,6 +154,29 @@ withMongo('MONGODB_URL', (mongo) => {
       expect(await grant()).toEqual({ ...before, version: 2 });
     });
 
+    test('B3: leaves it, and what all of them put, when others that put it on top of that lose, the last one first', async () => {
+      const { scenario, grant } = await parts();
+      const [access, successor] = scenario.news(0) as [ArtifactKey, ArtifactKey];
+      const writes = scenario.commit(0);
+      const commits = [];
+      for (const attempt of [0, 1, 2]) {
+        const { store, standing, release } = halted(writes.length);
+        const own = scenario.news(attempt)[0] as ArtifactKey;
+        const done = store.commit(writes.map((write) => (write.key === access ? { ...write, key: own } : write)));
+        await standing;
+        commits.push({ own, release, done });
+      }
+      const [winner, ...losers] = commits as [(typeof commits)[0], ...typeof commits];
+      winner.release();
+      expect(await winner.done).toEqual({ ok: true });
+      for (const loser of losers.reverse()) {
+        loser.release();
+        expect(await loser.done).toEqual({ ok: false, lost: scenario.old[0] });
+        expect(await read(second, [loser.own])).toEqual([undefined]);
+        expect([await grant(), ...(await read(second, [winner.own, successor]))]).not.toContain(undefined);
+      }
+    });
+
     test('B6: loses when that was removed before', async () => {
       const total = await statementsOf(rotation);
       const outcomes: string[] = [];
