@@ -68,15 +68,11 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
       const client = await authenticated(form, findClient);
       const record = client && recordOf(client);
       const text = client && kindOf(form.fields, client.clientId);
-      if (!client || !isClient(record) || text === undefined) {
-        form.unread();
-        return false;
-      }
+      if (!client || !isClient(record) || text === undefined) return false;
       const known = scopes.known(ctx);
       const before = accepted.get(text);
       if (before?.record !== record || before.known !== known) {
         asked(ctx).kind = { text, record, known };
-        form.unread();
         return false;
       }
       const parameters: Record<string, unknown> = { ...before.parameters };

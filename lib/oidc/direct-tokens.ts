@@ -175,7 +175,6 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
         return true;
       }
     }
-    form.unread();
     return false;
   };
 }

@@ -48,10 +48,7 @@ export const createDirectIntrospection =
     if (!form) return false;
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
-    if (!caller || !value || signedOrRefreshable(value)) {
-      form.unread();
-      return false;
-    }
+    if (!caller || !value || signedOrRefreshable(value)) return false;
     send(ctx, await introspected(parts, describe, ctx, caller, value));
     return true;
   };
@@ -104,10 +101,7 @@ export const createDirectRevocation =
     const unit = adapters.unitOf(ctx);
     const found = caller && value && kind ? await adapters.tokens.find(unit, kind, value) : undefined;
     const token = found?.token as (TokenRecord & AdapterPayload) | undefined;
-    if (!value || !kind || !token || token.structured || token.clientId !== caller?.clientId) {
-      form.unread();
-      return false;
-    }
+    if (!value || !kind || !token || token.structured || token.clientId !== caller?.clientId) return false;
     adapters.tokens.revoke(unit, kind, value, token);
     await unit.commit();
     ctx.status = 200;

@@ -23,27 +23,17 @@ export interface PlainForm {
   readonly fields: Fields;
   readonly clientId: string;
   readonly secret: string;
-  /** Puts the body back for whoever reads the request next. */
-  unread(): void;
 }
 
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
-/**
- * The fields of a form, and the secret it came with.
- * @param holding only of a form that has this text; all others stay unread.
- */
-export async function plainForm({ req }: Context, holding = ''): Promise<PlainForm | undefined> {
+/** The fields of a form, and the secret it came with; the body stays to be read. */
+export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
   if (req.method !== 'POST' || !isPlain(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const body = await wholeBody(req);
-  if (!body) return undefined;
-  const unread = () => req.unshift(body);
-  const text = body.toString();
-  const fields = text.includes(holding) ? singleFields(text) : undefined;
+  const fields = body && singleFields(body.toString());
   const credentials = fields && credentialsOf(req, fields);
-  if (credentials) return { ...credentials, fields, unread };
-  unread();
-  return undefined;
+  return credentials && { ...credentials, fields };
 }
 
 /** Fields that each occur once, of which none is another way to authenticate. */
@@ -53,21 +43,31 @@ function singleFields(text: string): Fields | undefined {
   return fields.client_assertion === undefined ? (fields as Fields) : undefined;
 }
 
-/** A body that came in one piece, which forms do; undefined leaves it unread. */
+/** The most that oidc-provider takes. */
+const LIMIT = 56 * 1024;
+
+/**
+ * A body that came in one piece, which forms do. What was read is put back within the same tick: a request that is read to its end and left so
+ * is over, and nobody could read it again.
+ */
 async function wholeBody(req: IncomingMessage): Promise<Buffer | undefined> {
   const length = Number(req.headers['content-length']);
-  if (!(length > 0 && length <= req.readableHighWaterMark)) return undefined;
-  const body = (req.read() as Buffer | null) ?? (await firstPiece(req));
-  if (body === null || body.length === length) return body ?? undefined;
-  req.unshift(body);
-  return undefined;
+  if (!(length > 0 && length <= LIMIT)) return undefined;
+  const body = readUnread(req) ?? (await firstPiece(req));
+  return body?.length === length ? body : undefined;
+}
+
+function readUnread(req: IncomingMessage): Buffer | null {
+  const body = req.read() as Buffer | null;
+  if (body) req.unshift(body);
+  return body;
 }
 
 const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
   new Promise((resolve) => {
     const answer = (): void => {
       req.off('readable', answer).off('close', answer);
-      resolve(req.read() as Buffer | null);
+      resolve(readUnread(req));
     };
     req.on('readable', answer).on('close', answer);
   });

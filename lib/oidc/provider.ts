@@ -123,7 +123,10 @@ export function createProtocol(
       if (preparing instanceof Promise) await preparing;
       if (documents.answer(ctx)) return;
       const answer = directAnswer(ctx.path);
-      if (answer && (await answer(ctx))) return ctx.set(notCached);
+      if (answer && (await answer(ctx))) {
+        ctx.req.resume();
+        return ctx.set(notCached);
+      }
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);

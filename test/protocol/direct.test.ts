@@ -2,10 +2,12 @@
 import { get } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { authorizeUrl, basic, createPkce, type Json, obtainTokens } from '../support/agent.js';
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { jitteryDirectory } from '../support/jittery-directory.js';
 import { redirectUri } from '../support/seed.js';
 
 let it: TestIdp;
@@ -415,3 +417,28 @@ test.each(['/.well-known/openid-configuration', '/.well-known/openid-configurati
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))]);
   },
 );
+
+test.each<[string, string, Record<string, string>, object]>([
+  ['a refresh token nobody gave', '/connect/token', { grant_type: 'refresh_token', refresh_token: 'unknown' }, { error: 'invalid_grant' }],
+  ['a code alone', '/connect/token', { grant_type: 'authorization_code', code: 'unknown' }, missing('redirect_uri')],
+  ['a token nobody gave', '/connect/introspect', { token: 'x.y.z' }, { active: false }],
+  ['a pushed request', '/connect/par', { client_id: 'web' }, missing('response_type')],
+])('a body that came before it was asked for is there after the stores were asked: %s', async (_, path, fields, expected) => {
+  const waiting = await startIdp({
+    directory: jitteryDirectory(memoryDirectory(), () => 0.9),
+    host: (idp) => {
+      const answer = idp.callback();
+      return (req, res) => void setTimeout(() => answer(req, res), 20);
+    },
+  });
+  try {
+    const { json } = await postForm(waiting.issuer + path, fields, { authorization: basic('web', 'web-secret') });
+    expect(json).toMatchObject(expected);
+  } finally {
+    await waiting.close();
+  }
+});
+
+function missing(parameter: string): object {
+  return { error_description: `missing required parameter '${parameter}'` };
+}
