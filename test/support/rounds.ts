@@ -104,6 +104,7 @@ export async function refreshRound(issuer: string, uses: number, agent: Agent, c
   const next = await refresh(issuer, successor, client);
   return {
     successors: successor ? 1 + others.length : 0,
+    'refused within the grace': answers.filter(({ status }) => status >= 400 && status < 500).length,
     'families that go on': next.status === 200 ? 1 : 0,
     'live access tokens afterwards': await live(issuer, client, 'access_token', [next]),
     'live refresh tokens afterwards': await live(issuer, client, 'refresh_token', [next]),
