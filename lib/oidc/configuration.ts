@@ -3,6 +3,7 @@ import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
+import { createCookieKeys } from './cookie-keys.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
@@ -68,7 +69,7 @@ export function createConfiguration(
         interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
         resume: secure ? '__Secure-idp.resume' : 'idp.resume',
       },
-      keys: [...cookieKeys],
+      keys: createCookieKeys(cookieKeys),
       long: cookie,
       short: cookie,
     },
