@@ -139,4 +139,4 @@ export function send(ctx: Context, body: object): void {
   ctx.body = JSON.stringify(body);
 }
 
-const plainHeaders = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*' };
+const plainHeaders = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'WWW-Authenticate' };
