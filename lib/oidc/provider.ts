@@ -2,9 +2,10 @@ import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
-import type { Interactions } from '../extension.js';
+import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
+import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
@@ -18,6 +19,7 @@ import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
+import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
@@ -31,6 +33,8 @@ import { TokenRecords } from './token-records.js';
 export interface Protocol {
   readonly provider: Provider;
   readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  readonly sign: ExtensionContext['sign'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
@@ -117,6 +121,8 @@ export function createProtocol(
   return {
     provider,
     interactions,
+    claims: createAccountClaims(parts, accounts, findClient),
+    sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     routes,
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
@@ -133,7 +139,8 @@ export function createProtocol(
       if (ending instanceof Promise) await ending;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
-      const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
+      const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
