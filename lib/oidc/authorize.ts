@@ -5,6 +5,7 @@ import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession } from './internals.js';
 import { perRequest } from './per-request.js';
+import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
 import { LostWrite } from './unit-of-work.js';
@@ -17,6 +18,8 @@ interface Carried {
   readonly custom: Record<string, string> | null;
   /** The scope as it was asked for, before oidc-provider drops what it does not know. */
   readonly scope?: string;
+  /** The challenge came as `plain`. */
+  readonly plainPkce?: true;
 }
 
 /** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
@@ -67,7 +70,13 @@ export function carryParameters(route: string, query: Query): Query {
     }
   }
   const fits = count <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
-  const carried: Carried = { custom: fits ? custom : null, ...(typeof query.scope === 'string' ? { scope: query.scope } : {}) };
+  const hashed = hashedPlainChallenge(known);
+  const carried: Carried = {
+    custom: fits ? custom : null,
+    ...(typeof query.scope === 'string' ? { scope: query.scope } : {}),
+    ...(hashed ? { plainPkce: true } : {}),
+  };
+  Object.assign(known, hashed);
   known[carriedParameter] = JSON.stringify(carried);
   return known;
 }
@@ -93,6 +102,7 @@ export const createRequestCheck =
     if (carried.custom === null) {
       throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
     }
+    if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
