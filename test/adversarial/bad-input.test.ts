@@ -252,6 +252,19 @@ describe('the sign-in forms', () => {
     }
     expect((await agent.get(page.url)).status).toBe(200);
   });
+
+  test('a form in an encoding that it is not in is refused', async () => {
+    for (const encoding of ['gzip', 'deflate', 'br']) {
+      const headers = { 'content-type': urlencoded, 'content-encoding': encoding };
+      const { status, body } = await new Agent().request(`${it.issuer}/idp/interaction/x/identifier`, {
+        method: 'POST',
+        body: 'csrf=x',
+        headers,
+      });
+      expect(status).toBe(400);
+      expectNothingInternal(body);
+    }
+  });
 });
 
 test('none of it is in the log', () => expectQuietLog(it, ['web-secret']));
