@@ -25,6 +25,7 @@ export const defaults = {
   keys: {},
   cookies: {},
   trustProxy: false,
+  assertionAudience: 'issuer',
   paths: { own: '/idp' },
   claims: [],
   claimMapping: {},

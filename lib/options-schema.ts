@@ -67,6 +67,7 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
     cookies: closed<options.CookieOptions>({ keys: secrets() }),
     subjectSalt: secret(16),
     trustProxy: Type.Unknown({ check: values.checkTrustProxy }),
+    assertionAudience: oneOf('issuer', 'token-endpoint'),
     paths: closed<options.PathOptions>({ own: Type.String({ expected: 'a path', check: values.checkOwnPath }) }),
     claims: named('an array of claim sets'),
     claimMapping: Type.Object(

@@ -131,6 +131,13 @@ export interface IdentityProviderOptions {
    * @default false
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
+  /**
+   * What the `aud` of a client assertion (`private_key_jwt`) has to be: the `issuer`; with `token-endpoint` that endpoint's URL will do
+   * too, for clients that send nothing else.
+   * @default 'issuer'
+   * @see draft-ietf-oauth-rfc7523bis §4
+   */
+  readonly assertionAudience?: 'issuer' | 'token-endpoint';
   /** Paths of the service. @default {} */
   readonly paths?: PathOptions;
   /** Claim plugins, after the standard claims. @default [] */

@@ -57,7 +57,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (ctx, claims) => checkClientAssertion(ctx, claims),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, claims) => checkClientAssertion(claims),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),

@@ -7,6 +7,7 @@ import { decodeProtectedHeader } from 'jose';
 import Provider, {
   type Client,
   type Configuration,
+  errors,
   type KoaContextWithOIDC,
   type Session,
   type TokenEndpointGrantContext,
@@ -31,6 +32,10 @@ export interface ProviderHooks {
   ): Promise<void>;
   /** Parameters of an endpoint, before oidc-provider sees them. */
   parameters(route: string, parameters: Query): Query;
+  /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
+  check(ctx: KoaContextWithOIDC): void;
+  /** Audiences of client assertions. */
+  readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
@@ -190,6 +195,7 @@ function inPayload(model: object): readonly string[] {
 function contextClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     #body: Query | undefined;
+    #params: Payload | undefined;
     #scopes: { readonly asked: unknown; readonly known: Set<string> } | undefined;
 
     constructor(ctx: KoaContextWithOIDC) {
@@ -206,6 +212,15 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       this.#body = body && hooks.parameters(this.route, body);
     }
 
+    get params(): Payload | undefined {
+      return this.#params;
+    }
+    /** The first step of an endpoint whose errors are answered. */
+    set params(params: Payload) {
+      this.#params = params;
+      hooks.check(this.ctx);
+    }
+
     /** Many ask, and none changes it. */
     get requestParamOIDCScopes(): Set<string> {
       const asked: unknown = this.params?.scope;
@@ -220,9 +235,9 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Only the issuer: an endpoint's URL as audience is what audience injection feeds on. @see CVE-2025-27370 */
+    /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set([this.issuer]);
+      return new Set(hooks.assertionAudiences);
     }
   };
 }
@@ -337,8 +352,17 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
     },
   });
+  const { grantTypeAllowed } = Client.prototype;
   Object.assign(Client.prototype, {
     includeSid: () => true,
+    /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */
+    grantTypeAllowed(this: Client, grantType: string) {
+      const isAllowed = grantTypeAllowed.call(this, grantType);
+      const { route, params } = Provider.ctx?.oidc ?? {};
+      if (!isAllowed && route === 'token' && params?.grant_type === grantType)
+        throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+      return isAllowed;
+    },
     compareClientSecret(this: Client, secret: string) {
       return hooks.clients.compareSecret(this, secret);
     },

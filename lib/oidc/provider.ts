@@ -6,6 +6,8 @@ import type { Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { carryParameters, createResponder } from './authorize.js';
+import { assertionAudiences } from './client-assertions.js';
+import { requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
@@ -75,6 +77,8 @@ export function createProtocol(
       grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
       parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
+      check: requireClientAuthentication,
+      assertionAudiences: assertionAudiences(options, routes.token),
       scopes: (ctx) => scopes.known(ctx),
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),

@@ -48,6 +48,8 @@ const hooks: ProviderHooks = {
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,
+  check: () => {},
+  assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
@@ -122,6 +124,21 @@ describe('OIDCContext', () => {
     expect(members.urlFor?.value).toEqual(expect.any(Function));
     expect(members.clientJwtAuthExpectedAudience?.value).toEqual(expect.any(Function));
     expectInOrder('shared/jwt_client_auth.js', 'ctx.oidc.clientJwtAuthExpectedAudience()');
+  });
+
+  test('parameters are assembled where errors are answered, and before a client authenticates', () => {
+    expect(Object.hasOwn(bare.OIDCContext.prototype, 'params')).toBe(false);
+    expect(source('helpers/oidc_context.js')).not.toContain('this.params =');
+    expectInOrder('shared/assemble_params.js', 'ctx.oidc.params = new Params(');
+    expectInOrder('helpers/initialize_app.js', "post('token', routes.token, error('grant.error')");
+    expectInOrder('actions/token.js', 'assembleTokenParams', '...clientAuth');
+    expectInOrder('actions/introspection.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/revocation.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/authorization/index.js', 'use(assembleClientAuthParams,', 'use(clientAuthMiddlware,');
+  });
+
+  test('the token endpoint asks the client whether it may use the grant type, once it authenticated', () => {
+    expectInOrder('actions/token.js', '...clientAuth', 'ctx.oidc.client.grantTypeAllowed(ctx.oidc.params.grant_type)');
   });
 
   test('urlFor of the provider follows the issuer, of the context the request; ours always the issuer', () => {

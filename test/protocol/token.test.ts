@@ -214,7 +214,7 @@ describe('4.4 client credentials', () => {
   test('4.4 is for clients that registered it', async () => {
     for (const caller of ['web', 'orders']) {
       const { status, json } = await endpoints.token({ grant_type: 'client_credentials' }, caller);
-      expect({ status, json }).toEqual({ status: 400, json: { error: expect.any(String), error_description: expect.any(String) } });
+      expect({ status, json }).toEqual({ status: 400, json: { error: 'unauthorized_client', error_description: expect.any(String) } });
     }
   });
 
