@@ -56,6 +56,8 @@ const routesWithCustom = new Set(['authorization', 'pushed_authorization_request
 /** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
 export function carryParameters(route: string, query: Query): Query {
   if (!routesWithCustom.has(route)) return query;
+  // Where the request is elsewhere, all of it is there. @see RFC 9101 §5, §6.3
+  const isElsewhere = query.request !== undefined || query.request_uri !== undefined;
   const known: Query = Object.create(null);
   const custom: Record<string, string> = Object.create(null);
   let bytes = 0;
@@ -63,7 +65,7 @@ export function carryParameters(route: string, query: Query): Query {
   for (const name in query) {
     const value = query[name];
     if (requestParameters.has(name)) known[name] = value;
-    else if (!reservedNames.has(name) && typeof value === 'string') {
+    else if (!isElsewhere && !reservedNames.has(name) && typeof value === 'string') {
       custom[name] = value;
       count += 1;
       bytes += Buffer.byteLength(name) + Buffer.byteLength(value);

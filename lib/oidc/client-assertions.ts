@@ -6,6 +6,9 @@ const MAX_LIFETIME = 300;
 /** Seconds that a client's clock may be off. */
 const TOLERANCE = 15;
 
+/** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
+const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
+
 /**
  * What a client assertion may be made for: an endpoint's URL as audience is what audience injection feeds on, so it takes an option.
  * @see CVE-2025-27370
@@ -18,7 +21,11 @@ export const assertionAudiences = ({ issuer, assertionAudience }: ResolvedOption
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4
  */
-export function checkClientAssertion({ aud, exp, iat }: Readonly<Record<string, unknown>>): void {
+export function checkClientAssertion(
+  { aud, exp, iat }: Readonly<Record<string, unknown>>,
+  { typ }: Readonly<Record<string, unknown>>,
+): void {
+  if (!types.has(typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   const now = Math.floor(Date.now() / 1000);

@@ -11,6 +11,7 @@ import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './intr
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
+import { checkRequestObject } from './request-objects.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -26,6 +27,9 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
+
+/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
+const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
@@ -57,7 +61,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (_ctx, claims) => checkClientAssertion(claims),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, claims, header) => checkClientAssertion(claims, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
@@ -85,8 +89,7 @@ export function createConfiguration(
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
       pushedAuthorizationRequests: { enabled: true },
-      // Parameters in a signed request would pass the checks of those outside it.
-      requestObjects: { enabled: false },
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
@@ -129,7 +132,8 @@ export function createConfiguration(
       Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
-      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+      clientAuthSigningAlgValues: [...clientAlgorithms],
+      requestObjectSigningAlgValues: [...clientAlgorithms],
       idTokenSigningAlgValues: [...keys.algorithms],
     },
   };

@@ -39,7 +39,10 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
     // oidc-provider always lists `acr`; no sign-in here has one.
     names.delete('acr');
-    return { ...members, scopes_supported: [...known], claims_supported: [...names], ...own };
+    const requestUris = members.request_parameter_supported
+      ? { request_uri_parameter_supported: true, require_request_uri_registration: true }
+      : {};
+    return { ...members, ...requestUris, scopes_supported: [...known], claims_supported: [...names], ...own };
   };
   const send = (ctx: Context, { text, type, etag }: Document): void => {
     ctx.status = 200;

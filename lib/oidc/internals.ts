@@ -148,6 +148,13 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
 }
 
+/**
+ * Changes the parameters once those in the request object have taken the place of those beside it, before anything reads them. The last that
+ * actions/authorization/process_request_object.js does, in one go, begins with taking `request` away.
+ */
+export const onceTaken = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
+  (ctx.oidc as unknown as { onceTaken(rewrite: (params: Payload) => void): void }).onceTaken(rewrite);
+
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
   (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
@@ -196,6 +203,7 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     #body: Query | undefined;
     #params: Payload | undefined;
+    #rewrite: ((params: Payload) => void) | undefined;
     #scopes: { readonly asked: unknown; readonly known: Set<string> } | undefined;
 
     constructor(ctx: KoaContextWithOIDC) {
@@ -213,12 +221,21 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
     }
 
     get params(): Payload | undefined {
+      const rewrite = this.#rewrite;
+      if (rewrite && this.#params && this.#params.request === undefined) {
+        this.#rewrite = undefined;
+        rewrite(this.#params);
+      }
       return this.#params;
     }
     /** The first step of an endpoint whose errors are answered. */
     set params(params: Payload) {
       this.#params = params;
       hooks.check(this.ctx);
+    }
+
+    onceTaken(rewrite: (params: Payload) => void): void {
+      this.#rewrite = rewrite;
     }
 
     /** Many ask, and none changes it. */

@@ -22,6 +22,7 @@ import { createHookedProvider, onAuthorizationResponse, recordOf } from './inter
 import { createDescribeToken } from './introspection.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
+import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
 import { createStoredForm } from './stored-form.js';
@@ -68,6 +69,7 @@ export function createProtocol(
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const requestUris = createRequestUris(parts);
   const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
   const provider = createHookedProvider(
@@ -77,7 +79,10 @@ export function createProtocol(
       grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
       parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
-      check: requireClientAuthentication,
+      check(ctx) {
+        requireClientAuthentication(ctx);
+        requestUris.check(ctx);
+      },
       assertionAudiences: assertionAudiences(options, routes.token),
       scopes: (ctx) => scopes.known(ctx),
       structuredToken: createStructuredTokens(parts, accounts, scopes),
@@ -126,6 +131,7 @@ export function createProtocol(
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
       if (documents.answer(ctx)) return;
+      if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
@@ -144,6 +150,9 @@ export function createProtocol(
     },
   };
 }
+
+/** As oidc-provider's router has it. */
+const isAuthorization = (path: string): boolean => path.toLowerCase().replace(/\/$/, '') === routes.authorization;
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);

@@ -10,6 +10,7 @@ import { type AssertingClient, createAssertingClient } from '../support/assertio
 import type { FromFuzzed } from '../support/fuzzed.js';
 import { rawRequest } from '../support/raw-request.js';
 import { createGrammar, type FuzzRequest, type Material, type Route } from '../support/request-grammar.js';
+import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, obtainCode } from '../support/steps.js';
 
@@ -25,6 +26,7 @@ let service: ChildProcess;
 let issuer: string;
 let routes: readonly Route[];
 let asserting: AssertingClient;
+let signing: SigningClient;
 let end: string | undefined;
 let complaints = '';
 
@@ -38,7 +40,8 @@ const said = <Member extends string>(member: Member) =>
 
 beforeAll(async () => {
   asserting = await createAssertingClient();
-  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] };
+  signing = await createSigningClient('signing', { metadata: { request_uris: ['https://127.0.0.1/request.jwt'] } });
+  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed, signing.record] };
   service = fork(new URL('../support/fuzzed.js', import.meta.url), [JSON.stringify(seed)], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   service.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
@@ -66,11 +69,18 @@ async function material(): Promise<Material> {
   const page = await signingIn.follow(await signingIn.get(authorizeUrl(issuer, challenge)));
   const logout = await alice.get(`${issuer}/connect/endsession`);
   const assertion = await asserting.sign(issuer);
+  const signed = await signing.sign(issuer, { ...challenge, cart: '1' });
+  const pushable = await signing.sign(issuer, {
+    ...challenge,
+    code_challenge_method: 'plain',
+    claims: { id_token: { acr: null } },
+    max_age: 10,
+  });
   const { sub, tid } = (await (
     await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })
   ).json()) as Record<string, string>;
   const jwts = [tokens.id_token, jwt.tokens.access_token, assertion.client_assertion as string];
-  const clients = [...testSeed.clients.map(({ id }) => id), 'asserting', 'orders'];
+  const clients = [...testSeed.clients.map(({ id }) => id), 'asserting', 'signing', 'signing', 'orders'];
   return {
     values: {
       ...Object.fromEntries(
@@ -95,8 +105,8 @@ async function material(): Promise<Material> {
       token: [tokens.access_token, tokens.refresh_token, ...jwts],
       access_token: [tokens.access_token],
       token_type_hint: ['access_token', 'refresh_token', 'x'],
-      request_uri: [pushed.json.request_uri],
-      request: jwts,
+      request_uri: [pushed.json.request_uri, 'https://127.0.0.1/request.jwt'],
+      request: [signed, signed, pushable, ...jwts],
       id_token_hint: jwts,
       login_hint_token: jwts,
       claims: ['{"id_token":{"acr":null}}', '{', '[]', '{"userinfo":{"__proto__":{"essential":true}}}'],

@@ -137,6 +137,26 @@ describe('OIDCContext', () => {
     expectInOrder('actions/authorization/index.js', 'use(assembleClientAuthParams,', 'use(clientAuthMiddlware,');
   });
 
+  test('parameters of a request object take their place in one go, which begins with `request` taken away', () => {
+    expectInOrder(
+      'actions/authorization/process_request_object.js',
+      'const { params, client, route } = ctx.oidc',
+      'await features.requestObjects.assertJwtClaimsAndHeader(',
+      'await JWT.verify(params.request',
+      'params.request = undefined;',
+      'Object.keys(params).forEach((key) => {',
+      'return next();',
+    );
+    const [, after = ''] = source('actions/authorization/process_request_object.js').split('params.request = undefined;');
+    expect(after.slice(0, after.indexOf('return next();'))).not.toMatch(/await|oidc\.params/);
+    const context: Untyped = new hooked.OIDCContext({ req: {}, method: 'GET', query: {} });
+    context.params = { request: 'x', state: 'beside' };
+    context.onceTaken((params: Untyped) => Object.assign(params, { state: `${params.state}, rewritten` }));
+    expect(context.params.state).toBe('beside');
+    Object.assign(context.params, { request: undefined, state: 'inside' });
+    expect([context.params.state, context.params.state]).toEqual(['inside, rewritten', 'inside, rewritten']);
+  });
+
   test('the token endpoint asks the client whether it may use the grant type, once it authenticated', () => {
     expectInOrder('actions/token.js', '...clientAuth', 'ctx.oidc.client.grantTypeAllowed(ctx.oidc.params.grant_type)');
   });

@@ -110,9 +110,9 @@ describe('4.2 code flow', () => {
   });
 
   test('4.2 `request` and `request_uri` of a caller are refused', async () => {
-    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'request_not_supported' });
+    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'invalid_request_object' });
     const { status, location } = await respond({ request_uri: 'https://elsewhere.test/request' });
-    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'request_uri_not_supported']);
+    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'invalid_request_uri']);
   });
 
   test('4.2 POST is refused, without a response to the client', async () => {
