@@ -8,9 +8,7 @@ export const form = bodyParser({
   enableTypes: ['form'],
   formLimit: FORM_LIMIT,
   onerror(error) {
-    // What zlib cannot read is the sender's mistake, and has no status. @see RFC 9110 §8.4
-    throw /^Z_/.test((error as NodeJS.ErrnoException).code ?? '')
-      ? Object.assign(new Error('the body cannot be decoded'), { status: 400 })
-      : error;
+    // Decompression that fails has no status. @see RFC 9110 §8.4
+    throw 'status' in error ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400 });
   },
 });

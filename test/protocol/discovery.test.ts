@@ -62,7 +62,7 @@ describe('4.1 discovery', () => {
         'private_key_jwt',
         'none',
       ]),
-      request_uri_parameter_supported: false,
+      request_uri_parameter_supported: true,
       claims_parameter_supported: false,
     });
     expect(document.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');
