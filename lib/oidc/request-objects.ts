@@ -36,9 +36,10 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   if (!types.has(typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ))
     throw invalid('typ is of another kind of JWT');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
-  if (clientId === undefined) throw invalid('client_id must be in the request object');
+  const missing = requiredMembers(ctx).find((name) => claims[name] === undefined);
+  if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
-  if (sub === clientId) throw invalid('sub must not be the client_id');
+  if (sub !== undefined && sub === clientId) throw invalid('sub must not be the client_id');
   const now = Math.floor(Date.now() / 1000);
   const from = [nbf, iat].find((each): each is number => typeof each === 'number') ?? now;
   if (typeof exp !== 'number' || exp - Math.min(from, now) > MAX_LIFETIME + TOLERANCE)
@@ -50,6 +51,12 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   // Whatever was beside it, or in it under our own name, gives way to what it carries.
   const { __custom: carried } = carryParameters('authorization', Object.fromEntries(members));
   onceTaken(ctx, (params) => Object.assign(params, hashedPlainChallenge(params), { __custom: carried }));
+}
+
+/** @see RFC 9101 §4, CIBA Core §7.1.1, FAPI 2.0 Message Signing §5.3.1 */
+function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
+  if (oidc.route === 'backchannel_authentication') return ['exp', 'iat', 'nbf', 'jti'];
+  return ['client_id', 'exp', ...(oidc.isFapi('1.0 Final', '2.0') ? ['nbf'] : [])];
 }
 
 /** A reference to a pushed request. @see RFC 9126 §2.2 */
