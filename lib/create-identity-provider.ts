@@ -2,6 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
+import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
+import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
 import { applySeed, createDirectory, createPasswords, type Directory } from './directory/index.js';
@@ -68,7 +70,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw error instanceof UnavailableError ? new StoreAwayError('directory', store.name, error.cause) : error;
     });
 
-  const extensions: readonly Extension[] = [signIn(), ...options.extensions];
+  const extensions: readonly Extension[] = [signIn(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -78,6 +80,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const protocolOf = () => late.protocol as NonNullable<typeof late.protocol>;
   const [csrfKey] = keyring.derive('csrf');
+  const keys = await loadSigningKeys(options.keys.signing);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -92,6 +95,15 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       abort: (...call) => protocolOf().interactions.abort(...call),
       restart: (...call) => protocolOf().interactions.restart(...call),
     },
+    claims: {
+      get scopes() {
+        return protocolOf().claims.scopes;
+      },
+      about: (...call) => protocolOf().claims.about(...call),
+      userIdOf: (...call) => protocolOf().claims.userIdOf(...call),
+    },
+    sign: (...call) => protocolOf().sign(...call),
+    signingAlgorithms: keys.algorithms,
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin),
     async attempts(counter, window, by) {
@@ -108,7 +120,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     directory,
     keyring,
     claims,
-    keys: await loadSigningKeys(options.keys.signing),
+    keys,
     fetch: createGuardedFetch(options.outgoing),
     logger,
     showPage,
@@ -132,6 +144,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
     events: directory.events,
     tenant: (tid) => directory.forTenant(tid),
+    introspectScopes: introspectScopesFor(context),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),

@@ -2,9 +2,10 @@ import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
-import type { Interactions } from '../extension.js';
+import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
+import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { assertionAudiences } from './client-assertions.js';
 import { requireClientAuthentication } from './client-authentication.js';
@@ -20,6 +21,7 @@ import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
+import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createRequestUris } from './request-objects.js';
@@ -34,6 +36,8 @@ import { TokenRecords } from './token-records.js';
 export interface Protocol {
   readonly provider: Provider;
   readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  readonly sign: ExtensionContext['sign'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
@@ -126,6 +130,8 @@ export function createProtocol(
   return {
     provider,
     interactions,
+    claims: createAccountClaims(parts, accounts, findClient),
+    sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     routes,
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
@@ -143,7 +149,8 @@ export function createProtocol(
       if (ending instanceof Promise) await ending;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
-      const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
+      const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
