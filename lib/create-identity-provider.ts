@@ -80,7 +80,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const protocolOf = () => late.protocol as NonNullable<typeof late.protocol>;
   const [csrfKey] = keyring.derive('csrf');
-  const keys = await loadSigningKeys(options.keys.signing);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -103,7 +102,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       userIdOf: (...call) => protocolOf().claims.userIdOf(...call),
     },
     sign: (...call) => protocolOf().sign(...call),
-    signingAlgorithms: keys.algorithms,
+    signingAlgorithms: algorithmsOf(options.keys),
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin),
     async attempts(counter, window, by) {
@@ -120,7 +119,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     directory,
     keyring,
     claims,
-    keys,
+    keys: await loadSigningKeys(options.keys.signing),
     fetch: createGuardedFetch(options.outgoing),
     logger,
     showPage,
@@ -169,6 +168,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
   };
 }
+
+/** Those of the keys that were given; we make one of each. */
+const algorithmsOf = ({ signing }: IdentityProviderOptions['keys'] & object): readonly string[] =>
+  signing ? [...new Set(signing.map(({ kty }) => (kty === 'RSA' ? 'RS256' : 'ES256')))] : ['RS256', 'ES256'];
 
 /** A scope says what its claims say, or whose API it opens. */
 async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
