@@ -71,6 +71,7 @@ export {
   locales,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 export type {
   Artifact,
