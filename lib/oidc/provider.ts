@@ -12,7 +12,7 @@ import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
-import { createDocuments } from './documents.js';
+import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
@@ -33,6 +33,8 @@ export interface Protocol {
   readonly interactions: Interactions;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
+  /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
+  document(path: string): Document | undefined;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
   readonly middleware: Middleware;
 }
@@ -118,10 +120,12 @@ export function createProtocol(
     provider,
     interactions,
     routes,
+    document: documents.peek,
     async middleware(ctx: Context, next: Next) {
+      const isDocument = documents.isAt(ctx.path);
+      if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      if (documents.answer(ctx)) return;
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
@@ -134,7 +138,7 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      documents.keep(ctx);
+      if (isDocument) await documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
