@@ -84,6 +84,7 @@ export {
   type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 export type {
   Artifact,

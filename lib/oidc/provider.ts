@@ -15,7 +15,7 @@ import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
-import { createDocuments } from './documents.js';
+import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
@@ -40,6 +40,8 @@ export interface Protocol {
   readonly sign: ExtensionContext['sign'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
+  /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
+  document(path: string): Document | undefined;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
   readonly middleware: Middleware;
 }
@@ -133,10 +135,12 @@ export function createProtocol(
     claims: createAccountClaims(parts, accounts, findClient),
     sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     routes,
+    document: documents.peek,
     async middleware(ctx: Context, next: Next) {
+      const isDocument = documents.isAt(ctx.path);
+      if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      if (documents.answer(ctx)) return;
       if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
@@ -151,7 +155,7 @@ export function createProtocol(
       if (unit.hasWrites) await commitRequest(unit);
       const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
-      documents.keep(ctx);
+      if (isDocument) await documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
