@@ -84,6 +84,7 @@ export function createConfiguration(
       devInteractions: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
+      jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
       // Parameters in a signed request would pass the checks of those outside it.
       requestObjects: { enabled: false },
@@ -115,7 +116,7 @@ export function createConfiguration(
       },
     },
     renderError,
-    responseTypes: ['code'],
+    responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
     routes,
@@ -128,6 +129,7 @@ export function createConfiguration(
       Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
+      authorizationSigningAlgValues: [...keys.algorithms],
       clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
       idTokenSigningAlgValues: [...keys.algorithms],
     },

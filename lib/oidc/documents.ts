@@ -11,6 +11,9 @@ interface Document {
   readonly etag: string;
 }
 
+/** As the service specification lists them: `token` alone works, and is not listed. */
+const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };
+
 /** The discovery document and the key set: written once for each change, then answered as they are. */
 export interface Documents {
   /** Answers a request for a document that was written; tells whether it did. */
@@ -39,7 +42,13 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
     // oidc-provider always lists `acr`; no sign-in here has one.
     names.delete('acr');
-    return { ...members, scopes_supported: [...known], claims_supported: [...names], ...own };
+    return {
+      ...members,
+      response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
+      scopes_supported: [...known],
+      claims_supported: [...names],
+      ...own,
+    };
   };
   const send = (ctx: Context, { text, type, etag }: Document): void => {
     ctx.status = 200;
