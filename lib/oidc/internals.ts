@@ -326,7 +326,7 @@ export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise
  * what they like, have no `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
  */
 function refuseForeignHints(provider: Provider): void {
-  const model = provider.IdToken as unknown as { validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }> };
+  const model = provider.IdToken as unknown as HintModel;
   const validate = model.validate.bind(model);
   model.validate = async (jwt, client) => {
     const { typ } = decodeProtectedHeader(jwt);
@@ -335,6 +335,19 @@ function refuseForeignHints(provider: Provider): void {
     if (typeof token.payload.sub !== 'string') throw new TypeError('not an ID token');
     return token;
   };
+}
+
+/** The claims of the request's `id_token_hint`; on the way back from the pages, where checkIdTokenHint does not run, as well. */
+export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | undefined> {
+  const { entities, params, client, provider } = ctx.oidc;
+  if (entities.IdTokenHint || typeof params?.id_token_hint !== 'string' || !client) return entities.IdTokenHint?.payload;
+  const hint = await (provider.IdToken as unknown as HintModel).validate(params.id_token_hint, client);
+  ctx.oidc.entity('IdTokenHint', hint as never);
+  return hint.payload;
+}
+
+interface HintModel {
+  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
 }
 
 /** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
