@@ -97,6 +97,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     interactions: {
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
+      select: (...call) => protocolOf().interactions.select(...call),
+      accounts: (...call) => protocolOf().interactions.accounts(...call),
+      forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
       restart: (...call) => protocolOf().interactions.restart(...call),

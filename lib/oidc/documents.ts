@@ -12,6 +12,9 @@ export interface Document {
   readonly etag: string;
 }
 
+/** As the service specification lists them: `token` alone works, and is not listed. */
+const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };
+
 /** The discovery document and the key set: written once for each change of what they say, then answered as they are. */
 export interface Documents {
   isAt(path: string): boolean;
@@ -67,6 +70,7 @@ export function createDocuments(
     return {
       ...members,
       ...requestUris,
+      response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
       scopes_supported: [...facts.scopes],
       claims_supported: [...names],
       code_challenge_methods_supported: facts.pkceMethods,

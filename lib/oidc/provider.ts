@@ -19,11 +19,12 @@ import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
-import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
 import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
 import { createModelAdapters } from './model-adapter.js';
+import { createPostedRequests, isPostedRequest } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -78,13 +79,14 @@ export function createProtocol(
   const requestUris = createRequestUris(parts);
   const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
+  const parameters: ProviderHooks['parameters'] = (route, given) => wrapToken(route, carryParameters(route, given));
   const provider = createHookedProvider(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
       grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
-      parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
+      parameters,
       check(ctx) {
         requireClientAuthentication(ctx);
         requestUris.check(ctx);
@@ -96,6 +98,7 @@ export function createProtocol(
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
+        mayBeLocal: !options.production,
       },
       addressOf: dependencies.addressOf,
     },
@@ -107,10 +110,14 @@ export function createProtocol(
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;
+    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
+    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
   const interactions = createInteractions(parts, () => provider);
+
+  const postedRequest = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
   const pushedRequests = createDirectPushedRequests(direct);
@@ -141,6 +148,7 @@ export function createProtocol(
       if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
+      if (isPostedRequest(ctx, routes.authorization)) return postedRequest(ctx, next);
       if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
