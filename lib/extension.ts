@@ -44,10 +44,17 @@ export interface SignIn {
   readonly idp: string;
 }
 
+/** An account that a browser knows. */
+export interface KnownAccount {
+  readonly account: Account;
+  /** Whether it takes no sign-in: it is the current one, or linked to it. */
+  readonly isSignedIn: boolean;
+}
+
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
-  readonly prompt: 'login' | 'consent';
+  readonly prompt: 'login' | 'consent' | 'select_account';
   readonly client: Client;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -64,8 +71,14 @@ export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
   /** Each answers the URL to go on to. */
   signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string>;
+  /** Undefined when this account takes a sign-in. */
+  select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   allow(ctx: Context, interaction: Interaction): Promise<string>;
   abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Accounts that this browser may go on as, or signed in with before. */
+  accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** Takes an account off those that signed in before. */
+  forget(ctx: Context, oid: string): void;
   /** The URL that begins an expired sign-in anew, or undefined when nothing is known of it. */
   restart(ctx: Context, uid: string): Promise<string | undefined>;
 }

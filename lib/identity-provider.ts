@@ -34,6 +34,16 @@ export interface IdentityProvider {
   readonly directory: Directory;
   /** Events of this service, on the node that dispatches them. */
   readonly events: Pick<Events, 'on'>;
+  readonly keys: {
+    /**
+     * The signing keys that were announced sign from now on, and others are announced: those who verify need no new key set. With `now`, for
+     * keys that are in wrong hands, new ones sign at once and all before are removed: what they signed is void, and who keeps the key set has to
+     * fetch it anew.
+     * @throws IdpError `key_not_announced` when the announced keys were published less than `keys.rotation.announced` ago; `keys_given` with
+     * `keys.signing`.
+     */
+    rotate(options?: { readonly now?: boolean }): Promise<void>;
+  };
   /** Services bound to one tenant: there are no others for persons and users. */
   tenant(tid: string): TenantDirectory;
   /**

@@ -81,8 +81,10 @@ export {
   type LimitOptions,
   type Locale,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 export type {
   Artifact,

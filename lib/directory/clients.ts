@@ -150,6 +150,18 @@ export function createClients({ collections, caches }: DirectoryContext): Client
   };
 }
 
+/** The code challenge methods that some client may use; a promise only if they are not at hand. @see RFC 7636 §4.3 */
+export function createPkceMethods({ collections, caches }: DirectoryContext): () => readonly string[] | Promise<readonly string[]> {
+  const all = caches.over(['clients'], async () => {
+    const clients = await collections.clients.find({});
+    return clients.some(({ allowPlainPkce, status }) => allowPlainPkce && status === 'active') ? withPlain : hashedOnly;
+  });
+  return () => all.peek('all') ?? all.get('all').then((methods) => methods ?? hashedOnly);
+}
+
+const hashedOnly: readonly string[] = ['S256'];
+const withPlain: readonly string[] = ['S256', 'plain'];
+
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
 const authMethod = (metadata: Client['metadata']): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 

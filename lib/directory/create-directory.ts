@@ -5,7 +5,7 @@ import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
 import { type Authenticate, createAuthenticate } from './authenticate.js';
-import { type Clients, createClients } from './clients.js';
+import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
@@ -54,6 +54,8 @@ export interface Directory {
   readonly authenticate: Authenticate;
   /** A promise only if they are not at hand. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
+  /** Code challenge methods that some client may use; a promise only if they are not at hand. */
+  pkceMethods(): readonly string[] | Promise<readonly string[]>;
   readonly consents: Consents;
   /** The only way to persons and users, but for {@link accounts}. */
   forTenant(tid: string): TenantDirectory;
@@ -89,6 +91,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     apiResources,
     authenticate: createAuthenticate(clients, apiResources),
     apiScopes: createApiScopes(context),
+    pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
     accountEvents: createAccountEvents(context, issuer),

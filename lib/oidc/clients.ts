@@ -43,13 +43,19 @@ const noSecret = randomBytes(32).toString('base64url');
 
 const clientMetadata = (client: Client): AdapterPayload => ({
   response_types: ['code'],
-  grant_types: ['authorization_code'],
+  grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,
   ...client.metadata,
   client_id: client.id,
   client_name: client.name,
   ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
 });
+
+/** Those that the response types need, for clients that do not say. @see RFC 7591 §2.1 */
+function grantTypesOf({ response_types: responseTypes = ['code'] }: Client['metadata']): string[] {
+  const parts = new Set([responseTypes].flat().flatMap((type) => String(type).split(' ')));
+  return [...(parts.has('code') ? ['authorization_code'] : []), ...(parts.has('token') || parts.has('id_token') ? ['implicit'] : [])];
+}
 
 const apiResourceMetadata = (resource: ApiResource): AdapterPayload => ({
   client_id: resource.id,

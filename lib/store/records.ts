@@ -179,6 +179,30 @@ export interface Consent extends Stored {
   readonly at: Date;
 }
 
+/** A key that will sign, does, or did: published in each of these states, with another algorithm's beside it. */
+export interface StoredSigningKey {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256';
+  /** `next`: announced. `active`: signs. `retiring`: what it signed still verifies. One that is removed is no longer here. */
+  readonly state: 'next' | 'active' | 'retiring';
+  /** The private key, a JWK, encrypted. */
+  readonly sealed: string;
+  /** When it came into being, and so was announced. */
+  readonly announcedAt: Date;
+  readonly activatedAt?: Date;
+  readonly retiredAt?: Date;
+  /** When a key that is retiring is to be removed. */
+  readonly removeAt?: Date;
+}
+
+/** All signing keys, and the events of their rotations: one document, so that whoever reads it sees one state of them all. One row. */
+export interface KeyRing extends Stored {
+  readonly keys: readonly StoredSigningKey[];
+  readonly pendingEvents: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
+}
+
 /** A dispatched event; `sequence` is the one order that every reader follows. */
 export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;

@@ -105,8 +105,8 @@ describe('the authorization endpoint', () => {
       [{ id_token_hint: 'a.b.c' }, 'invalid_request'],
       [{ scope: 'openid nothing' }, 'invalid_scope'],
       [{ scope: 'openid "' }, 'invalid_scope'],
-      [{ request: 'a.b.c' }, 'request_not_supported'],
-      [{ request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
+      [{ request: 'a.b.c' }, 'invalid_request_object'],
+      [{ request_uri: 'https://evil.example/request' }, 'invalid_request_uri'],
       [{ registration: '{}' }, 'registration_not_supported'],
       [{ claims: '{' }, undefined],
       [{ acr_values: 'tenant:'.repeat(500) }, undefined],
@@ -251,6 +251,19 @@ describe('the sign-in forms', () => {
       );
     }
     expect((await agent.get(page.url)).status).toBe(200);
+  });
+
+  test('a form in an encoding that it is not in is refused', async () => {
+    for (const encoding of ['gzip', 'deflate', 'br']) {
+      const headers = { 'content-type': urlencoded, 'content-encoding': encoding };
+      const { status, body } = await new Agent().request(`${it.issuer}/idp/interaction/x/identifier`, {
+        method: 'POST',
+        body: 'csrf=x',
+        headers,
+      });
+      expect(status).toBe(400);
+      expectNothingInternal(body);
+    }
   });
 });
 

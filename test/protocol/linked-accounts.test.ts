@@ -133,7 +133,7 @@ describe('Special claims: a linked user', () => {
   test('design §3: `tenant:` admits the account of that tenant and no other', async () => {
     const { tid } = await accountOf('alice@globex.test');
     const { agent } = await obtainTokens(it.issuer, acmeAlice);
-    expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('login_required');
+    expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('account_selection_required');
     const refused = await signIn(
       new Agent(),
       authorizeUrl(it.issuer, { acr_values: `tenant:${tid}`, code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
