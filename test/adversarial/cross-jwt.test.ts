@@ -123,6 +123,14 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     takenBy: () => [],
   },
+  'authorization response': {
+    by: 'the service',
+    async mint() {
+      const request = { client_id: 'jwt', response_mode: 'jwt', ...pkce() };
+      return responseOf(await alice.get(authorizeUrl(it.issuer, request))).get('response') ?? '';
+    },
+    takenBy: () => [],
+  },
   'logout token': { typ: 'logout+jwt', by: 'the service', mint: async () => receiver.tokens[0] as string, takenBy: () => [] },
   'client assertion': {
     by: 'a client',
