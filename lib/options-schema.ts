@@ -62,6 +62,11 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
         minItems: 1,
         expected: 'an array of one or more private JWKs',
       }),
+      rotation: closed<options.RotationOptions>({
+        active: seconds(3600, 365 * DAY),
+        announced: seconds(60, 30 * DAY),
+        retiring: seconds(60, 365 * DAY),
+      }),
       encryption: secrets(),
     }),
     cookies: closed<options.CookieOptions>({ keys: secrets() }),

@@ -8,6 +8,7 @@ import type {
   Credential,
   EventRecord,
   Group,
+  KeyRing,
   Permission,
   Person,
   SequenceRecord,
@@ -25,6 +26,7 @@ export interface Collections {
   readonly clients: Collection<Client>;
   readonly apiResources: Collection<ApiResource>;
   readonly consents: Collection<Consent>;
+  readonly signingKeys: Collection<KeyRing>;
   readonly events: Collection<EventRecord>;
   readonly sequences: Collection<SequenceRecord>;
 }
@@ -34,7 +36,7 @@ export interface DirectoryContext {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'changed'>;
   readonly keyring: Keyring;
-  /** After a write that left events in a person's document. */
+  /** After a write that left events in a document. */
   readonly nudge: () => void;
 }
 
@@ -48,6 +50,7 @@ export const openedCollections = (store: DirectoryStore): Collections => ({
   clients: store.collection('clients'),
   apiResources: store.collection('apiResources'),
   consents: store.collection('consents'),
+  signingKeys: store.collection('signingKeys'),
   events: store.collection('events'),
   sequences: store.collection('sequences'),
 });

@@ -3,7 +3,7 @@ import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { recordOf, saveSession } from './internals.js';
+import { recordOf, saveSession, signedResponse } from './internals.js';
 import { perRequest } from './per-request.js';
 import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
@@ -164,21 +164,23 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
-    const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload };
-    if (mode !== 'form_post') return send(response);
+    const isJwt = mode.endsWith('jwt');
+    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, isJwt ? jwtClaims : new Set(new URL(redirectUri).searchParams.keys()));
+    const response = { ...custom, ...payload };
+    if (!mode.startsWith('form_post')) return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;
-    const fields = Object.fromEntries(Object.entries(response).map(([name, value]) => [name, String(value)]));
+    const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
+    const fields = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value)]));
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
   };
 
-/** Custom parameters, but for those that the redirect URI has of its own. */
-function returnedParameters(custom: Readonly<Record<string, string>>, redirectUri: string): Record<string, string> {
-  const entries = Object.entries(custom);
-  if (entries.length === 0) return {};
-  const own = new URL(redirectUri).searchParams;
-  return Object.fromEntries(entries.filter(([name]) => !own.has(name)));
-}
+/** Custom parameters, but for names that already mean something where they go: in a JWT, or in the redirect URI's own query. */
+const returnedParameters = (custom: Readonly<Record<string, string>>, taken: ReadonlySet<string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(custom).filter(([name]) => !taken.has(name)));
+
+/** @see RFC 7519 §4.1 */
+const jwtClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 const lostResponse = ({ key }: LostWrite): Error =>
   key.startsWith('PushedAuthorizationRequest')

@@ -13,6 +13,7 @@ import Provider, {
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
 
 type Query = Record<string, string | string[] | undefined>;
@@ -49,6 +50,8 @@ export interface ProviderHooks {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
+    /** Whether implicit clients may be sent to this machine by http. */
+    readonly mayBeLocal: boolean;
   };
   /** Where the client's address comes from. */
   addressOf(req: IncomingMessage): string;
@@ -120,6 +123,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
     Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
   Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...membersOf(provider.Grant), ...extraMembers.Grant] });
   customiseClient(provider, hooks);
+  allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
 }
@@ -349,15 +353,67 @@ export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise
   Object.defineProperty(session, 'save', { value: async () => jti });
 }
 
-/** An ID token has no `typ`; every other JWT we mint has one and is no `id_token_hint`. @see RFC 8725 §3.11 */
+/**
+ * An ID token has a `sub` and no `typ`; every other JWT we mint has a `typ`, and signed authorization responses, in which anybody can place
+ * what they like, have no `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
+ */
 function refuseForeignHints(provider: Provider): void {
-  const model = provider.IdToken as unknown as { validate(jwt: string, client: Client): Promise<unknown> };
+  const model = provider.IdToken as unknown as HintModel;
   const validate = model.validate.bind(model);
   model.validate = async (jwt, client) => {
     const { typ } = decodeProtectedHeader(jwt);
     if (typ !== undefined && typ !== 'JWT') throw new TypeError('not an ID token');
-    return validate(jwt, client);
+    const token = await validate(jwt, client);
+    if (typeof token.payload.sub !== 'string') throw new TypeError('not an ID token');
+    return token;
   };
+}
+
+/** The claims of the request's `id_token_hint`; on the way back from the pages, where checkIdTokenHint does not run, as well. */
+export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | undefined> {
+  const { entities, params, client, provider } = ctx.oidc;
+  if (entities.IdTokenHint || typeof params?.id_token_hint !== 'string' || !client) return entities.IdTokenHint?.payload;
+  const hint = await (provider.IdToken as unknown as HintModel).validate(params.id_token_hint, client);
+  ctx.oidc.entity('IdTokenHint', hint as never);
+  return hint.payload;
+}
+
+interface HintModel {
+  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
+}
+
+/** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
+function allowTokenAlone(provider: Provider): void {
+  const { responseTypes } = insideOf(provider).configuration;
+  if (responseTypes.includes('id_token token')) responseTypes.push('token');
+}
+
+/** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
+export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
+  const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
+  return Object.assign(new IdToken({}, { ctx }), { extra: payload }).issue({ use: 'authorization' });
+}
+
+type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
+
+/** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */
+function allowLocalClients(Client: unknown): void {
+  const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
+  const { invalidate } = prototype;
+  prototype.invalidate = function (message, code) {
+    const uris = [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])].map((uri) => new URL(uri));
+    const isLocal = uris.every(({ protocol, hostname }) => protocol === 'https:' || loopback.has(hostname));
+    if (code === undefined || !localCodes.has(code) || !isLocal) invalidate.call(this, message, code);
+  };
+}
+
+interface ClientSchema {
+  readonly redirect_uris?: readonly string[];
+  readonly post_logout_redirect_uris?: readonly string[];
+  invalidate(this: ClientSchema, message: string, code?: string): void;
 }
 
 function customiseClient(provider: Provider, hooks: ProviderHooks): void {
@@ -370,6 +426,7 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
     },
   });
   const { grantTypeAllowed } = Client.prototype;
+  if (hooks.clients.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
     /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */

@@ -17,7 +17,7 @@ afterAll(() => it.close());
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const authorization = () => authorizationOf('web').authorization as string;
-const endpoints = ['token', 'introspect', 'revocation', 'par'];
+const endpoints = ['token', 'introspect', 'revocation', 'par', 'scope/introspect'];
 const urlencoded = 'application/x-www-form-urlencoded';
 const post = (path: string, body: string, type: string, headers: Record<string, string> = {}): Promise<Answer> =>
   new Agent({ accept: '*/*' }).request(`${it.issuer}/connect/${path}`, {

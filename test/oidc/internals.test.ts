@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider, isPairwise, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
@@ -53,7 +54,7 @@ const hooks: ProviderHooks = {
   scopes: () => new Set(['openid', 'orders.read']),
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
-  clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right' },
+  clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
   addressOf: () => '192.0.2.1',
 };
 const bare: Untyped = new Provider(issuer, configuration());
@@ -396,6 +397,53 @@ describe('steps', () => {
       'await pushedAuthorizationRequest?.consume()',
       'processResponseTypes(ctx)',
     );
+  });
+});
+
+describe('implicit and hybrid flows', () => {
+  const implicit = { responseTypes: ['code', 'id_token token'] } as const;
+  const client = { client_id: 'i', grant_types: ['implicit'], token_endpoint_auth_method: 'none' };
+
+  test('the constructor refuses `token` alone; the configuration inside takes it, and its handler is there', async () => {
+    expect(() => new Provider(issuer, { ...configuration(), responseTypes: ['token' as never] })).toThrow('unsupported response type');
+    expect(insideOf(new Provider(issuer, { ...configuration(), ...implicit })).configuration.responseTypes).toEqual([
+      'code',
+      'id_token token',
+    ]);
+    expect(insideOf(createHookedProvider(issuer, { ...configuration(), ...implicit }, hooks)).configuration.responseTypes).toContain(
+      'token',
+    );
+    expect(insideOf(hooked).configuration.responseTypes).not.toContain('token');
+    expectInOrder('helpers/process_response_types.js', 'async function tokenHandler(ctx)', "case 'token':", 'return tokenHandler(ctx)');
+    expectInOrder(
+      'actions/authorization/response_parameters.js',
+      'configuration.responseTypes',
+      'supported.includes(params.response_type)',
+    );
+    expectInOrder('helpers/client_schema.js', 'response_types: () => configuration.responseTypes');
+  });
+
+  test('a client with redirect URIs by http is refused with a code; where it may be local, only elsewhere', async () => {
+    expectInOrder('helpers/client_schema.js', "'implicit-force-https'", "'implicit-forbid-localhost'");
+    const settings = { ...configuration(), ...implicit };
+    const build = (mayBeLocal: boolean, ...uris: string[]) => {
+      const provider = createHookedProvider(issuer, settings, { ...hooks, clients: { ...hooks.clients, mayBeLocal } });
+      return new (provider.Client as Untyped)({ ...client, response_types: ['token'], redirect_uris: uris });
+    };
+    expect(build(true, 'http://localhost:8080/', 'https://localhost/', 'http://127.0.0.1/')).toMatchObject({ clientId: 'i' });
+    expect(() => build(true, 'http://localhost/', 'http://rp.example/')).toThrow('invalid_');
+    for (const uri of ['http://localhost/', 'https://localhost/']) expect(() => build(false, uri)).toThrow('invalid_');
+  });
+
+  test('a signed response is what an IdToken issues for `authorization`', () => {
+    expectInOrder(
+      'response_modes/jwt.js',
+      'new IdToken({}, { ctx })',
+      'token.extra = payload',
+      "await token.issue({ use: 'authorization' })",
+      'modes[mode](ctx, redirectUri, { response })',
+    );
+    expectInOrder('models/id_token.js', "case 'authorization':", 'audience: client.clientId', 'issuer: provider.issuer', 'noIat: true');
   });
 });
 

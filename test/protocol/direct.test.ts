@@ -41,7 +41,15 @@ beforeAll(async () => {
 afterAll(() => it.close());
 afterEach(backToPresent);
 
-const headersCompared = ['content-type', 'cache-control', 'pragma', 'vary', 'access-control-allow-origin', 'www-authenticate'];
+const headersCompared = [
+  'content-type',
+  'cache-control',
+  'pragma',
+  'vary',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'www-authenticate',
+];
 
 /** What a caller sees of an answer. */
 async function answerTo(path: string, init: RequestInit): Promise<unknown> {
