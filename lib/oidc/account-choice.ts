@@ -24,7 +24,9 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
       const reachable = await reachableAccounts(directory, await sessionOf(ctx));
       const ids = new Set(reachable.map(idOf));
       const offered = offeredBy(details);
-      const others = await Promise.all(remembered.read(ctx).map((oid) => (ids.has(oid) ? undefined : directory.accounts.findByOid(oid))));
+      // An account that the request itself names is not looked for among those.
+      const before = details.prompt.reasons.includes('select_account_prompt') ? remembered.read(ctx) : [];
+      const others = await Promise.all(before.map((oid) => (ids.has(oid) ? undefined : directory.accounts.findByOid(oid))));
       return [
         ...reachable.filter((account) => offered.includes(idOf(account))).map((account) => ({ account, isSignedIn: true })),
         ...others.flatMap((account) =>

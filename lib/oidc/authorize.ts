@@ -86,7 +86,10 @@ export function carryParameters(route: string, query: Query): Query {
 const read = perRequest((): { value?: string; carried?: Carried } => ({}));
 
 function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
-  const value = ctx.oidc.params?.[carriedParameter] ?? ctx.query[carriedParameter];
+  const { params, route } = ctx.oidc;
+  // Elsewhere the query is as the caller wrote it.
+  const value =
+    params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);
   if (typeof value !== 'string') return undefined;
   const last = read(ctx);
   if (last.value !== value) Object.assign(last, { value, carried: JSON.parse(value) as Carried });

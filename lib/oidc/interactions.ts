@@ -81,7 +81,10 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 
     async select(ctx, { prompt }, oid) {
       const details = await find(ctx);
-      return details && (await choice.select(ctx, details, oid)) ? finish(ctx, chosen(prompt)) : undefined;
+      if (!details || !(await choice.select(ctx, details, oid))) return undefined;
+      // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's.
+      const { login } = (details.lastSubmission ?? {}) as { login?: object };
+      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
     },
 
     forget: choice.forget,

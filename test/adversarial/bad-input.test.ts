@@ -161,6 +161,7 @@ describe('any route', () => {
     '/connect/authorize/..%2f..%2f',
     `/connect/authorize/${'x'.repeat(5000)}`,
     '/connect/authorize/__proto__',
+    `/connect/authorize/${'A'.repeat(43)}?client_id=web&response_type=code&redirect_uri=${encodeURIComponent(redirectUri)}&__custom=x`,
     '/idp/interaction/%E0%A4%A',
     '/idp/interaction/%zz/password',
     '/idp/interaction/..%2f..',

@@ -318,15 +318,15 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     expect(Date.now() - started).toBeLessThan(1500);
   });
 
-  test.each<[string, Parameters<typeof publish>[1], string?]>([
-    ['a redirect', { status: 302, location: '/elsewhere' }],
-    ['another status', { status: 404 }],
-    ['another type', { contentType: 'text/html' }],
-    ['no type', { contentType: '' }],
+  test.each<[string, Parameters<typeof publish>[1], string]>([
+    ['a redirect', { status: 302, location: '/elsewhere' }, ''],
+    ['another status', { status: 404 }, ''],
+    ['another type', { contentType: 'text/html' }, ''],
+    ['no type', { contentType: '' }, ''],
     ['more than 64 KiB', {}, 'x'.repeat(65_537)],
-    ['more than two seconds', { after: 2500 }],
+    ['more than two seconds', { after: 2500 }, ''],
   ])('C3: an answer with %s is not taken, and the caller is not told why', async (_, how, body) => {
-    publish(body ?? (await request()), how);
+    publish(body || (await request()), how);
     expect(await respond(`${hostUrl}/request`, outside)).toMatchObject({
       error: 'invalid_request_uri',
       error_description: 'request_uri could not be read',
