@@ -41,7 +41,7 @@ const said = <Member extends string>(member: Member) =>
 beforeAll(async () => {
   asserting = await createAssertingClient();
   signing = await createSigningClient('signing', { metadata: { request_uris: ['https://127.0.0.1/request.jwt'] } });
-  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed, signing.record] };
+  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed, signing.record, everyFlow] };
   service = fork(new URL('../support/fuzzed.js', import.meta.url), [JSON.stringify(seed)], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   service.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
@@ -52,6 +52,18 @@ beforeAll(async () => {
   ({ issuer, routes } = await said('issuer'));
 });
 afterAll(() => void service.kill());
+
+/** Registered for every response type. */
+const everyFlow = {
+  id: 'all',
+  name: 'All flows',
+  secret: 'all-secret',
+  metadata: {
+    redirect_uris: [redirectUri],
+    response_types: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'token'],
+  },
+  allowedScopes: ['openid', 'profile', 'orders.read'],
+};
 
 const cookiesOf = ({ cookies }: Agent): string => [...cookies].map(([key, { value }]) => `${key.split(' ')[0]}=${value}`).join('; ');
 
@@ -80,7 +92,7 @@ async function material(): Promise<Material> {
     await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })
   ).json()) as Record<string, string>;
   const jwts = [tokens.id_token, jwt.tokens.access_token, assertion.client_assertion as string];
-  const clients = [...testSeed.clients.map(({ id }) => id), 'asserting', 'signing', 'signing', 'orders'];
+  const clients = [...testSeed.clients.map(({ id }) => id), 'asserting', 'signing', 'signing', 'all', 'all', 'orders'];
   return {
     values: {
       ...Object.fromEntries(

@@ -135,6 +135,19 @@ test('4.3 state and nonce are not', async () => {
   expect([response.has('code'), response.has('state')]).toEqual([true, false]);
 });
 
+test('4.3 nonce is required for id_token requests', async () => {
+  await it.idp.directory.clients.create({
+    id: 'hybrid',
+    name: 'Hybrid',
+    secret: 'hybrid-secret',
+    metadata: { redirect_uris: [redirectUri], response_types: ['code id_token'] },
+    allowedScopes: ['openid'],
+  });
+  const hybrid = { ...request, client_id: 'hybrid', response_type: 'code id_token' };
+  expect(await endpoints.par(hybrid, 'hybrid')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  expect(await endpoints.par({ ...hybrid, nonce: 'n' }, 'hybrid')).toMatchObject({ status: 201 });
+});
+
 test('4.3 a confidential client authenticates by HTTP Basic, or in the body; nobody authenticates for another', async () => {
   const url = `${it.issuer}/connect/par`;
   const web = { authorization: basic('web', 'web-secret') };

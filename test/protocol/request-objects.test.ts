@@ -116,6 +116,28 @@ describe('4.2 request: a JWT carrying the parameters', () => {
     expect(membersOf(await signIn(new Agent(), url))).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
   });
 
+  test('in every response type and mode', async () => {
+    const metadata = { ...client.record.metadata, response_types: ['code', 'code id_token', 'id_token token'], grant_types: undefined };
+    await it.idp.directory.clients.update(client.id, { metadata });
+    for (const responseType of ['code id_token', 'id_token token', 'code'])
+      for (const mode of ['fragment', 'form_post']) {
+        const members = { response_type: responseType, response_mode: mode, nonce: 'n', cart: '42' };
+        const answered = await get({ request: await sign(members), basket: '1', state: 'outside', response_type: responseType });
+        const response =
+          mode === 'form_post' ? formOf(answered).fields : Object.fromEntries(new URLSearchParams(answered.location?.split('#')[1]));
+        expect(response).toMatchObject({ cart: '42', state: 'signed', scope: 'openid' });
+        expect(response).not.toHaveProperty('basket');
+        expect(Object.keys(response)).toEqual(expect.arrayContaining([responseType.includes('code') ? 'code' : 'access_token']));
+      }
+    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+  });
+
+  test('by POST as well', async () => {
+    const fields = { client_id: client.id, request: await sign({ cart: '42' }), state: 'outside' };
+    const answered = await alice.follow(await alice.post(`${it.issuer}/connect/authorize`, fields));
+    expect(membersOf(answered)).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
+  });
+
   test('more than twenty, or 4 KiB of them, are invalid_request', async () => {
     const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`p${index}`, 'v']));
     for (const custom of [many, { big: 'x'.repeat(4094) }])
