@@ -10,7 +10,7 @@ export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups.js';
 export type { Patch } from './input.js';
-export { createKeyRotation, type KeyRotation, type RotationPolicy, type SigningKeyRecords } from './key-rotation.js';
+export { createKeyRotation, type KeyRotation } from './key-rotation.js';
 export type { Linking, ParentRef } from './linking.js';
 export type { Outbox } from './outbox.js';
 export { createPasswords, type Passwords } from './passwords.js';
