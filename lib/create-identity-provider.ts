@@ -2,11 +2,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
+import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
+import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, type Directory } from './directory/index.js';
 import { ConfigError, StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { createGuardedFetch } from './guarded-fetch.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -74,7 +77,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     });
   if (options.seed) await begun(applySeed(directory, options.seed));
 
-  const extensions: readonly Extension[] = [signIn(), ...options.extensions];
+  const extensions: readonly Extension[] = [signIn(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -94,10 +97,22 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     interactions: {
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
+      select: (...call) => protocolOf().interactions.select(...call),
+      accounts: (...call) => protocolOf().interactions.accounts(...call),
+      forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
       restart: (...call) => protocolOf().interactions.restart(...call),
     },
+    claims: {
+      get scopes() {
+        return protocolOf().claims.scopes;
+      },
+      about: (...call) => protocolOf().claims.about(...call),
+      userIdOf: (...call) => protocolOf().claims.userIdOf(...call),
+    },
+    sign: (...call) => protocolOf().sign(...call),
+    signingAlgorithms: algorithmsOf(options.keys),
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin),
     async attempts(counter, window, by) {
@@ -119,6 +134,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('signing keys', node, LEASE),
     policy: options.keys.rotation,
   });
+  const fetch = createGuardedFetch(options.outgoing);
   const build = (keys: SigningKeys): ProtocolApp & Protocol => {
     const protocol = createProtocol({
       options,
@@ -127,6 +143,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      fetch,
       logger,
       showPage,
       cookieKeys,
@@ -152,6 +169,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     events: directory.events,
     keys: { rotate: (rotateOptions) => rotatingOf().rotate(rotateOptions) },
     tenant: (tid) => directory.forTenant(tid),
+    introspectScopes: introspectScopesFor(context),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
@@ -176,6 +194,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
   };
 }
+
+/** Those of the keys that were given; we make one of each. */
+const algorithmsOf = ({ signing }: IdentityProviderOptions['keys'] & object): readonly string[] =>
+  signing ? [...new Set(signing.map(({ kty }) => (kty === 'RSA' ? 'RS256' : 'ES256')))] : ['RS256', 'ES256'];
 
 /** Signing keys that only this process can decipher stay in it. */
 async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {

@@ -22,6 +22,7 @@ export type {
   ApiResourceInput,
   ApiResources,
   ApiScopes,
+  Authenticate,
   ClientFields,
   ClientInput,
   Clients,
@@ -58,8 +59,19 @@ export type {
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { Extension, ExtensionContext, Interaction, Interactions, ProtocolPage, ShowPage, SignIn } from './extension.js';
-export type { Health, IdentityProvider, RequestListener } from './identity-provider.js';
+export type {
+  AccountClaims,
+  Caller,
+  CallerState,
+  Extension,
+  ExtensionContext,
+  Interaction,
+  Interactions,
+  ProtocolPage,
+  ShowPage,
+  SignIn,
+} from './extension.js';
+export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { Logger } from './logger.js';
 export {
   type CookieOptions,
@@ -69,6 +81,7 @@ export {
   type LimitOptions,
   type Locale,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
   type RotationOptions,

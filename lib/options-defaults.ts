@@ -6,6 +6,7 @@ import {
   type LifetimeOptions,
   type LimitOptions,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
   type RotationOptions,
@@ -27,6 +28,7 @@ export const defaults = {
   keys: { rotation: { active: 90 * DAY, announced: DAY, retiring: 30 * DAY } },
   cookies: {},
   trustProxy: false,
+  assertionAudience: 'issuer',
   paths: { own: '/idp' },
   claims: [],
   claimMapping: {},
@@ -46,12 +48,13 @@ export const defaults = {
     sessionAbsolute: 43_200,
   },
   limits: { signInFailures: 10, signInWindow: 900, signInFailuresPerAccount: 100, signInFailuresPerAddress: 100 },
+  outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt' },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
@@ -61,6 +64,7 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
+  readonly outgoing: Required<OutgoingOptions>;
   readonly passwords: Required<PasswordOptions>;
   /** How many proxies are in front, or what answers the client's address. */
   readonly trustProxy: number | Extract<IdentityProviderOptions['trustProxy'], (...args: never) => unknown>;

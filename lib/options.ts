@@ -99,6 +99,16 @@ export interface LimitOptions {
   readonly signInFailuresPerAddress?: number;
 }
 
+/** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */
+export interface OutgoingOptions {
+  /**
+   * Hosts, as `host` or `host:port`, that are called at whatever address and over http as well. All others are called over https, at public
+   * addresses alone.
+   * @default []
+   */
+  readonly allowHosts?: readonly string[];
+}
+
 export interface PasswordOptions {
   /**
    * How new passwords are hashed; others are hashed anew at the next sign-in. `argon2id` needs a Node that has `crypto.argon2`
@@ -149,6 +159,13 @@ export interface IdentityProviderOptions {
    * @default false
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
+  /**
+   * What the `aud` of a client assertion (`private_key_jwt`) has to be: the `issuer`; with `token-endpoint` that endpoint's URL will do
+   * too, for clients that send nothing else.
+   * @default 'issuer'
+   * @see draft-ietf-oauth-rfc7523bis §4
+   */
+  readonly assertionAudience?: 'issuer' | 'token-endpoint';
   /** Paths of the service. @default {} */
   readonly paths?: PathOptions;
   /** Claim plugins, after the standard claims. @default [] */
@@ -171,6 +188,8 @@ export interface IdentityProviderOptions {
   readonly lifetimes?: LifetimeOptions;
   /** How often sign-in may fail. @default {} */
   readonly limits?: LimitOptions;
+  /** What the service may call. @default {} */
+  readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */
   readonly passwords?: PasswordOptions;
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */

@@ -41,6 +41,11 @@ export interface OrganisationChoice {
   readonly userName: string;
 }
 
+export interface AccountChoice extends OrganisationChoice {
+  /** Whether it takes no sign-in. */
+  readonly isSignedIn: boolean;
+}
+
 export interface ConsentScope {
   readonly name: string;
   /** Shown for scopes that have no text of their own. */
@@ -56,6 +61,8 @@ interface PageModels {
   password: Form & { readonly identifier: string; readonly restart: string } & Problems<
       'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'
     >;
+  /** Posts `choice`, or `forget`; `other` leads to the identifier. */
+  accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
   /** Posts `choice`. */
   organisation: Form & {
     readonly choices: readonly OrganisationChoice[];

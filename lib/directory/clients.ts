@@ -9,6 +9,7 @@ import {
   checkInput,
   defined,
   inputSchema,
+  introspects,
   line,
   newRecord,
   type Patch,
@@ -41,6 +42,7 @@ const fields = {
   styles: Type.Optional(branding()),
   lifetimes,
   allowedTenants: Type.Optional(strings()),
+  introspects: introspects(),
   adminTenants: strings(),
   trustedLoginHint: Type.Boolean(),
   corsOrigins: strings(),
@@ -71,6 +73,7 @@ const clientDefaults: Omit<ClientFields, 'name'> = {
   idTokenClaims: 'minimal',
   email: 'all',
   lifetimes: {},
+  introspects: 'own',
   adminTenants: [],
   trustedLoginHint: false,
   corsOrigins: [],
@@ -170,5 +173,8 @@ function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(clien
   if (!client.requirePkce && authMethod(client.metadata) === 'none') {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
   }
+  const { introspection_signed_response_alg: alg = 'RS256' } = client.metadata;
+  if (alg !== 'RS256' && alg !== 'ES256')
+    throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
   return client;
 }

@@ -4,6 +4,7 @@ import type { Keyring } from '../store/keyring.js';
 import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
+import { type Authenticate, createAuthenticate } from './authenticate.js';
 import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
@@ -50,6 +51,7 @@ export interface Directory {
   readonly permissions: Permissions;
   readonly clients: Clients;
   readonly apiResources: ApiResources;
+  readonly authenticate: Authenticate;
   /** A promise only if they are not at hand. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
   /** Code challenge methods that some client may use; a promise only if they are not at hand. */
@@ -75,6 +77,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
+  const clients = createClients(context);
+  const apiResources = createApiResources(context);
   const accounts = createAccounts(context, tenants);
   const links = createLinks(context);
   const erase = createErasure(context, links);
@@ -83,8 +87,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
     issuer,
     tenants,
     permissions,
-    clients: createClients(context),
-    apiResources: createApiResources(context),
+    clients,
+    apiResources,
+    authenticate: createAuthenticate(clients, apiResources),
     apiScopes: createApiScopes(context),
     pkceMethods: createPkceMethods(context),
     consents: createConsents(context),

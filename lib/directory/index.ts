@@ -2,6 +2,7 @@
 export type { AccountEvents } from './account-events.js';
 export { type Account, type Accounts, isUsable, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
+export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';

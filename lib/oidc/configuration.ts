@@ -11,6 +11,7 @@ import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './intr
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
+import { checkRequestObject } from './request-objects.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -26,6 +27,9 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
+
+/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
+const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
@@ -57,7 +61,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (ctx, claims) => checkClientAssertion(ctx, claims),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, claims, header) => checkClientAssertion(claims, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
@@ -84,13 +88,14 @@ export function createConfiguration(
       devInteractions: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
+      jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
-      // Parameters in a signed request would pass the checks of those outside it.
-      requestObjects: { enabled: false },
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
+    fetch: (url, init) => fetchGuarded(parts, String(url), init),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
       policy: createPromptPolicy(parts, accounts),
@@ -115,7 +120,7 @@ export function createConfiguration(
       },
     },
     renderError,
-    responseTypes: ['code'],
+    responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
     routes,
@@ -128,11 +133,26 @@ export function createConfiguration(
       Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
-      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+      authorizationSigningAlgValues: [...keys.algorithms],
+      clientAuthSigningAlgValues: [...clientAlgorithms],
+      requestObjectSigningAlgValues: [...clientAlgorithms],
       idTokenSigningAlgValues: [...keys.algorithms],
     },
   };
   return options.configure?.(configuration) ?? configuration;
+}
+
+/** What oidc-provider calls by itself: clients' key sets and sector identifiers. */
+async function fetchGuarded({ fetch }: OidcParts, url: string, { method, headers, body }: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(url, {
+    method: method === 'POST' ? 'POST' : 'GET',
+    headers: Object.fromEntries(new Headers(headers)),
+    ...(body ? { body: String(body) } : {}),
+    timeoutMs: 2_500,
+    maxBytes: 65_536,
+  });
+  const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
+  return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
 }
 
 /** Sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs another name. @see RFC 6265bis §4.1.3 */

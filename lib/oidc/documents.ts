@@ -12,6 +12,9 @@ export interface Document {
   readonly etag: string;
 }
 
+/** As the service specification lists them: `token` alone works, and is not listed. */
+const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };
+
 /** The discovery document and the key set: written once for each change of what they say, then answered as they are. */
 export interface Documents {
   isAt(path: string): boolean;
@@ -61,8 +64,13 @@ export function createDocuments(
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
     // oidc-provider always lists `acr`; no sign-in here has one.
     names.delete('acr');
+    const requestUris = members.request_parameter_supported
+      ? { request_uri_parameter_supported: true, require_request_uri_registration: true }
+      : {};
     return {
       ...members,
+      ...requestUris,
+      response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
       scopes_supported: [...facts.scopes],
       claims_supported: [...names],
       code_challenge_methods_supported: facts.pkceMethods,

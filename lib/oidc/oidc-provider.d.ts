@@ -1,4 +1,8 @@
-/** The one deep import; its package has no types of it. */
+/** The deep imports; their package has no types of them. */
 declare module 'oidc-provider/lib/actions/end_session.js' {
   export const confirm: readonly ((...args: never[]) => unknown)[];
+}
+
+declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  export function get(provider: object): { readonly configuration: { readonly responseTypes: string[] } };
 }

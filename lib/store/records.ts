@@ -144,8 +144,10 @@ export interface Client extends Stored {
   readonly email: 'all' | 'first';
   readonly styles?: Branding;
   readonly lifetimes: Lifetimes;
-  /** Tenants whose users may sign in; absent: all. */
+  /** Tenants whose users may sign in, and whom it may ask about; absent: all. */
   readonly allowedTenants?: readonly string[];
+  /** Access tokens it may introspect: those issued to it, or `all`. */
+  readonly introspects: 'own' | 'all';
   /** Tenants it administers; `['*']`: all. */
   readonly adminTenants: readonly string[];
   readonly trustedLoginHint: boolean;
@@ -160,6 +162,12 @@ export interface ApiResource extends Stored {
   readonly secrets: readonly HashedSecret[];
   /** API scopes it owns; it is the audience of access tokens that carry one. */
   readonly scopes: readonly string[];
+  /** Access tokens it may introspect: those with a scope of its own, or `all`. */
+  readonly introspects: 'own' | 'all';
+  /** Tenants whose users it may ask about; absent: all. */
+  readonly allowedTenants?: readonly string[];
+  /** What signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
+  readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
   readonly status: 'active' | 'disabled';
 }
 

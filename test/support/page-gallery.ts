@@ -80,6 +80,26 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   {
+    name: 'accounts',
+    view: {
+      page: 'accounts',
+      ...form,
+      other: '/interaction/1?restart=yes',
+      choices: choices.map((choice, at) => ({ ...choice, isSignedIn: at === 0 })),
+    },
+    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+  },
+  {
+    name: 'accounts-long',
+    view: {
+      page: 'accounts',
+      ...form,
+      other: '/interaction/1?restart=yes',
+      choices: [{ value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '', isSignedIn: false }],
+    },
+    frame: long,
+  },
+  {
     name: 'organisation',
     view: { page: 'organisation', ...form, choices },
     frame: { locale: 'en', client: { name: 'Acme Orders' } },

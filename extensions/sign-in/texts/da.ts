@@ -22,6 +22,11 @@ export const da: Texts = {
   'attempts.exceeded': 'For mange forsøg. Prøv igen om {duration}.',
   busy: 'Mange logger ind lige nu. Prøv igen om et øjeblik.',
 
+  'accounts.title': 'Vælg en konto',
+  'accounts.signedOut': 'Logget ud',
+  'accounts.other': 'Brug en anden konto',
+  'accounts.forget': 'Glem {name}',
+
   'organisation.title': 'Vælg organisation',
   'organisation.lead': 'for at fortsætte til {client}',
   'organisation.missing': 'Vælg en af organisationerne.',

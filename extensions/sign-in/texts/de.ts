@@ -22,6 +22,11 @@ export const de: Texts = {
   'attempts.exceeded': 'Zu viele Versuche. Versuchen Sie es in {duration} erneut.',
   busy: 'Gerade melden sich viele Personen an. Versuchen Sie es gleich noch einmal.',
 
+  'accounts.title': 'Konto auswählen',
+  'accounts.signedOut': 'Abgemeldet',
+  'accounts.other': 'Anderes Konto verwenden',
+  'accounts.forget': '{name} vergessen',
+
   'organisation.title': 'Organisation auswählen',
   'organisation.lead': 'um mit {client} fortzufahren',
   'organisation.missing': 'Wählen Sie eine der Organisationen aus.',

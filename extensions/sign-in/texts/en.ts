@@ -21,6 +21,11 @@ export const en = {
   'attempts.exceeded': 'Too many attempts. Try again in {duration}.',
   busy: 'Many people are signing in right now. Try again in a moment.',
 
+  'accounts.title': 'Choose an account',
+  'accounts.signedOut': 'Signed out',
+  'accounts.other': 'Use another account',
+  'accounts.forget': 'Forget {name}',
+
   'organisation.title': 'Choose an organisation',
   'organisation.lead': 'to continue to {client}',
   'organisation.missing': 'Choose one of the organisations.',

@@ -22,6 +22,11 @@ export const fi: Texts = {
   'attempts.exceeded': 'Liian monta yritystä. Odota ennen uutta yritystä: {duration}.',
   busy: 'Moni kirjautuu juuri nyt. Yritä hetken kuluttua uudelleen.',
 
+  'accounts.title': 'Valitse tili',
+  'accounts.signedOut': 'Kirjautunut ulos',
+  'accounts.other': 'Käytä toista tiliä',
+  'accounts.forget': 'Unohda {name}',
+
   'organisation.title': 'Valitse organisaatio',
   'organisation.lead': 'Jatka palveluun {client}',
   'organisation.missing': 'Valitse jokin organisaatioista.',

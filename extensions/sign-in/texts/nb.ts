@@ -22,6 +22,11 @@ export const nb: Texts = {
   'attempts.exceeded': 'For mange forsøk. Prøv igjen om {duration}.',
   busy: 'Mange logger inn akkurat nå. Prøv igjen om et øyeblikk.',
 
+  'accounts.title': 'Velg en konto',
+  'accounts.signedOut': 'Logget ut',
+  'accounts.other': 'Bruk en annen konto',
+  'accounts.forget': 'Glem {name}',
+
   'organisation.title': 'Velg organisasjon',
   'organisation.lead': 'for å fortsette til {client}',
   'organisation.missing': 'Velg en av organisasjonene.',

@@ -22,6 +22,11 @@ export const sv: Texts = {
   'attempts.exceeded': 'För många försök. Försök igen om {duration}.',
   busy: 'Många loggar in just nu. Försök igen om en stund.',
 
+  'accounts.title': 'Välj ett konto',
+  'accounts.signedOut': 'Utloggad',
+  'accounts.other': 'Använd ett annat konto',
+  'accounts.forget': 'Glöm {name}',
+
   'organisation.title': 'Välj organisation',
   'organisation.lead': 'för att fortsätta till {client}',
   'organisation.missing': 'Välj en av organisationerna.',
