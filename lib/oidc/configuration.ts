@@ -8,6 +8,7 @@ import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
+import { createLoginHintCheck } from './login-hint-tokens.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
@@ -80,7 +81,11 @@ export function createConfiguration(
     discovery: {},
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
-    extraParams: { [carriedParameter]: createRequestCheck(scopes), ...Object.fromEntries(passedOnParameters.map((name) => [name, null])) },
+    extraParams: {
+      [carriedParameter]: createRequestCheck(scopes),
+      ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
+      login_hint_token: createLoginHintCheck(parts),
+    },
     features: {
       ...options.features,
       backchannelLogout: { enabled: true },

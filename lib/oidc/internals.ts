@@ -13,6 +13,7 @@ import Provider, {
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { verify } from 'oidc-provider/lib/helpers/jwt.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
 
@@ -380,6 +381,12 @@ export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | un
 
 interface HintModel {
   validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
+}
+
+/** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */
+export async function verifiedByClient(client: Client, jwt: string, clockTolerance: number): Promise<Payload> {
+  const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
+  return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
 }
 
 /** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */

@@ -400,6 +400,24 @@ describe('steps', () => {
   });
 });
 
+test('what a client signed is verified with its asymmetricKeyStore, which is refreshed; times are checked', () => {
+  expectInOrder(
+    'helpers/jwt.js',
+    'export async function verify(jwt, keystore, options = {})',
+    'keystore.selectForVerify(',
+    'await keystore.refresh()',
+    'assertPayload(payload, options)',
+    'return { payload, header: protectedHeader }',
+  );
+  expectInOrder('actions/authorization/process_request_object.js', 'JWT.verify(params.request, client.asymmetricKeyStore, opts)');
+});
+
+test('a hint is validated where the request comes in, and not where it is resumed', () => {
+  expectInOrder('actions/authorization/index.js', 'use(checkIdTokenHint, ', 'A, DA, ', 'PAR');
+  expect(source('actions/authorization/index.js')).toMatch(/use\(checkIdTokenHint, +A, DA, +PAR +\);/);
+  expectInOrder('actions/authorization/claims.js', "ctx.oidc.entity('IdTokenHint', idTokenHint)");
+});
+
 describe('implicit and hybrid flows', () => {
   const implicit = { responseTypes: ['code', 'id_token token'] } as const;
   const client = { client_id: 'i', grant_types: ['implicit'], token_endpoint_auth_method: 'none' };
