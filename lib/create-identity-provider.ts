@@ -7,6 +7,7 @@ import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
 import { applySeed, createDirectory, createPasswords, type Directory } from './directory/index.js';
 import { ConfigError, StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { createGuardedFetch } from './guarded-fetch.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -108,6 +109,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keyring,
     claims,
     keys: await loadSigningKeys(options.keys.signing),
+    fetch: createGuardedFetch(options.outgoing),
     logger,
     showPage,
     cookieKeys,

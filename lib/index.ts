@@ -69,6 +69,7 @@ export {
   type LimitOptions,
   type Locale,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
 } from './options.js';

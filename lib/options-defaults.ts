@@ -5,6 +5,7 @@ import {
   type LifetimeOptions,
   type LimitOptions,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
 } from './options.js';
@@ -44,12 +45,13 @@ export const defaults = {
     sessionAbsolute: 43_200,
   },
   limits: { signInFailures: 10, signInWindow: 900, signInFailuresPerAccount: 100, signInFailuresPerAddress: 100 },
+  outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt' },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'paths' | 'lifetimes' | 'limits' | 'passwords' | 'trustProxy';
+type Groups = 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
@@ -58,6 +60,7 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
+  readonly outgoing: Required<OutgoingOptions>;
   readonly passwords: Required<PasswordOptions>;
   /** How many proxies are in front, or what answers the client's address. */
   readonly trustProxy: number | Extract<IdentityProviderOptions['trustProxy'], (...args: never) => unknown>;

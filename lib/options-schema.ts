@@ -97,6 +97,11 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       signInFailuresPerAccount: count(1, 100),
       signInFailuresPerAddress: count(1, 100_000),
     }),
+    outgoing: closed<options.OutgoingOptions>({
+      allowHosts: Type.Array(Type.String({ expected: "a host as 'host' or 'host:port'", check: values.checkHost }), {
+        expected: 'an array of hosts',
+      }),
+    }),
     passwords: closed<options.PasswordOptions>({
       algorithm: { ...oneOf('scrypt', 'argon2id'), check: values.checkPasswordAlgorithm },
     }),

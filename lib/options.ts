@@ -81,6 +81,16 @@ export interface LimitOptions {
   readonly signInFailuresPerAddress?: number;
 }
 
+/** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */
+export interface OutgoingOptions {
+  /**
+   * Hosts, as `host` or `host:port`, that are called at whatever address and over http as well. All others are called over https, at public
+   * addresses alone.
+   * @default []
+   */
+  readonly allowHosts?: readonly string[];
+}
+
 export interface PasswordOptions {
   /**
    * How new passwords are hashed; others are hashed anew at the next sign-in. `argon2id` needs a Node that has `crypto.argon2`
@@ -153,6 +163,8 @@ export interface IdentityProviderOptions {
   readonly lifetimes?: LifetimeOptions;
   /** How often sign-in may fail. @default {} */
   readonly limits?: LimitOptions;
+  /** What the service may call. @default {} */
+  readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */
   readonly passwords?: PasswordOptions;
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */

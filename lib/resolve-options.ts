@@ -45,6 +45,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
       sessionIdle: Math.min(lifetimes.sessionIdle, lifetimes.sessionAbsolute),
     }),
     limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
+    outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),
     locales: frozenCopy(options.locales ?? defaults.locales),
     production,

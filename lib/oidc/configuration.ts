@@ -91,6 +91,7 @@ export function createConfiguration(
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
+    fetch: (url, init) => fetchGuarded(parts, String(url), init),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
       policy: createPromptPolicy(parts, accounts),
@@ -133,6 +134,19 @@ export function createConfiguration(
     },
   };
   return options.configure?.(configuration) ?? configuration;
+}
+
+/** What oidc-provider calls by itself: clients' key sets and sector identifiers. */
+async function fetchGuarded({ fetch }: OidcParts, url: string, { method, headers, body }: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(url, {
+    method: method === 'POST' ? 'POST' : 'GET',
+    headers: Object.fromEntries(new Headers(headers)),
+    ...(body ? { body: String(body) } : {}),
+    timeoutMs: 2_500,
+    maxBytes: 65_536,
+  });
+  const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
+  return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
 }
 
 /** Sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs another name. @see RFC 6265bis §4.1.3 */

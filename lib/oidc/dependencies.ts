@@ -1,6 +1,7 @@
 import type { ClaimResolver } from '../claim-resolver.js';
 import type { Directory } from '../directory/index.js';
 import type { ShowPage } from '../extension.js';
+import type { GuardedFetch } from '../guarded-fetch.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
@@ -17,6 +18,8 @@ export interface OidcDependencies {
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
   readonly keys: SigningKeys;
+  /** The only way out: to URLs that clients registered. */
+  readonly fetch: GuardedFetch;
   readonly logger: Logger;
   readonly showPage: ShowPage;
 }
