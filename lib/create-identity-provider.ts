@@ -1,6 +1,7 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
+import { checkSession } from '../extensions/check-session/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
@@ -15,6 +16,7 @@ import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
+import { browserStateCookie } from './oidc/browser-state.js';
 import { loadSigningKeys } from './oidc/keys.js';
 import { createProtocol } from './oidc/provider.js';
 import type { IdentityProviderOptions } from './options.js';
@@ -68,7 +70,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw error instanceof UnavailableError ? new StoreAwayError('directory', store.name, error.cause) : error;
     });
 
-  const extensions: readonly Extension[] = [signIn(), ...options.extensions];
+  const extensions: readonly Extension[] = [signIn(), checkSession(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -85,12 +87,18 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     own: options.paths.own,
     url: (path) => issuer + path,
     directory,
+    browserStateCookie: browserStateCookie(options),
     interactions: {
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
       restart: (...call) => protocolOf().interactions.restart(...call),
+    },
+    sessions: {
+      list: (user) => protocolOf().sessions.list(user),
+      end: (...call) => protocolOf().sessions.end(...call),
+      endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin),
@@ -116,6 +124,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy),
     discovery: discoveryOf(extensions, context),
   });
+  // They are void by then; this takes them away, and tells the clients.
+  for (const event of ['UserDisabled', 'UserClaimRemoved'] as const)
+    directory.events.on(event, ({ subject }) => protocolOf().sessions.endOf(subject));
   options.onProvider?.(late.protocol.provider as never);
 
   const { provider, routes, middleware } = late.protocol;
@@ -130,6 +141,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     get provider() {
       return protocolOf().provider as never;
     },
+    sessions: context.sessions,
     events: directory.events,
     tenant: (tid) => directory.forTenant(tid),
     middleware: () => createMiddleware(app),

@@ -27,13 +27,16 @@ export type {
   Clients,
   Consents,
   Credentials,
+  Deliveries,
   Directory,
+  Enqueued,
   Events,
   GroupFields,
   GroupInput,
   GroupRefs,
   Groups,
   Linking,
+  NewDelivery,
   Outbox,
   ParentRef,
   Patch,
@@ -73,6 +76,7 @@ export {
   type PasswordOptions,
   type PathOptions,
 } from './options.js';
+export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {
   Artifact,
   ArtifactKey,
@@ -91,6 +95,7 @@ export type {
   Branding,
   Client,
   Consent,
+  Delivery,
   ExternalIdentity,
   Group,
   HashedSecret,

@@ -6,6 +6,7 @@ import type {
   Client,
   Consent,
   Credential,
+  Delivery,
   EventRecord,
   Group,
   Permission,
@@ -26,6 +27,7 @@ export interface Collections {
   readonly apiResources: Collection<ApiResource>;
   readonly consents: Collection<Consent>;
   readonly events: Collection<EventRecord>;
+  readonly deliveries: Collection<Delivery>;
   readonly sequences: Collection<SequenceRecord>;
 }
 
@@ -49,5 +51,6 @@ export const openedCollections = (store: DirectoryStore): Collections => ({
   apiResources: store.collection('apiResources'),
   consents: store.collection('consents'),
   events: store.collection('events'),
+  deliveries: store.collection('deliveries'),
   sequences: store.collection('sequences'),
 });

@@ -129,7 +129,7 @@ type Payload = Record<string, unknown>;
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, showPage }: OidcParts) =>
+  ({ adapters, options, showPage, browserState }: OidcParts) =>
   async (
     mode: string,
     ctx: KoaContextWithOIDC,
@@ -149,7 +149,8 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
-    const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload };
+    const session_state = browserState.respond(ctx, redirectUri, payload.error);
+    const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload, session_state };
     if (mode !== 'form_post') return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;

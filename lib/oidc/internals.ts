@@ -2,6 +2,7 @@
  * The one place that leans on what oidc-provider does not document. Each entry names what it relies on; `test/oidc/internals.test.ts` pins
  * every one, so that an upgrade that changes it fails there and not in production.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodeProtectedHeader } from 'jose';
 import Provider, {
@@ -141,6 +142,17 @@ async function valueAndPayload(this: PayloadModel): Promise<{ value: string; pay
 export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> {
   (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
+}
+
+/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
+  const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
+    set(claim: string, value: unknown): void;
+    issue(options: { use: 'logout' }): Promise<string>;
+  };
+  const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+  for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
+  return token.issue({ use: 'logout' });
 }
 
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
@@ -339,6 +351,8 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
   });
   Object.assign(Client.prototype, {
     includeSid: () => true,
+    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.clients.compareSecret(this, secret);
     },

@@ -6,6 +6,7 @@ import type { Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { carryParameters, createResponder } from './authorize.js';
+import { createBrowserState } from './browser-state.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
@@ -19,6 +20,7 @@ import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
 import { createLogout } from './logout.js';
+import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -26,11 +28,13 @@ import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
 import { TokenRecords } from './token-records.js';
+import { createUserSessions, type UserSessions } from './user-sessions.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
   readonly provider: Provider;
   readonly interactions: Interactions;
+  readonly sessions: UserSessions;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
@@ -59,6 +63,7 @@ export function createProtocol(
   const parts: OidcParts = {
     ...dependencies,
     adapters: createModelAdapters({ artifacts, form, lifetimes: adapterLifetimes, tokens }),
+    browserState: createBrowserState(dependencies),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const scopes = createScopes(parts);
@@ -86,6 +91,7 @@ export function createProtocol(
     },
   );
   watchFailures(provider, parts);
+  sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
     if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
@@ -117,6 +123,7 @@ export function createProtocol(
   return {
     provider,
     interactions,
+    sessions: createUserSessions(parts),
     routes,
     async middleware(ctx: Context, next: Next) {
       const preparing = scopes.prepare(ctx);
@@ -129,10 +136,11 @@ export function createProtocol(
       }
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
-      const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
-      if (ending instanceof Promise) await ending;
+      const inner = ctx as unknown as KoaContextWithOIDC;
+      const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
+      ended?.();
       const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
       documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);

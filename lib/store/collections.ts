@@ -30,6 +30,7 @@ export const collections = {
   apiResources: { name: 'apiResources', indexes: { byScope: { fields: ['scopes'], unique: true } } },
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
   events: { name: 'events', indexes: {} },
+  deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
   sequences: { name: 'sequences', indexes: {} },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;

@@ -32,9 +32,10 @@ beforeAll(async () => {
         }
       : client,
   );
-  it = await startIdp({ seed: { ...testSeed, clients }, configure: callLoopback });
+  it = await startIdp({ seed: { ...testSeed, clients }, outgoing: callLoopback });
   await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
   await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+  await receiver.received(1);
   logoutToken = receiver.tokens[0] as string;
   const tokens: Json = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
   idToken = tokens.id_token;
