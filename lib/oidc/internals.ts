@@ -2,6 +2,7 @@
  * The one place that leans on what oidc-provider does not document. Each entry names what it relies on; `test/oidc/internals.test.ts` pins
  * every one, so that an upgrade that changes it fails there and not in production.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodeProtectedHeader } from 'jose';
 import Provider, {
@@ -159,6 +160,17 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
  */
 export const onceTaken = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
   (ctx.oidc as unknown as { onceTaken(rewrite: (params: Payload) => void): void }).onceTaken(rewrite);
+
+/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
+  const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
+    set(claim: string, value: unknown): void;
+    issue(options: { use: 'logout' }): Promise<string>;
+  };
+  const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+  for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
+  return token.issue({ use: 'logout' });
+}
 
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
@@ -444,6 +456,8 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
     },
+    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.clients.compareSecret(this, secret);
     },
