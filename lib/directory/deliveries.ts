@@ -107,12 +107,22 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   }
 
   let rounds = 0;
+  /** An outage is told once. */
+  let isAway = false;
   function poll(): void {
     if (closed) return;
     const isMinute = rounds++ % 60 === 0;
     running ??= (isMinute ? dueRows('dead', ({ id }) => rows.remove(id)) : Promise.resolve())
       .then(() => dueRows('waiting', start))
-      .catch((error: unknown) => logger.warn({ err: error }, 'deliveries could not be read; another attempt follows'))
+      .then(
+        () => {
+          isAway = false;
+        },
+        (error: unknown) => {
+          if (!isAway) logger.warn({ err: error }, 'deliveries could not be read; another attempt follows');
+          isAway = true;
+        },
+      )
       .finally(() => {
         running = undefined;
       });

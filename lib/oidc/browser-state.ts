@@ -45,7 +45,7 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
   const valueNow = (ctx: KoaContextWithOIDC, error: unknown): string | undefined => {
     if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
     // A browser that keeps the session's cookie back in a frame is not signed out.
-    if (!ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false }) && error !== undefined) return undefined;
+    if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
     const { uid, accountId, loginTs } = sessionOf(ctx);
     if (!accountId || !ctx.oidc.account) return '';
     return createHmac('sha256', key)
