@@ -96,9 +96,7 @@ const refreshRow = (client: WebClient, alg: string, goal: number): Row => ({
 const documentRow = (name: string, path: string): Row => ({
   name,
   goal: 3,
-  prepare: async (connection) => async () => {
-    await connection.get(path);
-  },
+  prepare: async (connection) => () => connection.document(path),
 });
 
 /** @param hint `token_type_hint`. */

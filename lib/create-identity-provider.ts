@@ -1,6 +1,7 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
+import { checkSession } from '../extensions/check-session/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
 import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
 import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
@@ -17,6 +18,7 @@ import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
+import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
@@ -77,7 +79,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     });
   if (options.seed) await begun(applySeed(directory, options.seed));
 
-  const extensions: readonly Extension[] = [signIn(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
+  const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -94,6 +96,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     own: options.paths.own,
     url: (path) => issuer + path,
     directory,
+    browserStateCookie: browserStateCookie(options),
     interactions: {
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
@@ -113,6 +116,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
     sign: (...call) => protocolOf().sign(...call),
     signingAlgorithms: algorithmsOf(options.keys),
+    sessions: {
+      list: (user) => protocolOf().sessions.list(user),
+      end: (...call) => protocolOf().sessions.end(...call),
+      endAll: (user) => protocolOf().sessions.endAll(user),
+    },
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin),
     async attempts(counter, window, by) {
@@ -155,6 +163,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
+  // They are void by then; this takes them away, and tells the clients.
+  for (const event of ['UserDisabled', 'UserClaimRemoved'] as const)
+    directory.events.on(event, ({ subject }) => protocolOf().sessions.endOf(subject));
 
   const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
   const callback = createCallback(app);
@@ -166,6 +177,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     get provider() {
       return protocolOf().provider as never;
     },
+    sessions: context.sessions,
     events: directory.events,
     keys: { rotate: (rotateOptions) => rotatingOf().rotate(rotateOptions) },
     tenant: (tid) => directory.forTenant(tid),

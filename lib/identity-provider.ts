@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';
+import type { Sessions } from './sessions.js';
 
 /** What answers whether it can serve. */
 export interface Health {
@@ -44,6 +45,8 @@ export interface IdentityProvider {
      */
     rotate(options?: { readonly now?: boolean }): Promise<void>;
   };
+  /** The sign-ins of users: list them, end one, end all. */
+  readonly sessions: Sessions;
   /** Services bound to one tenant: there are no others for persons and users. */
   tenant(tid: string): TenantDirectory;
   /**

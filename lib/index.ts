@@ -28,13 +28,16 @@ export type {
   Clients,
   Consents,
   Credentials,
+  Deliveries,
   Directory,
+  Enqueued,
   Events,
   GroupFields,
   GroupInput,
   GroupRefs,
   Groups,
   Linking,
+  NewDelivery,
   Outbox,
   ParentRef,
   Patch,
@@ -86,6 +89,7 @@ export {
   type PathOptions,
   type RotationOptions,
 } from './options.js';
+export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {
   Artifact,
   ArtifactKey,
@@ -104,6 +108,7 @@ export type {
   Branding,
   Client,
   Consent,
+  Delivery,
   ExternalIdentity,
   Group,
   HashedSecret,

@@ -176,5 +176,20 @@ function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(clien
   const { introspection_signed_response_alg: alg = 'RS256' } = client.metadata;
   if (alg !== 'RS256' && alg !== 'ES256')
     throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
+  checkLogoutUris(client.metadata);
   return client;
+}
+
+/** @see OpenID Connect Back-Channel Logout 1.0 §2.2, Front-Channel Logout 1.0 §2 */
+function checkLogoutUris({ redirect_uris: redirects, ...metadata }: Client['metadata']): void {
+  const check = (name: string, expected: string, fits: (url: URL) => boolean) => {
+    const value = metadata[name];
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    if (value !== undefined && !(url && /^https?:$/.test(url.protocol) && url.hash === '' && fits(url)))
+      throw new IdpError('invalid_record', { path: `/metadata/${name}`, expected });
+  };
+  const isOfClient = ({ origin }: URL) =>
+    Array.isArray(redirects) && redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+  check('backchannel_logout_uri', 'an http(s) URL without fragment', () => true);
+  check('frontchannel_logout_uri', 'an http(s) URL without fragment, of the origin of a redirect URI', isOfClient);
 }

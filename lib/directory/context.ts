@@ -6,6 +6,7 @@ import type {
   Client,
   Consent,
   Credential,
+  Delivery,
   EventRecord,
   Group,
   KeyRing,
@@ -28,6 +29,7 @@ export interface Collections {
   readonly consents: Collection<Consent>;
   readonly signingKeys: Collection<KeyRing>;
   readonly events: Collection<EventRecord>;
+  readonly deliveries: Collection<Delivery>;
   readonly sequences: Collection<SequenceRecord>;
 }
 
@@ -52,5 +54,6 @@ export const openedCollections = (store: DirectoryStore): Collections => ({
   consents: store.collection('consents'),
   signingKeys: store.collection('signingKeys'),
   events: store.collection('events'),
+  deliveries: store.collection('deliveries'),
   sequences: store.collection('sequences'),
 });

@@ -9,6 +9,7 @@ import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
+import { createDeliveries, type Deliveries } from './deliveries.js';
 import { createErasure } from './erasure.js';
 import { createEvents, type Events } from './event-listeners.js';
 import { createGroups, type Groups } from './groups.js';
@@ -62,9 +63,10 @@ export interface Directory {
   readonly accounts: Accounts;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
+  readonly deliveries: Deliveries;
   readonly events: Pick<Events, 'on'>;
   readonly outbox: Pick<Outbox, 'nudge'>;
-  /** Dispatches the events that are left. */
+  /** Dispatches the events that are left, and lets deliveries end that are under way. */
   close(): Promise<void>;
 }
 
@@ -74,6 +76,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const events = createEvents(logger);
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
   const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge };
+
+  const deliveries = createDeliveries(collections.deliveries, logger);
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
@@ -95,10 +99,14 @@ export function createDirectory(options: DirectoryOptions): Directory {
     consents: createConsents(context),
     accounts,
     accountEvents: createAccountEvents(context, issuer),
+    deliveries,
     credentials: createCredentials(context, accounts, hasher),
     events,
     outbox,
-    close: outbox.close,
+    async close() {
+      await outbox.close();
+      await deliveries.close();
+    },
     forTenant(tid) {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);

@@ -7,6 +7,7 @@ export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
 export type { Credentials } from './credentials.js';
+export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
 export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups.js';

@@ -144,7 +144,7 @@ type Payload = Record<string, unknown>;
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, showPage }: OidcParts) =>
+  ({ adapters, options, showPage, browserState }: OidcParts) =>
   async (
     mode: string,
     ctx: KoaContextWithOIDC,
@@ -166,7 +166,8 @@ export const createResponder =
     }
     const isJwt = mode.endsWith('jwt');
     const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, isJwt ? jwtClaims : new Set(new URL(redirectUri).searchParams.keys()));
-    const response = { ...custom, ...payload };
+    const session_state = browserState.respond(ctx, redirectUri, payload.error);
+    const response = { ...custom, ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;

@@ -4,10 +4,12 @@ import { carriedParameter, createRequestCheck, passedOnParameters } from './auth
 import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
+import { cookieName } from './cookie-names.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
+import { createLoginHintCheck } from './login-hint-tokens.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
@@ -69,7 +71,7 @@ export function createConfiguration(
     conformIdTokenClaims: false,
     cookies: {
       names: {
-        session: sessionCookie(options),
+        session: cookieName('session', options),
         interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
         resume: secure ? '__Secure-idp.resume' : 'idp.resume',
       },
@@ -77,10 +79,15 @@ export function createConfiguration(
       long: cookie,
       short: cookie,
     },
-    discovery: {},
+    // @see OpenID Connect Front-Channel Logout 1.0 §3
+    discovery: { frontchannel_logout_supported: true, frontchannel_logout_session_supported: true },
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
-    extraParams: { [carriedParameter]: createRequestCheck(scopes), ...Object.fromEntries(passedOnParameters.map((name) => [name, null])) },
+    extraParams: {
+      [carriedParameter]: createRequestCheck(scopes),
+      ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
+      login_hint_token: createLoginHintCheck(parts),
+    },
     features: {
       ...options.features,
       backchannelLogout: { enabled: true },
@@ -153,12 +160,6 @@ async function fetchGuarded({ fetch }: OidcParts, url: string, { method, headers
   });
   const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
   return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
-}
-
-/** Sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs another name. @see RFC 6265bis §4.1.3 */
-function sessionCookie({ secure, mountPath }: OidcParts['options']): string {
-  const name = secure ? '__Host-idp.session' : 'idp.session';
-  return mountPath === '' ? name : `${name}.${Buffer.from(mountPath).toString('base64url')}`;
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */

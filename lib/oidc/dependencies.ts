@@ -6,6 +6,7 @@ import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import type { BrowserState } from './browser-state.js';
 import type { SigningKeys } from './keys.js';
 import type { ModelAdapters } from './model-adapter.js';
 import type { Pseudonyms } from './subject.js';
@@ -27,6 +28,7 @@ export interface OidcDependencies {
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
   readonly adapters: ModelAdapters;
+  readonly browserState: BrowserState;
   /** Undefined without a salt: then no client is pairwise. */
   readonly pseudonyms: Pseudonyms | undefined;
 }

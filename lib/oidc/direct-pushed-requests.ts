@@ -110,7 +110,7 @@ function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: 
 }
 
 /** They are kept in another form than they came, or hold for a while only. */
-const structured = new Set(['request', 'claims', 'authorization_details', 'dpop_jkt', 'id_token_hint']);
+const structured = new Set(['request', 'claims', 'authorization_details', 'dpop_jkt', 'id_token_hint', 'login_hint_token', 'sso_token']);
 
 const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 /** @see RFC 7519 §6 */

@@ -2,6 +2,7 @@
  * The one place that leans on what oidc-provider does not document. Each entry names what it relies on; `test/oidc/internals.test.ts` pins
  * every one, so that an upgrade that changes it fails there and not in production.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodeProtectedHeader } from 'jose';
 import Provider, {
@@ -13,6 +14,7 @@ import Provider, {
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { verify } from 'oidc-provider/lib/helpers/jwt.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
 
@@ -160,6 +162,17 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
  */
 export const onceTaken = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
   (ctx.oidc as unknown as { onceTaken(rewrite: (params: Payload) => void): void }).onceTaken(rewrite);
+
+/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
+  const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
+    set(claim: string, value: unknown): void;
+    issue(options: { use: 'logout' }): Promise<string>;
+  };
+  const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+  for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
+  return token.issue({ use: 'logout' });
+}
 
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
@@ -389,6 +402,12 @@ interface HintModel {
   validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
 }
 
+/** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */
+export async function verifiedByClient(client: Client, jwt: string, clockTolerance: number): Promise<Payload> {
+  const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
+  return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
+}
+
 /** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
 function allowTokenAlone(provider: Provider): void {
   const { responseTypes } = insideOf(provider).configuration;
@@ -444,6 +463,8 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
     },
+    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.clients.compareSecret(this, secret);
     },

@@ -6,3 +6,11 @@ declare module 'oidc-provider/lib/actions/end_session.js' {
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   export function get(provider: object): { readonly configuration: { readonly responseTypes: string[] } };
 }
+
+declare module 'oidc-provider/lib/helpers/jwt.js' {
+  export function verify(
+    jwt: string,
+    keystore: object,
+    options: { readonly clockTolerance: number },
+  ): Promise<{ readonly payload: Record<string, unknown> }>;
+}

@@ -7,6 +7,7 @@ import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
+import { createBrowserState } from './browser-state.js';
 import { assertionAudiences } from './client-assertions.js';
 import { requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller } from './clients.js';
@@ -23,6 +24,7 @@ import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, reco
 import { createDescribeToken } from './introspection.js';
 import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
+import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests, isPostedRequest } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
@@ -32,6 +34,7 @@ import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
 import { TokenRecords } from './token-records.js';
+import { createUserSessions, type UserSessions } from './user-sessions.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -39,6 +42,7 @@ export interface Protocol {
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
   readonly sign: ExtensionContext['sign'];
+  readonly sessions: UserSessions;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -69,6 +73,7 @@ export function createProtocol(
   const parts: OidcParts = {
     ...dependencies,
     adapters: createModelAdapters({ artifacts, form, lifetimes: adapterLifetimes, tokens }),
+    browserState: createBrowserState(dependencies),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const scopes = createScopes(parts);
@@ -104,6 +109,7 @@ export function createProtocol(
     },
   );
   watchFailures(provider, parts);
+  sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
     if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
@@ -141,6 +147,7 @@ export function createProtocol(
     interactions,
     claims: createAccountClaims(parts, accounts, findClient),
     sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
+    sessions: createUserSessions(parts),
     routes,
     document: documents.peek,
     async middleware(ctx: Context, next: Next) {
@@ -157,10 +164,11 @@ export function createProtocol(
       }
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
-      const ending = logout.endSession(ctx as unknown as KoaContextWithOIDC);
-      if (ending instanceof Promise) await ending;
+      const inner = ctx as unknown as KoaContextWithOIDC;
+      const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
+      ended?.();
       const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);

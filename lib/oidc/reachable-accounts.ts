@@ -26,7 +26,8 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   );
 }
 
-function isStrongEnough({ tenant: { signIn = {} } }: Account, { amr, idp }: SignedIn): boolean {
+/** Whether the tenant asks for no more than this sign-in. */
+export function isStrongEnough({ tenant: { signIn = {} } }: Account, { amr, idp }: SignedIn): boolean {
   const { requireMfa = false, methods } = signIn;
   const isSecured = !requireMfa || amr?.includes('mfa') === true;
   return isSecured && (methods === undefined || methods.includes(idp === 'local' ? 'password' : (idp ?? '')));

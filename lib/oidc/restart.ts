@@ -31,7 +31,9 @@ export function createRestart({ options, keyring }: OidcParts, provider: () => P
   return {
     remember(ctx: Context, uid: string, parameters: Parameters): void {
       if (ctx.cookies.get(name, { signed: false })) return;
-      const value = keyring.encrypt('restart', uid, JSON.stringify(parameters));
+      // Good once, and for minutes.
+      const { login_hint_token: _, sso_token: __, ...lasting } = parameters;
+      const value = keyring.encrypt('restart', uid, JSON.stringify(lasting));
       if (value.length > MAX_LENGTH) return;
       ctx.cookies.set(name, value, { signed: false, path: pathOf(uid), httpOnly: true, sameSite: 'lax', maxAge: KEPT, overwrite: true });
     },

@@ -31,6 +31,7 @@ export const collections = {
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
   signingKeys: { name: 'signingKeys', indexes: { byOutbox: { fields: ['outbox'] } } },
   events: { name: 'events', indexes: {} },
+  deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
   sequences: { name: 'sequences', indexes: {} },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;

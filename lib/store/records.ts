@@ -208,6 +208,22 @@ export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;
 }
 
+/** Something that has to reach somebody else, until it was taken. */
+export interface Delivery extends Stored {
+  /** `backchannel-logout` … */
+  readonly kind: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** What was enqueued together. */
+  readonly batch?: string;
+  /** `dead`: given up. */
+  readonly state: 'waiting' | 'dead';
+  readonly attempts: number;
+  /** When the next attempt may begin; of a dead one, when it is removed. */
+  readonly due: Date;
+  /** Why the last attempt failed. */
+  readonly problem?: string;
+}
+
 /** A counter that only grows; the one named `events` numbers them. */
 export interface SequenceRecord extends Row {
   readonly last: number;

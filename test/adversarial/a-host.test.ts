@@ -116,8 +116,8 @@ const spoofs: { name: string; lines: (method: string, path: string) => string[] 
 /** Without what differs from one answer to the next. */
 const stable = ({ status, head, body }: RawAnswer) => ({
   status,
-  location: /^location: (.*)$/im.exec(head)?.[1]?.replace(/(code|interaction\/)[^&]*/g, '$1'),
-  urls: [...body.matchAll(/https?:\/\/[^"'<\s]+/g)].map(([url]) => url.replace(/(code|interaction\/)[^&]*/g, '$1')),
+  location: /^location: (.*)$/im.exec(head)?.[1]?.replace(/(code|interaction\/|session_state=)[^&]*/g, '$1'),
+  urls: [...body.matchAll(/https?:\/\/[^"'<\s]+/g)].map(([url]) => url.replace(/(code|interaction\/|session_state=)[^&]*/g, '$1')),
   secure: /; secure/i.test(head),
 });
 

@@ -34,11 +34,12 @@ beforeAll(async () => {
         }
       : client,
   );
-  it = await startIdp({ seed: { ...testSeed, clients: [...clients, asserting.seed] }, configure: callLoopback });
+  it = await startIdp({ seed: { ...testSeed, clients: [...clients, asserting.seed] }, outgoing: callLoopback });
   // The client that trusts a hint most, and so would be fooled most.
   await it.idp.directory.clients.update('jwt', { trustedLoginHint: true });
   await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
   await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+  await receiver.received(1);
   tokens = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
   discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
 });
@@ -120,6 +121,14 @@ const kinds: Readonly<Record<string, Kind>> = {
     async mint() {
       const headers = { ...authorizationOf('jwt'), accept: 'application/token-introspection+jwt' };
       return (await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token }, headers)).text;
+    },
+    takenBy: () => [],
+  },
+  'authorization response': {
+    by: 'the service',
+    async mint() {
+      const request = { client_id: 'jwt', response_mode: 'jwt', ...pkce() };
+      return responseOf(await alice.get(authorizeUrl(it.issuer, request))).get('response') ?? '';
     },
     takenBy: () => [],
   },

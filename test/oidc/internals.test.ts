@@ -5,10 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
-import { createHookedProvider, isPairwise, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
+import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 
@@ -377,6 +378,35 @@ describe('steps', () => {
     );
   });
 
+  test('the end of a session is told by Client.prototype.backchannelLogout, which is ours and calls nobody', async () => {
+    expectInOrder(
+      'actions/end_session.js',
+      'client.backchannelLogout(accountId, sid)',
+      'await Promise.all(back)',
+      'await session.destroy()',
+    );
+    const client = await hooked.Client.find('public');
+    client.backchannelLogoutUri = 'https://rp.example/logout';
+    expect(String(client.backchannelLogout)).not.toContain('fetch');
+    expect(await client.backchannelLogout('account', 'sid')).toBeUndefined();
+  });
+
+  test('a logout token is an ID token issued for that use, with the claims that are set on it', async () => {
+    expectInOrder('models/client.js', "'http://schemas.openid.net/event/backchannel-logout'", "logoutToken.issue({ use: 'logout' })");
+    const jwt = await logoutToken(hooked, await hooked.Client.find('sector'), { sub: 'as it is', sid: 'session' });
+    expect(decodeProtectedHeader(jwt)).toMatchObject({ typ: 'logout+jwt', alg: 'RS256' });
+    const { exp = 0, iat = 0, ...claims } = decodeJwt(jwt);
+    expect(exp - iat).toBe(120);
+    expect(claims).toEqual({
+      iss: issuer,
+      aud: 'sector',
+      sub: 'as it is',
+      sid: 'session',
+      jti: expect.any(String),
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    });
+  });
+
   test('authorization.success hands over what is about to be sent', () => {
     expectInOrder(
       'actions/authorization/respond.js',
@@ -404,6 +434,24 @@ describe('steps', () => {
       'processResponseTypes(ctx)',
     );
   });
+});
+
+test('what a client signed is verified with its asymmetricKeyStore, which is refreshed; times are checked', () => {
+  expectInOrder(
+    'helpers/jwt.js',
+    'export async function verify(jwt, keystore, options = {})',
+    'keystore.selectForVerify(',
+    'await keystore.refresh()',
+    'assertPayload(payload, options)',
+    'return { payload, header: protectedHeader }',
+  );
+  expectInOrder('actions/authorization/process_request_object.js', 'JWT.verify(params.request, client.asymmetricKeyStore, opts)');
+});
+
+test('a hint is validated where the request comes in, and not where it is resumed', () => {
+  expectInOrder('actions/authorization/index.js', 'use(checkIdTokenHint, ', 'A, DA, ', 'PAR');
+  expect(source('actions/authorization/index.js')).toMatch(/use\(checkIdTokenHint, +A, DA, +PAR +\);/);
+  expectInOrder('actions/authorization/claims.js', "ctx.oidc.entity('IdTokenHint', idTokenHint)");
 });
 
 describe('implicit and hybrid flows', () => {

@@ -159,6 +159,15 @@ describe('4.2 tenant: with a linked account', () => {
     expect(membersOf(await choose(agent, page, globex))).toHaveProperty('code');
   });
 
+  test('4.2 who signs in to the other of two linked accounts is offered the one that the hint says', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { userName: 'alice@globex.test' });
+    for (const agent of [new Agent(), (await obtainTokens(it.issuer, { userName: 'carol@acme.test', password: 'carol' })).agent]) {
+      const page = await signIn(agent, request({ id_token_hint: tokens.id_token }));
+      expect(offered(page)).toEqual({ 'alice@globex.test': false });
+      expect(decodeJwt((await tokensOf(await choose(agent, page, globex))).id_token)).toMatchObject({ tid: globex.tid });
+    }
+  });
+
   test('4.2 who signs in as somebody else than the hint says is answered with login_required, not asked for ever', async () => {
     const { tokens } = await obtainTokens(it.issuer);
     const answer = await signIn(new Agent(), request({ id_token_hint: tokens.id_token }), 'bob@globex.test', 'bob');

@@ -167,6 +167,22 @@ describe('RFC 9701 §6: what signs it', () => {
   });
 });
 
+test('4.5 it is signed with the key that is active, also after a rotation', async () => {
+  // Without keys of its own, which rotate.
+  const rotating = await startIdp({ keys: {} });
+  const kidOf = async () => {
+    const { text } = await postForm(`${rotating.issuer}/connect/introspect`, { token: 'x' }, { ...credentialsOf('web'), accept: type });
+    return decodeProtectedHeader(text).kid;
+  };
+  const before = await kidOf();
+  await rotating.idp.keys.rotate({ now: true });
+  const after = await kidOf();
+  expect(after).not.toBe(before);
+  const { keys: published } = (await (await fetch(`${rotating.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
+  expect(published.map(({ kid }: Json) => kid)).toContain(after);
+  await rotating.close();
+});
+
 describe('RFC 9110 §12: which form is preferred', () => {
   test.each([
     [type, true],
@@ -196,7 +212,7 @@ describe('RFC 9110 §12: which form is preferred', () => {
 
 describe('design §5: errors stay JSON', () => {
   test.each<[string, number, string, Record<string, string>, Record<string, string>]>([
-    ['without authentication', 400, 'invalid_request', {}, { token: 'x' }],
+    ['without authentication', 401, 'invalid_client', {}, { token: 'x' }],
     ['with a wrong secret', 401, 'invalid_client', { authorization: 'Basic d2ViOndyb25n' }, { token: 'x' }],
     ['without a token', 400, 'invalid_request', credentialsOf('web'), {}],
   ])('%s', async (_what, status, error, headers, fields) => {

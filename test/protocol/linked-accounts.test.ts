@@ -11,7 +11,7 @@ let it: TestIdp;
 let endpoints: Endpoints;
 beforeAll(async () => {
   receiver = await startLogoutReceiver();
-  it = await startIdp({ configure: callLoopback });
+  it = await startIdp({ outgoing: callLoopback });
   endpoints = endpointsOf(it.issuer);
   const { metadata } = await it.idp.directory.clients.require('jwt');
   await it.idp.directory.clients.update('jwt', {
@@ -99,6 +99,7 @@ describe('Special claims: a linked user', () => {
       receiver.tokens.length = 0;
       const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, ...offline });
       await endSession(agent, tokens.id_token);
+      await receiver.received(1);
       expect(receiver.tokens).toHaveLength(1);
       const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
       const { payload } = await jwtVerify(receiver.tokens[0] ?? '', keys, { issuer: it.issuer, audience: 'jwt', typ: 'logout+jwt' });
@@ -187,6 +188,7 @@ describe('design §3: one principal for each browser session', () => {
     expect(await isActive(endpoints, other.access_token)).toBe(false);
     expect(await endpoints.refresh(other.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     expect(await isActive(endpoints, bobs.access_token)).toBe(true);
+    await receiver.received(1);
     expect(receiver.tokens.map((token) => decodeJwt(token).sid)).toEqual([decodeJwt(tokens.id_token).sid]);
     expect(decodeJwt(bobs.id_token).sid).not.toBe(decodeJwt(other.id_token).sid);
   });
