@@ -86,9 +86,11 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   class HookedProvider extends Provider {
     // Called from the constructor of Provider, for the modes and grants it brings.
     override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
-      super.registerResponseMode(name, (ctx, redirectUri, payload) =>
-        hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out)),
-      );
+      super.registerResponseMode(name, (ctx, redirectUri, payload) => {
+        // response_modes/jwt.js takes them for granted.
+        (ctx.oidc as unknown as { assume(params: Payload): void }).assume(ctx.query);
+        return hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out));
+      });
     }
 
     override registerGrantType<Params extends object>(
@@ -225,9 +227,9 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      if (ctx.method !== 'POST' && this.route === 'authorization') {
-        Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, ctx.query) });
-      }
+      const query = this.route === 'resume' ? {} : this.route === 'authorization' && ctx.method !== 'POST' ? ctx.query : undefined;
+      // Resuming takes no parameters: an error of it must not be answered by those of a query.
+      if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }
 
     get body(): Query | undefined {
@@ -249,6 +251,11 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
     set params(params: Payload) {
       this.#params = params;
       hooks.check(this.ctx);
+    }
+
+    /** An error may come before the parameters are put together, and be answered by the query all the same. */
+    assume(params: Payload): void {
+      this.#params ??= params;
     }
 
     onceTaken(rewrite: (params: Payload) => void): void {

@@ -88,6 +88,12 @@ describe('registerResponseMode, registerGrantType', () => {
     expectInOrder('shared/authorization_error_handler.js', 'await handler(ctx, safe(params.redirect_uri), ');
     expectInOrder('actions/token.js', 'grantTypeHandlers', '(ctx');
   });
+
+  test('an error may be answered by the query, which a signed response does not look at', () => {
+    expectInOrder('shared/authorization_error_handler.js', 'oidc.body : ctx.query) || {} } = oidc', 'await handler(ctx');
+    expectInOrder('response_modes/jwt.js', 'const { params } = ctx.oidc', 'params.response_mode');
+    expect(source('actions/authorization/resume.js')).not.toContain('query');
+  });
 });
 
 describe('classes behind getters', () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
+import { failingStores } from '../support/failing-stores.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
@@ -133,4 +134,28 @@ test('security B: a signed response, in which anybody can place claims, is no id
   expect(membersOf(await respond({ id_token_hint: response }))).toMatchObject({ error: 'invalid_request' });
   const answer = await alice.get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: response })}`);
   expect(answer.status).toBe(400);
+});
+
+test('JARM §2.4: an error that comes before anything else is signed too', async () => {
+  const { artifacts, down } = failingStores();
+  const own = await startIdp({ artifacts });
+  const agent = new Agent();
+  const url = (responseMode: string) =>
+    authorizeUrl(own.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', response_mode: responseMode });
+  await signIn(agent, url('query'));
+  down.artifacts = true;
+  for (const [mode] of modes) {
+    const { response = '' } = membersOf(await agent.get(url(mode)));
+    expect(decodeJwt(response)).toMatchObject({ error: 'temporarily_unavailable', iss: own.issuer, aud: 'web' });
+  }
+  await own.close();
+});
+
+test('a sign-in that is over is told of on a page, whatever a query says', async () => {
+  for (const mode of ['jwt', 'form_post.jwt', 'query', 'fragment']) {
+    const query = new URL(request({ response_mode: mode, __custom: 'x' })).search;
+    const agent = new Agent();
+    const { status, location } = await agent.follow(await agent.get(`${it.issuer}/connect/authorize/${'A'.repeat(43)}${query}`));
+    expect({ mode, status, location }).toEqual({ mode, status: 400, location: undefined });
+  }
 });
