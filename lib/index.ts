@@ -44,6 +44,8 @@ export type {
   PersonInput,
   PersonPatch,
   Persons,
+  Registration,
+  RegistrationInput,
   Seed,
   Subsidiaries,
   SubsidiaryFields,
@@ -58,7 +60,7 @@ export type {
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { Extension, ExtensionContext, Interaction, Interactions, ProtocolPage, ShowPage, SignIn } from './extension.js';
+export type { Extension, ExtensionContext, Interaction, Interactions, KnownAccount, ProtocolPage, ShowPage, SignIn } from './extension.js';
 export type { Health, IdentityProvider, RequestListener } from './identity-provider.js';
 export type { Logger } from './logger.js';
 export {
