@@ -64,7 +64,7 @@ export interface KnownAccount {
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
-  readonly prompt: 'login' | 'consent' | 'select_account';
+  readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
   readonly client: Client;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;

@@ -7,6 +7,7 @@ import type { PageFrame, PageName, PageView } from './view-models.js';
 import { accountsView } from './views/accounts.js';
 import { consentView } from './views/consent.js';
 import { continueView, submitScript } from './views/continue.js';
+import { createView } from './views/create.js';
 import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
 import { identifierView } from './views/identifier.js';
@@ -23,6 +24,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   identifier: identifierView,
   password: passwordView,
   accounts: accountsView,
+  create: createView,
   organisation: organisationView,
   consent: consentView,
   logout: logoutView,

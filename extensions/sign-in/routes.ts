@@ -6,6 +6,7 @@ import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { form } from '../../lib/http/form.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
+import { createRegistrationStep } from './registration.js';
 import { show } from './show.js';
 import { createSteps, field, nameOf } from './steps.js';
 import type { OrganisationChoice, PageView } from './view-models.js';
@@ -17,6 +18,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const steps = createSteps(context);
   const { base, url, page, posted, goOn } = steps;
   const chooser = createChooser(context, steps);
+  const registration = createRegistrationStep(context, attempts, steps);
 
   const identifierView = (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) =>
     ({
@@ -38,6 +40,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (!interaction) return;
     if (interaction.prompt === 'consent') return consent(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
+    if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
     const hint = interaction.parameters.login_hint?.trim();
     if (hint && ctx.query.restart === undefined) return page(ctx, interaction, passwordView(ctx, interaction, hint.slice(0, 320)));
     return page(ctx, interaction, identifierView(ctx, interaction, hint ? { identifier: hint.slice(0, 320) } : {}));
@@ -47,6 +50,11 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await posted(ctx);
     const account = interaction && (await chooser.choose(ctx, interaction));
     if (account) return page(ctx, interaction, passwordView(ctx, interaction, account.person.user.userName));
+  });
+
+  router.post(`${base}/create`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (interaction) await registration.create(ctx, interaction);
   });
 
   router.post(`${base}/identifier`, form, async (ctx: Context) => {

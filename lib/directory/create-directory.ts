@@ -18,6 +18,7 @@ import { createOutbox, type Outbox } from './outbox.js';
 import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
+import { createRegistration, type Registration } from './registration.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -43,6 +44,7 @@ export interface TenantDirectory {
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
   readonly linking: Linking;
+  readonly registration: Registration;
 }
 
 /** The durable records and the rules over them. */
@@ -84,6 +86,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const clients = createClients(context);
   const apiResources = createApiResources(context);
   const accounts = createAccounts(context, tenants);
+  const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
   const erase = createErasure(context, links);
 
@@ -100,7 +103,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     accounts,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
-    credentials: createCredentials(context, accounts, hasher),
+    credentials,
     events,
     outbox,
     async close() {
@@ -110,10 +113,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
     forTenant(tid) {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);
+      const persons = createPersons(context, { tenants, groups, subsidiaries, erase }, tid);
       return {
         groups,
         subsidiaries,
-        persons: createPersons(context, { tenants, groups, subsidiaries, erase }, tid),
+        persons,
+        registration: createRegistration({ tenants, persons, credentials }, tid),
         users: createUsers(context, groups, tid),
         linking: createLinking(links, tid),
       };

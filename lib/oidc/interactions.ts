@@ -125,7 +125,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
   }
 }
 
-/** That an account was chosen; whoever has to be asked anything else is still asked. */
-const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' ? { select_account: {} } : {});
+/** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
+const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

@@ -77,6 +77,17 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     ),
     0,
   );
+  policy.add(
+    new Prompt(
+      { name: 'create', requestable: true },
+      new Check('create_refused', 'people cannot create accounts here', 'access_denied', async (ctx) => {
+        const isAsked = ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create');
+        if (isAsked && !(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
+        return false;
+      }),
+    ),
+    0,
+  );
   // Whether a client needs consent is for its record to say, native or not.
   consent?.checks.remove('native_client_prompt');
   return policy;
@@ -91,6 +102,12 @@ const mismatches = {
 function afterSignIn(ctx: KoaContextWithOIDC, mismatch: string, isMismatch: boolean): boolean {
   if (isMismatch && ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
   return isMismatch;
+}
+
+/** Into one tenant, which has to be clear, and to let people. */
+async function mayRegister({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<boolean> {
+  const [tid, ...others] = tids ?? [];
+  return tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
 }
 
 /** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */

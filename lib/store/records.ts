@@ -29,7 +29,12 @@ export interface Branding {
 export interface Tenant extends Stored {
   readonly name: string;
   readonly organisationNumber?: string;
-  readonly signIn?: { readonly methods?: readonly SignInMethodName[]; readonly requireMfa?: boolean };
+  readonly signIn?: {
+    readonly methods?: readonly SignInMethodName[];
+    readonly requireMfa?: boolean;
+    /** Whether people may create accounts for themselves. */
+    readonly selfRegistration?: boolean;
+  };
   readonly branding?: Branding;
   /** A language tag of the pages' languages. */
   readonly locale?: string;

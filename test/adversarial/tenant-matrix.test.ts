@@ -12,8 +12,8 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri } from '../support/seed.js';
 
-/** A fifth of the combinations, another one for each flow, and some of those that take pages and passwords; `npm run prove` tries all. */
-const EVERY = process.env.PROVE ? 1 : 5;
+/** A tenth of the combinations, another one for each flow, and some of those that take pages and passwords; `npm run prove` tries all. */
+const EVERY = process.env.PROVE ? 1 : 10;
 const WITH_PAGES = process.env.PROVE ? Number.POSITIVE_INFINITY : 20;
 jest.setTimeout(process.env.PROVE ? 1_200_000 : 120_000);
 

@@ -92,6 +92,37 @@ describe('4.5 a plain introspection is answered like any other', () => {
     expect(direct).toEqual(other);
   });
 
+  test('of tokens of the authorization endpoint; userinfo and revocation alike', async () => {
+    const { agent } = await obtainTokens(it.issuer);
+    await it.idp.directory.clients.create({
+      id: 'hybrid',
+      name: 'Hybrid',
+      secret: 'hybrid-secret',
+      metadata: { redirect_uris: [redirectUri], response_types: ['token', 'code id_token token'] },
+      allowedScopes: ['openid', 'profile', 'orders.read'],
+    });
+    const { challenge } = createPkce();
+    for (const type of ['token', 'code id_token token']) {
+      const pkce = type.includes('code') ? { code_challenge: challenge, code_challenge_method: 'S256' } : {};
+      const scope = 'openid profile orders.read';
+      const url = authorizeUrl(it.issuer, { client_id: 'hybrid', response_type: type, nonce: 'n', scope, ...pkce });
+      const { location = '' } = await agent.follow(await agent.get(url));
+      const token = new URLSearchParams(new URL(location).hash.slice(1)).get('access_token') ?? '';
+      for (const caller of ['hybrid', 'orders', 'web']) {
+        const [direct, other] = await introspected({ token }, credentialsOf(caller));
+        expect(direct).toMatchObject({ body: { active: caller !== 'web' } });
+        expect(direct).toEqual(other);
+      }
+      const init = { headers: { authorization: `Bearer ${token}` } };
+      const [plain, unusual] = await Promise.all(['', '?unusual=yes'].map((query) => answerTo(`/connect/userinfo${query}`, init)));
+      expect(plain).toMatchObject({ status: 200, body: { name: 'Alice Adams' } });
+      expect(plain).toEqual(unusual);
+      await endpoints.revoke(token, 'hybrid');
+      const [direct, other] = await introspected({ token }, credentialsOf('hybrid'));
+      expect([direct, (direct as Json).body]).toEqual([other, { active: false }]);
+    }
+  });
+
   test.each<[string, Record<string, string>, Record<string, string>]>([
     ['the secret in the form', { client_id: 'web', client_secret: 'web-secret' }, {}],
     ['a wrong secret', {}, { authorization: basic('web', 'wrong') }],
