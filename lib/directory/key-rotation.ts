@@ -118,12 +118,14 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     },
 
     async advance() {
-      if (Date.now() < dueAt(await ring(), policy) || !(await lease())) return;
       const now = new Date();
-      const [next, removeAt] = await Promise.all([make('next'), removalOf(now)]);
+      const before = await ring();
+      if (now.getTime() < dueAt(before, policy) || !(await lease())) return;
+      const isDue = (row: KeyRing) => promotionAt(row, policy) <= now.getTime();
+      const [next, removeAt] = isDue(before) ? await Promise.all([make('next'), removalOf(now)]) : [[], now];
       await write((row) => {
         const kept = withoutRemoved(row, now);
-        return promotionAt(row, policy) <= now.getTime() ? promoted(kept, next, now, removeAt) : kept;
+        return next.length > 0 && isDue(row) ? promoted(kept, next, now, removeAt) : kept;
       });
     },
 

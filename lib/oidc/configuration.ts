@@ -60,6 +60,9 @@ export function createConfiguration(
   const clients = new ClientAdapter(directory);
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
 
+  const policy = createPromptPolicy(parts, accounts);
+  const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
+
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
@@ -79,8 +82,12 @@ export function createConfiguration(
       long: cookie,
       short: cookie,
     },
-    // @see OpenID Connect Front-Channel Logout 1.0 §3
-    discovery: { frontchannel_logout_supported: true, frontchannel_logout_session_supported: true },
+    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0
+    discovery: {
+      frontchannel_logout_supported: true,
+      frontchannel_logout_session_supported: true,
+      prompt_values_supported: ['none', ...prompts],
+    },
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
@@ -105,7 +112,7 @@ export function createConfiguration(
     fetch: (url, init) => fetchGuarded(parts, String(url), init),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
-      policy: createPromptPolicy(parts, accounts),
+      policy,
       async url(ctx, { uid }) {
         // Before the browser is sent on: what cannot be stored is answered to the client.
         await saveSession(ctx, sessionTtl(options, ctx.oidc.session));

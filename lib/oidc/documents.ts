@@ -40,6 +40,16 @@ interface Written {
   readonly document: Document;
 }
 
+/** How the callers of another endpoint authenticate: as at the token endpoint; but introspection takes nobody who does not. @see RFC 8414 §2 */
+function authenticationAt(endpoint: 'introspection' | 'revocation', members: Members): Members {
+  if (members[`${endpoint}_endpoint`] === undefined) return {};
+  const methods = members.token_endpoint_auth_methods_supported as readonly string[];
+  return {
+    [`${endpoint}_endpoint_auth_methods_supported`]: endpoint === 'introspection' ? methods.filter((method) => method !== 'none') : methods,
+    [`${endpoint}_endpoint_auth_signing_alg_values_supported`]: members.token_endpoint_auth_signing_alg_values_supported,
+  };
+}
+
 /** @param own members that extensions add to discovery. */
 export function createDocuments(
   { claims, directory, options }: OidcParts,
@@ -75,6 +85,8 @@ export function createDocuments(
       claims_supported: [...names],
       code_challenge_methods_supported: facts.pkceMethods,
       ui_locales_supported: options.locales,
+      ...authenticationAt('introspection', members),
+      ...authenticationAt('revocation', members),
       ...own,
     };
   };

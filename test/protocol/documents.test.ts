@@ -3,7 +3,8 @@ import { request } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Koa from 'koa';
 import type { IdentityProvider } from 'tenant-idp';
-import type { Json } from '../support/agent.js';
+import { authorizeUrl, basic, type Json, postForm } from '../support/agent.js';
+import { createAssertingClient } from '../support/assertions.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
 
@@ -11,6 +12,19 @@ const discoveryPath = '/.well-known/openid-configuration';
 const keySetPath = `${discoveryPath}/jwks`;
 
 let opened: TestIdp[] = [];
+const posting = {
+  id: 'posting',
+  name: 'Sends its secret in the form',
+  secret: 'posting-secret',
+  metadata: {
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    token_endpoint_auth_method: 'client_secret_post',
+  },
+  allowedScopes: ['orders.read'],
+};
+
 /** Nobody signs in here. */
 const seed = { clients: testSeed.clients, apiResources: testSeed.apiResources };
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
@@ -162,5 +176,49 @@ describe('4.1 discovery is written once for each change', () => {
   test('the languages of the pages are listed', async () => {
     const it = await start({ locales: ['nb', 'en'] });
     expect((await discoveryOf(it)).ui_locales_supported).toEqual(['nb', 'en']);
+  });
+});
+
+describe('design §5: what discovery says is so', () => {
+  test('RFC 8414 §2: introspection and revocation take the methods that are listed, by each of which a client gets its answer', async () => {
+    const asserting = await createAssertingClient();
+    const clients = [...seed.clients, asserting.seed, posting];
+    const it = await start({ seed: { ...seed, clients } });
+    const document = await discoveryOf(it);
+    const own = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+    expect(document.introspection_endpoint_auth_methods_supported).toEqual(own);
+    expect(document.revocation_endpoint_auth_methods_supported).toEqual([...own, 'none']);
+    for (const endpoint of ['introspection', 'revocation'])
+      expect(document[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toContain('ES256');
+
+    const by: Record<string, () => Promise<[Record<string, string>, Record<string, string>]>> = {
+      client_secret_basic: async () => [{}, { authorization: basic('service', 'service-secret') }],
+      client_secret_post: async () => [{ client_id: posting.id, client_secret: posting.secret }, {}],
+      private_key_jwt: async () => [await asserting.sign(it.issuer), {}],
+    };
+    for (const authentication of Object.values(by)) {
+      const send = async (path: string, fields: Record<string, string>) => {
+        const [more, headers] = await authentication();
+        return postForm(`${it.issuer}/connect/${path}`, { ...fields, ...more }, headers);
+      };
+      const { access_token: token } = (await send('token', { grant_type: 'client_credentials', scope: 'orders.read' })).json;
+      expect((await send('introspect', { token })).json).toMatchObject({ active: true });
+      expect((await send('revocation', { token })).status).toBe(200);
+      expect((await send('introspect', { token })).json).toEqual({ active: false });
+    }
+  });
+
+  test('OpenID Connect Core §3.1.2.1: each prompt that is listed is understood, and one that is not is refused', async () => {
+    const it = await start();
+    const { prompt_values_supported: prompts } = await discoveryOf(it);
+    expect(prompts).toEqual(expect.arrayContaining(['none', 'login', 'consent']));
+    const errorOf = async (prompt: string) => {
+      const url = authorizeUrl(it.issuer, { prompt, code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+      const location = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
+      return new URL(location, it.issuer).searchParams.get('error');
+    };
+    for (const prompt of prompts) expect([prompt, await errorOf(prompt)]).toEqual([prompt, prompt === 'none' ? 'login_required' : null]);
+    for (const prompt of ['create', 'select_account'].filter((name) => !prompts.includes(name)))
+      expect([prompt, await errorOf(prompt)]).toEqual([prompt, 'invalid_request']);
   });
 });
