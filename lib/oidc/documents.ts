@@ -45,6 +45,8 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
     return {
       ...members,
       response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
+      // @see Initiating User Registration via OpenID Connect 1.0 §4.2
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
       scopes_supported: [...known],
       claims_supported: [...names],
       ...own,

@@ -17,6 +17,7 @@ const other = new Agent();
 let idToken: string;
 let accessToken: string;
 let logoutToken: string;
+let signedResponse: string;
 
 beforeAll(async () => {
   receiver = await startLogoutReceiver();
@@ -39,6 +40,12 @@ beforeAll(async () => {
   const tokens: Json = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
   idToken = tokens.id_token;
   accessToken = tokens.access_token;
+  // Whoever sends a request has these put into its response.
+  const { oid, sid, amr, tid } = decodeJwt(idToken) as Record<string, string>;
+  const claims = { oid, sid, tid, amr: String(amr), client_id: 'jwt', typ: 'at+jwt', scope: 'openid orders.read', nonce: 'n' };
+  const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  const url = authorizeUrl(it.issuer, { ...claims, ...challenge, response_mode: 'jwt' });
+  signedResponse = responseOf(await alice.follow(await alice.get(url))).get('response') ?? '';
 });
 afterAll(async () => {
   await it.close();
@@ -56,6 +63,12 @@ const consumers: Record<string, (jwt: string) => Promise<boolean>> = {
       code_challenge_method: 'S256',
     });
     return responseOf(await alice.get(url)).get('code') !== null;
+  },
+  login_hint_token: async (jwt) => {
+    const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+    return !responseOf(await new Agent().get(authorizeUrl(it.issuer, { client_id: 'jwt', login_hint_token: jwt, ...challenge }))).has(
+      'error',
+    );
   },
   // Signed out already: a hint that counts is not an error.
   'id_token_hint at end session': async (jwt) =>
@@ -121,14 +134,19 @@ test('B13: an ID token is a hint and nothing else', async () => expect(await tak
 test('B13: an access token opens APIs and nothing else', async () => expect(await takenBy(accessToken)).toEqual(access));
 test('B13: a logout token is nothing to us', async () => expect(await takenBy(logoutToken)).toEqual([]));
 
+test('B13: a signed authorization response is nothing to us, whatever was placed in it', async () => {
+  expect(decodeJwt(signedResponse)).toMatchObject({ iss: it.issuer, aud: 'jwt', oid: decodeJwt(idToken).oid, code: expect.any(String) });
+  expect(await takenBy(signedResponse)).toEqual([]);
+});
+
 test('B13: changing what a JWT says it is, or signing it with a published key as a secret, makes it nothing', async () => {
   const [jwk] = testKeys as [JWK];
   const ours = await importJWK(jwk, 'RS256');
   const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   const published = new TextEncoder().encode(jwk.n);
-  for (const jwt of [idToken, accessToken, logoutToken]) {
+  for (const jwt of [idToken, accessToken, logoutToken, signedResponse]) {
     const claims = decodeJwt(jwt);
-    for (const typ of ['at+jwt', 'JWT', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt', undefined]) {
+    for (const typ of ['at+jwt', 'JWT', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt', 'login-hint+jwt', undefined]) {
       const header = { kid: jwk.kid as string, ...(typ ? { typ } : {}) };
       expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header }).sign(foreign))).toEqual([]);
       expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', ...header }).sign(published))).toEqual([]);

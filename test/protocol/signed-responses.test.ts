@@ -89,6 +89,11 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
     expect(Object.values(members)).not.toContain('evil');
   });
 
+  test('4.2 custom parameters come back through the pages', async () => {
+    const answer = await signIn(new Agent(), request({ response_mode: mode, ...odd }));
+    expect(await signedMembers(answer)).toMatchObject({ ...odd, code: expect.any(String) });
+  });
+
   test('4.3 works through a pushed request', async () => {
     const party = await discover(it.issuer);
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
