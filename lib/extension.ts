@@ -1,10 +1,11 @@
 /** The extension contract: one plain object a feature. */
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import type { ClaimSet } from './claims.js';
+import type { ClaimSet, ClaimTarget } from './claims.js';
 import type { Account, Directory } from './directory/index.js';
 import type { Logger } from './logger.js';
-import type { Client } from './store/records.js';
+import type { Sessions } from './sessions.js';
+import type { ApiResource, Client } from './store/records.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -22,7 +23,16 @@ export type ProtocolPage =
   | { readonly page: 'expired'; readonly restart?: string; readonly client?: Client }
   /** May the user be signed out? Its form posts `fields`, and `logout=yes` for yes. */
   | { readonly page: 'logout'; readonly action: string; readonly fields: Readonly<Record<string, string>>; readonly client?: Client }
-  | { readonly page: 'signed-out'; readonly client?: Client }
+  | {
+      readonly page: 'signed-out';
+      readonly client?: Client;
+      /** Applications that the browser has to call by hidden frames. @see OpenID Connect Front-Channel Logout 1.0 §2 */
+      readonly frames?: readonly { readonly uri: string; readonly name: string }[];
+      /** Names of applications that did not answer so far. */
+      readonly unanswered?: readonly string[];
+      /** Where to go on once the frames were called. */
+      readonly next?: string;
+    }
   /** Hands the browser over with a form that submits itself. Names and values come from outside. */
   | {
       readonly page: 'continue';
@@ -83,6 +93,27 @@ export interface Interactions {
   restart(ctx: Context, uid: string): Promise<string | undefined>;
 }
 
+/** Who authenticates with an id and a secret of its own. */
+export type Caller = Client | ApiResource;
+
+/** In the state of a Koa context once somebody authenticated there. */
+export interface CallerState {
+  caller?: Caller;
+}
+
+/** Claims as callers get them; without a caller, and to an API resource, ids are what they are. */
+export interface AccountClaims {
+  /** Identity scopes: `openid`, and those that grant claims. */
+  readonly scopes: ReadonlySet<string>;
+  /**
+   * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @throws UnavailableError `claims_unavailable`
+   */
+  about(account: Account, scopes: ReadonlySet<string>, target: ClaimTarget, caller?: Caller): Promise<Record<string, unknown>>;
+  /** The user id behind what the caller was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, caller?: Caller): Promise<string | undefined>;
+}
+
 /** All an extension may touch. */
 export interface ExtensionContext {
   readonly issuer: string;
@@ -95,7 +126,15 @@ export interface ExtensionContext {
   /** The prefix of everything that is not the protocol's: `/idp`. */
   readonly own: string;
   readonly directory: Directory;
+  /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
+  readonly browserStateCookie: string;
   readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
+  sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
+  /** Algorithms that there are keys for. */
+  readonly signingAlgorithms: readonly string[];
+  readonly sessions: Sessions;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** A token that proves a form came from our page of this interaction. */

@@ -22,18 +22,22 @@ export type {
   ApiResourceInput,
   ApiResources,
   ApiScopes,
+  Authenticate,
   ClientFields,
   ClientInput,
   Clients,
   Consents,
   Credentials,
+  Deliveries,
   Directory,
+  Enqueued,
   Events,
   GroupFields,
   GroupInput,
   GroupRefs,
   Groups,
   Linking,
+  NewDelivery,
   Outbox,
   ParentRef,
   Patch,
@@ -60,8 +64,20 @@ export type {
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { Extension, ExtensionContext, Interaction, Interactions, KnownAccount, ProtocolPage, ShowPage, SignIn } from './extension.js';
-export type { Health, IdentityProvider, RequestListener } from './identity-provider.js';
+export type {
+  AccountClaims,
+  Caller,
+  CallerState,
+  Extension,
+  ExtensionContext,
+  Interaction,
+  Interactions,
+  KnownAccount,
+  ProtocolPage,
+  ShowPage,
+  SignIn,
+} from './extension.js';
+export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { Logger } from './logger.js';
 export {
   type CookieOptions,
@@ -71,9 +87,12 @@ export {
   type LimitOptions,
   type Locale,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
+export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {
   Artifact,
   ArtifactKey,
@@ -92,6 +111,7 @@ export type {
   Branding,
   Client,
   Consent,
+  Delivery,
   ExternalIdentity,
   Group,
   HashedSecret,

@@ -2,11 +2,14 @@
 import type { Logger } from './logger.js';
 import {
   type IdentityProviderOptions,
+  type KeyOptions,
   type LifetimeOptions,
   type LimitOptions,
   locales,
+  type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 
 const DAY = 86_400;
@@ -22,9 +25,10 @@ const warningsToConsole: Logger = {
 
 /** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
 export const defaults = {
-  keys: {},
+  keys: { rotation: { active: 90 * DAY, announced: DAY, retiring: 30 * DAY } },
   cookies: {},
   trustProxy: false,
+  assertionAudience: 'issuer',
   paths: { own: '/idp' },
   claims: [],
   claimMapping: {},
@@ -44,20 +48,23 @@ export const defaults = {
     sessionAbsolute: 43_200,
   },
   limits: { signInFailures: 10, signInWindow: 900, signInFailuresPerAccount: 100, signInFailuresPerAddress: 100 },
+  outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt' },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'paths' | 'lifetimes' | 'limits' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
 /** The options, complete. What is still optional has no default, or one that whoever builds the service makes. */
 export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes>, Required<Pick<IdentityProviderOptions, Always>> {
+  readonly keys: Omit<KeyOptions, 'rotation'> & { readonly rotation: Required<RotationOptions> };
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
+  readonly outgoing: Required<OutgoingOptions>;
   readonly passwords: Required<PasswordOptions>;
   /** How many proxies are in front, or what answers the client's address. */
   readonly trustProxy: number | Extract<IdentityProviderOptions['trustProxy'], (...args: never) => unknown>;

@@ -36,6 +36,14 @@ export const checkClaimScope: ValueCheck = (value) =>
   // @see RFC 6749 §3.3
   value === false || (typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) ? undefined : 'the name of a scope, or false';
 
+/** @see RFC 3986 §3.2 */
+export const checkHost: ValueCheck = (value) => {
+  const url = typeof value === 'string' && URL.canParse(`http://${value}`) ? new URL(`http://${value}`) : undefined;
+  return url && url.host.replace(/:80$/, '') === (value as string).replace(/:80$/, '')
+    ? undefined
+    : "a host in lower case, as 'host' or 'host:port'";
+};
+
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
   value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 

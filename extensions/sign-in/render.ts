@@ -15,7 +15,7 @@ import { frameLogo, layout, type PageContent, type PageContext } from './views/l
 import { logoutView } from './views/logout.js';
 import { organisationView } from './views/organisation.js';
 import { passwordView } from './views/password.js';
-import { signedOutView } from './views/signed-out.js';
+import { framesScript, signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
 
 type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) => PageContent;
@@ -36,7 +36,8 @@ const views: { readonly [Name in PageName]: View<Name> } = {
 };
 
 const sheetSource = hashSource(styleSheet);
-const scriptSource = hashSource(submitScript);
+const submitSource = hashSource(submitScript);
+const framesSource = hashSource(framesScript);
 
 /** The document of a page. */
 export function renderPage<Name extends PageName>(view: PageView<Name>, frame: PageFrame): string {
@@ -47,9 +48,11 @@ export function renderPage<Name extends PageName>(view: PageView<Name>, frame: P
 /** What the document of the same view and frame may load, for `pageHeaders`. */
 export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
   const image = frameLogo(frame);
+  const frames = view.page === 'signed-out' ? (view.frames ?? []) : [];
   return {
     styles: [sheetSource, brandStyle(frame.branding).source],
-    ...(view.page === 'continue' && { script: scriptSource }),
+    ...(view.page === 'continue' && { script: submitSource }),
+    ...(frames.length > 0 && { script: framesSource, frames: frames.map(({ uri }) => uri) }),
     ...(image !== undefined && { image }),
   };
 }

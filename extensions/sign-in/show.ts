@@ -86,7 +86,14 @@ function viewOf(page: ProtocolPage, production: boolean): PageView {
       return { page: 'logout', action: page.action, fields: page.fields, ...(page.client ? { appName: page.client.name } : {}) };
     case 'signed-out': {
       const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
-      return { page: 'signed-out', ...(returnUrl ? { returnUrl } : {}) };
+      const { frames, unanswered, next } = page;
+      return {
+        page: 'signed-out',
+        ...(returnUrl ? { returnUrl } : {}),
+        ...(frames ? { frames } : {}),
+        ...(unanswered ? { unanswered } : {}),
+        ...(next === undefined ? {} : { next }),
+      };
     }
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };

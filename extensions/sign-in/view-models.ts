@@ -96,7 +96,13 @@ interface PageModels {
   logout: { readonly action: string; readonly fields: Fields; readonly personName?: string; readonly appName?: string };
   /** Sends the fields on at once. `action` is http(s). */
   continue: { readonly action: string; readonly fields: Fields; readonly method: 'get' | 'post' };
-  'signed-out': { readonly returnUrl?: string };
+  /** With `next`, the browser goes on there once the applications in `frames` were told; else their names join `unanswered` if they are silent. */
+  'signed-out': {
+    readonly returnUrl?: string;
+    readonly frames?: readonly { readonly uri: string; readonly name: string }[];
+    readonly unanswered?: readonly string[];
+    readonly next?: string;
+  };
   /** `title` and `message` are our own words, in the page's language. */
   error: {
     readonly title?: string;

@@ -4,10 +4,12 @@ import type { Keyring } from '../store/keyring.js';
 import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
-import { type Clients, createClients } from './clients.js';
+import { type Authenticate, createAuthenticate } from './authenticate.js';
+import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
+import { createDeliveries, type Deliveries } from './deliveries.js';
 import { createErasure } from './erasure.js';
 import { createEvents, type Events } from './event-listeners.js';
 import { createGroups, type Groups } from './groups.js';
@@ -52,17 +54,21 @@ export interface Directory {
   readonly permissions: Permissions;
   readonly clients: Clients;
   readonly apiResources: ApiResources;
+  readonly authenticate: Authenticate;
   /** A promise only if they are not at hand. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
+  /** Code challenge methods that some client may use; a promise only if they are not at hand. */
+  pkceMethods(): readonly string[] | Promise<readonly string[]>;
   readonly consents: Consents;
   /** The only way to persons and users, but for {@link accounts}. */
   forTenant(tid: string): TenantDirectory;
   readonly accounts: Accounts;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
+  readonly deliveries: Deliveries;
   readonly events: Pick<Events, 'on'>;
   readonly outbox: Pick<Outbox, 'nudge'>;
-  /** Dispatches the events that are left. */
+  /** Dispatches the events that are left, and lets deliveries end that are under way. */
   close(): Promise<void>;
 }
 
@@ -73,8 +79,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
   const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge };
 
+  const deliveries = createDeliveries(collections.deliveries, logger);
+
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
+  const clients = createClients(context);
+  const apiResources = createApiResources(context);
   const accounts = createAccounts(context, tenants);
   const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
@@ -84,16 +94,22 @@ export function createDirectory(options: DirectoryOptions): Directory {
     issuer,
     tenants,
     permissions,
-    clients: createClients(context),
-    apiResources: createApiResources(context),
+    clients,
+    apiResources,
+    authenticate: createAuthenticate(clients, apiResources),
     apiScopes: createApiScopes(context),
+    pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
     accountEvents: createAccountEvents(context, issuer),
+    deliveries,
     credentials,
     events,
     outbox,
-    close: outbox.close,
+    async close() {
+      await outbox.close();
+      await deliveries.close();
+    },
     forTenant(tid) {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);

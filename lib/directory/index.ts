@@ -2,14 +2,17 @@
 export type { AccountEvents } from './account-events.js';
 export { type Account, type Accounts, isUsable, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
+export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
 export type { Credentials } from './credentials.js';
+export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
 export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups.js';
 export type { Patch } from './input.js';
+export { createKeyRotation, type KeyRotation } from './key-rotation.js';
 export type { Linking, ParentRef } from './linking.js';
 export type { Outbox } from './outbox.js';
 export { createPasswords, type Passwords } from './passwords.js';

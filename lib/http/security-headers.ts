@@ -1,7 +1,7 @@
 /** Response headers of the pages. @see OWASP ASVS 5.0 V3.4 */
 import { createHash } from 'node:crypto';
 
-/** What a page may load beyond itself: its inline style and script by hash, one image by address. */
+/** What a page may load beyond itself: its inline style and script by hash, one image by address, frames by origin. */
 export interface PagePolicy {
   /** CSP sources of the inline styles, as `hashSource` gives them. */
   readonly styles: readonly string[];
@@ -9,6 +9,8 @@ export interface PagePolicy {
   readonly script?: string;
   /** The one image: an https URL or a path of this origin; absent: none. */
   readonly image?: string;
+  /** URLs of frames, whose origins are admitted; absent: none. */
+  readonly frames?: readonly string[];
 }
 
 /** The CSP source that admits an inline style or script with exactly this text. @see Content Security Policy Level 3 §2.3.1 */
@@ -22,13 +24,18 @@ function imageSource(image: string): string {
   return origin + pathname.replaceAll(';', '%3B').replaceAll(',', '%2C');
 }
 
-function contentSecurityPolicy({ styles, script, image }: PagePolicy): string {
+const originsOf = (urls: readonly string[]): string[] => [
+  ...new Set(urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []))),
+];
+
+function contentSecurityPolicy({ styles, script, image, frames = [] }: PagePolicy): string {
   // No form-action: Chromium and Safari apply it to the whole redirect chain that follows a form, up to the client.
   return [
     "default-src 'none'",
     `style-src ${styles.join(' ')}`,
     ...(script === undefined ? [] : [`script-src ${script}`]),
     ...(image === undefined ? [] : [`img-src ${imageSource(image)}`]),
+    ...(frames.length === 0 ? [] : [`frame-src ${originsOf(frames).join(' ')}`]),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ');

@@ -4,6 +4,7 @@ import type { Interaction as ProviderInteraction } from 'oidc-provider';
 import { type Account, isUsable } from '../directory/index.js';
 import type { Interaction, KnownAccount } from '../extension.js';
 import type { OidcParts } from './dependencies.js';
+import { keyOf } from './ids.js';
 import type { OurSession } from './login-context.js';
 import { reachableAccounts } from './reachable-accounts.js';
 import { createRememberedAccounts } from './remembered-accounts.js';
@@ -43,12 +44,10 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
       if (!(await reachableAccounts(directory, session)).some((account) => idOf(account) === oid)) return false;
       remembered.add(ctx, oid);
       if (accountId === oid) return true;
-      let isSameSignIn = false;
-      await changeSession(artifacts, uid, (now) => {
-        isSameSignIn = now.accountId === accountId && now.loginTs === loginTs;
-        return isSameSignIn ? { ...now, accountId: oid } : now;
-      });
-      if (!isSameSignIn) return false;
+      const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
+        now.accountId === accountId && now.loginTs === loginTs ? { ...now, accountId: oid } : undefined,
+      );
+      if (!changed) return false;
       details.session = { uid, accountId: oid } as NonNullable<typeof details.session>;
       await details.persist();
       return true;

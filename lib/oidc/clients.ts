@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Directory } from '../directory/index.js';
+import type { Caller } from '../extension.js';
 import type { ApiResource, Client } from '../store/records.js';
 
-/** Who authenticates at the OAuth endpoints: a client, or an API resource, which to oidc-provider is a client without grants. */
-export type Caller = Client | ApiResource;
+/** To oidc-provider an API resource is a client without grants. */
+export type { Caller };
 
 export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
 

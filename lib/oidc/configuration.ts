@@ -4,6 +4,7 @@ import { carriedParameter, createRequestCheck, passedOnParameters } from './auth
 import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
+import { cookieName } from './cookie-names.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
@@ -12,6 +13,7 @@ import { createLoginHintCheck } from './login-hint-tokens.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
+import { checkRequestObject } from './request-objects.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -27,6 +29,9 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
+
+/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
+const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
@@ -58,7 +63,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (ctx, claims) => checkClientAssertion(ctx, claims),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, claims, header) => checkClientAssertion(claims, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
@@ -66,7 +71,7 @@ export function createConfiguration(
     conformIdTokenClaims: false,
     cookies: {
       names: {
-        session: sessionCookie(options),
+        session: cookieName('session', options),
         interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
         resume: secure ? '__Secure-idp.resume' : 'idp.resume',
       },
@@ -74,7 +79,8 @@ export function createConfiguration(
       long: cookie,
       short: cookie,
     },
-    discovery: {},
+    // @see OpenID Connect Front-Channel Logout 1.0 §3
+    discovery: { frontchannel_logout_supported: true, frontchannel_logout_session_supported: true },
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
@@ -91,12 +97,12 @@ export function createConfiguration(
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
       jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
-      // Parameters in a signed request would pass the checks of those outside it.
-      requestObjects: { enabled: false },
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
+    fetch: (url, init) => fetchGuarded(parts, String(url), init),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
       policy: createPromptPolicy(parts, accounts),
@@ -135,17 +141,25 @@ export function createConfiguration(
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
       authorizationSigningAlgValues: [...keys.algorithms],
-      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+      clientAuthSigningAlgValues: [...clientAlgorithms],
+      requestObjectSigningAlgValues: [...clientAlgorithms],
       idTokenSigningAlgValues: [...keys.algorithms],
     },
   };
   return options.configure?.(configuration) ?? configuration;
 }
 
-/** Sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs another name. @see RFC 6265bis §4.1.3 */
-function sessionCookie({ secure, mountPath }: OidcParts['options']): string {
-  const name = secure ? '__Host-idp.session' : 'idp.session';
-  return mountPath === '' ? name : `${name}.${Buffer.from(mountPath).toString('base64url')}`;
+/** What oidc-provider calls by itself: clients' key sets and sector identifiers. */
+async function fetchGuarded({ fetch }: OidcParts, url: string, { method, headers, body }: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(url, {
+    method: method === 'POST' ? 'POST' : 'GET',
+    headers: Object.fromEntries(new Headers(headers)),
+    ...(body ? { body: String(body) } : {}),
+    timeoutMs: 2_500,
+    maxBytes: 65_536,
+  });
+  const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
+  return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */

@@ -1,10 +1,12 @@
 import type { ClaimResolver } from '../claim-resolver.js';
 import type { Directory } from '../directory/index.js';
 import type { ShowPage } from '../extension.js';
+import type { GuardedFetch } from '../guarded-fetch.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import type { BrowserState } from './browser-state.js';
 import type { SigningKeys } from './keys.js';
 import type { ModelAdapters } from './model-adapter.js';
 import type { Pseudonyms } from './subject.js';
@@ -17,6 +19,8 @@ export interface OidcDependencies {
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
   readonly keys: SigningKeys;
+  /** The only way out: to URLs that clients registered. */
+  readonly fetch: GuardedFetch;
   readonly logger: Logger;
   readonly showPage: ShowPage;
 }
@@ -24,6 +28,7 @@ export interface OidcDependencies {
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
   readonly adapters: ModelAdapters;
+  readonly browserState: BrowserState;
   /** Undefined without a salt: then no client is pairwise. */
   readonly pseudonyms: Pseudonyms | undefined;
 }

@@ -96,6 +96,8 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
 
 /** All that is not new each time, and who asks; undefined when it is not plain. */
 function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: string): string | undefined {
+  // Another challenge is kept than the one that came.
+  if (fields.code_challenge_method === 'plain') return undefined;
   let text = JSON.stringify(clientId);
   for (const name in fields) {
     const value = fields[name] as string;

@@ -45,7 +45,9 @@ export const createGrantLoader =
 
     session.ensureClientContainer(client.clientId);
     const sid = session.sidFor(client.clientId) as string;
-    rememberGrant(session, { clientId: client.clientId, grantId, accountId: account.accountId, sid, exp });
+    const { accountId } = account;
+    const { sub } = grant.login;
+    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
     return grant;
   };
 

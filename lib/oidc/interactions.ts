@@ -1,20 +1,21 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type Client as ProviderClient, type Interaction as ProviderInteraction } from 'oidc-provider';
+import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { createAccountChoice } from './account-choice.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
+import { keyOf } from './ids.js';
 import { recordOf } from './internals.js';
+import { LogoutNotices } from './logout-notices.js';
 import { allowedTenants } from './prompts.js';
 import { createRestart } from './restart.js';
-import type { SessionPayload } from './session-merge.js';
 import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage } = parts;
+  const { directory, artifacts, showPage, browserState } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
@@ -114,23 +115,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       await details.persist();
     }
     if (isSamePerson) {
-      await changeSession(artifacts, uid, (session) => ({ ...session, accountId: oid, loginTs, amr: [...amr], idp }));
+      await changeSession(artifacts, keyOf('Session', uid), (session) => ({ ...session, accountId: oid, loginTs, amr: [...amr], idp }));
       return;
     }
-    const ended = await endSignIn(artifacts, uid);
-    if (ended) await tellClients(ended);
-  }
-
-  async function tellClients({ accountId = '', authorizations = {} }: SessionPayload): Promise<void> {
-    const told = Object.entries(authorizations).map(async ([clientId, { sid }]) => {
-      const client = (await provider().Client.find(clientId)) as (ProviderClient & LogsOut) | undefined;
-      if (client?.backchannelLogoutUri && sid) await client.backchannelLogout(accountId, sid);
-    });
-    await Promise.allSettled(told);
+    const notices = new LogoutNotices(parts);
+    await endSignIn(artifacts, keyOf('Session', uid), (before) => notices.enqueue(before));
+    browserState.clear(ctx);
+    notices.release();
   }
 }
-
-type LogsOut = { backchannelLogout(accountId: string, sid: string): Promise<void> };
 
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});

@@ -2,11 +2,13 @@
  * The one place that leans on what oidc-provider does not document. Each entry names what it relies on; `test/oidc/internals.test.ts` pins
  * every one, so that an upgrade that changes it fails there and not in production.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodeProtectedHeader } from 'jose';
 import Provider, {
   type Client,
   type Configuration,
+  errors,
   type KoaContextWithOIDC,
   type Session,
   type TokenEndpointGrantContext,
@@ -33,6 +35,10 @@ export interface ProviderHooks {
   ): Promise<void>;
   /** Parameters of an endpoint, before oidc-provider sees them. */
   parameters(route: string, parameters: Query): Query;
+  /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
+  check(ctx: KoaContextWithOIDC): void;
+  /** Audiences of client assertions. */
+  readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
@@ -80,9 +86,11 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   class HookedProvider extends Provider {
     // Called from the constructor of Provider, for the modes and grants it brings.
     override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
-      super.registerResponseMode(name, (ctx, redirectUri, payload) =>
-        hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out)),
-      );
+      super.registerResponseMode(name, (ctx, redirectUri, payload) => {
+        // response_modes/jwt.js takes them for granted.
+        (ctx.oidc as unknown as { assume(params: Payload): void }).assume(ctx.query);
+        return hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out));
+      });
     }
 
     override registerGrantType<Params extends object>(
@@ -148,6 +156,24 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
 }
 
+/**
+ * Changes the parameters once those in the request object have taken the place of those beside it, before anything reads them. The last that
+ * actions/authorization/process_request_object.js does, in one go, begins with taking `request` away.
+ */
+export const onceTaken = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
+  (ctx.oidc as unknown as { onceTaken(rewrite: (params: Payload) => void): void }).onceTaken(rewrite);
+
+/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
+  const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
+    set(claim: string, value: unknown): void;
+    issue(options: { use: 'logout' }): Promise<string>;
+  };
+  const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+  for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
+  return token.issue({ use: 'logout' });
+}
+
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
 export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
   (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
@@ -195,13 +221,15 @@ function inPayload(model: object): readonly string[] {
 function contextClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     #body: Query | undefined;
+    #params: Payload | undefined;
+    #rewrite: ((params: Payload) => void) | undefined;
     #scopes: { readonly asked: unknown; readonly known: Set<string> } | undefined;
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      if (ctx.method !== 'POST' && this.route === 'authorization') {
-        Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, ctx.query) });
-      }
+      const query = this.route === 'resume' ? {} : this.route === 'authorization' && ctx.method !== 'POST' ? ctx.query : undefined;
+      // Resuming takes no parameters: an error of it must not be answered by those of a query.
+      if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }
 
     get body(): Query | undefined {
@@ -209,6 +237,29 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
     }
     set body(body: Query | undefined) {
       this.#body = body && hooks.parameters(this.route, body);
+    }
+
+    get params(): Payload | undefined {
+      const rewrite = this.#rewrite;
+      if (rewrite && this.#params && this.#params.request === undefined) {
+        this.#rewrite = undefined;
+        rewrite(this.#params);
+      }
+      return this.#params;
+    }
+    /** The first step of an endpoint whose errors are answered. */
+    set params(params: Payload) {
+      this.#params = params;
+      hooks.check(this.ctx);
+    }
+
+    /** An error may come before the parameters are put together, and be answered by the query all the same. */
+    assume(params: Payload): void {
+      this.#params ??= params;
+    }
+
+    onceTaken(rewrite: (params: Payload) => void): void {
+      this.#rewrite = rewrite;
     }
 
     /** Many ask, and none changes it. */
@@ -225,9 +276,9 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Only the issuer: an endpoint's URL as audience is what audience injection feeds on. @see CVE-2025-27370 */
+    /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set([this.issuer]);
+      return new Set(hooks.assertionAudiences);
     }
   };
 }
@@ -400,9 +451,20 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
     },
   });
+  const { grantTypeAllowed } = Client.prototype;
   if (hooks.clients.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
+    /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */
+    grantTypeAllowed(this: Client, grantType: string) {
+      const isAllowed = grantTypeAllowed.call(this, grantType);
+      const { route, params } = Provider.ctx?.oidc ?? {};
+      if (!isAllowed && route === 'token' && params?.grant_type === grantType)
+        throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+      return isAllowed;
+    },
+    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {
       return hooks.clients.compareSecret(this, secret);
     },

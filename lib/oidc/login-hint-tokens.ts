@@ -6,7 +6,7 @@ import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, verifiedByClient } from './internals.js';
 import { sessionOf } from './login-context.js';
-import { trueIdOf } from './pairwise.js';
+import { userIdOf } from './pairwise.js';
 import { allowedTenants } from './prompts.js';
 import { isStrongEnough } from './reachable-accounts.js';
 
@@ -94,7 +94,7 @@ async function accountOf(
 ): Promise<Account | undefined> {
   const { accounts } = parts.directory;
   const id = oid ?? sub ?? '';
-  const named = await accounts.findByOid(trueIdOf(parts, client, id));
+  const named = await accounts.findByOid(userIdOf(parts, client, id) ?? '');
   if (!named) return undefined;
   const isMeant = ({ tenant }: Account) => (tid === undefined || tid === tenant.id) && (tids?.includes(tenant.id) ?? true);
   const family = oid === undefined ? await accounts.family(named.person) : [named];

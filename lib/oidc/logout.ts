@@ -4,13 +4,30 @@ import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
 import { endSessionUnasked, recordOf } from './internals.js';
 import { sessionOf } from './login-context.js';
+import { LogoutNotices } from './logout-notices.js';
 import { isHintOf } from './prompts.js';
 import { endSignIn } from './sessions.js';
+import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts) {
-  const { adapters, artifacts, showPage } = parts;
-  const ending = new WeakSet<object>();
+  const { adapters, artifacts, options, showPage, browserState } = parts;
+  const results = createSignOutResults(parts);
+  const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
+  const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
+    browserState.clear(ctx);
+    await endSignIn(artifacts, keyOf('Session', sessionOf(ctx).uid), (before) => notices.enqueue(before));
+    const frames = await notices.frames(options.issuer);
+    const page = ctx.oidc.urlFor('end_session_success');
+    const target = String(ctx.response.get('Location'));
+    const isOver = target === page;
+    // Straight back to the client, unless there is something to do or to tell on the way.
+    if (frames.length === 0 && !(isOver && notices.isSending)) return;
+    const clientId = ctx.oidc.client?.clientId;
+    const result = { batch: notices.batch, frames, ...(isOver ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
+    ctx.redirect(page + (await results.keep(result)));
+    ctx.status = 303;
+  };
   const clientOf = (ctx: KoaContextWithOIDC) => {
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     return isClient(record) ? { client: record } : {};
@@ -24,13 +41,13 @@ export function createLogout(parts: OidcParts) {
     },
 
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
-      await showPage(ctx, { page: 'signed-out', ...clientOf(ctx) });
+      if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientOf(ctx) });
     },
 
     /** Ends the client's grants when the user stays signed in; all of them end with the session, in {@link endSession}. */
     endGrants(ctx: KoaContextWithOIDC): void {
       if (ctx.oidc.params?.logout !== undefined) {
-        ending.add(ctx);
+        ending.set(ctx, endAll);
         return;
       }
       const session = sessionOf(ctx);
@@ -42,13 +59,23 @@ export function createLogout(parts: OidcParts) {
         const key = keyOf('Grant', grantId);
         if (key) unit.remove(key, exp * 1000);
       }
-      if (ended.length > 0) session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      if (ended.length === 0) return;
+      session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
     },
 
-    /** Ends all grants of a session that this request ended, those that other requests added meanwhile included. */
-    endSession(ctx: KoaContextWithOIDC): Promise<unknown> | undefined {
-      return ending.has(ctx) ? endSignIn(artifacts, sessionOf(ctx).uid) : undefined;
+    /**
+     * Ends all grants of a session that this request ended, those that other requests added meanwhile included; its clients will be told.
+     * @returns what to do once all is written.
+     */
+    async endSession(ctx: KoaContextWithOIDC): Promise<() => void> {
+      const notices = new LogoutNotices(parts);
+      await ending.get(ctx)?.(ctx, notices);
+      return () => notices.release();
     },
+
+    /** Whether {@link endSession} has something to do. */
+    isEnding: (ctx: KoaContextWithOIDC): boolean => ending.has(ctx),
 
     /** Without a session there is nothing to confirm: on to where the request wants to go. */
     skipWithoutSession(ctx: KoaContextWithOIDC): void {

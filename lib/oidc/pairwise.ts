@@ -9,10 +9,9 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
   return (oid) => pseudonyms.encipher(sector, oid);
 }
 
-/** The user id behind what this client sees; for what it cannot have got from us, an id that nobody has. */
-export function trueIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client, id: string): string {
-  if (!pseudonyms || !isPairwise(client)) return id;
-  return /^[\w-]{22}$/.test(id) ? pseudonyms.decipher(sectorOf(client), id) : '';
+/** The user id behind what a client sees of it; undefined when it is no pseudonym of the client's sector. */
+export function userIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client, identifier: string): string | undefined {
+  return pseudonyms && isPairwise(client) ? pseudonyms.decipher(sectorOf(client), identifier) : identifier;
 }
 
 const sectorOf = (client: Client): string => (client as { sectorIdentifier?: string }).sectorIdentifier ?? client.clientId;

@@ -6,6 +6,8 @@ export interface SessionGrant {
   readonly grantId: string;
   readonly accountId: string;
   readonly sid: string;
+  /** What the grant asserts, where it is not {@link accountId}. */
+  readonly sub?: string;
   /** Seconds since the epoch. */
   readonly exp: number;
 }

@@ -1,6 +1,6 @@
 import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
-import type { ArtifactStore, Remove } from '../store/artifact-store.js';
+import type { ArtifactKey, ArtifactStore, Remove } from '../store/artifact-store.js';
 import { keyOf } from './ids.js';
 import type { SessionPayload } from './session-merge.js';
 import { LostWrite, type UnitOfWork } from './unit-of-work.js';
@@ -21,18 +21,23 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
   }
 }
 
+/** What has to be known of a session before it is changed. */
+type Announce = (before: SessionPayload) => Promise<void>;
+
 /**
- * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again.
+ * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
+ * nothing is changed.
  * @param removing what goes with the record as it was, in the same commit.
- * @returns the record before; undefined when the session is gone.
+ * @param announce is done before the commit, and again when another request was faster.
+ * @returns the record before; undefined when the session is gone, or was not changed.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
-  uid: string,
-  change: (session: SessionPayload) => SessionPayload,
+  key: ArtifactKey | undefined,
+  change: (session: SessionPayload) => SessionPayload | undefined,
   removing: (before: SessionPayload) => readonly Remove[] = () => [],
+  announce: Announce = async () => {},
 ): Promise<SessionPayload | undefined> {
-  const key = keyOf('Session', uid);
   if (!key) return undefined;
   for (;;) {
     const artifact = (await artifacts.read([{ key }])).get(key);
@@ -40,6 +45,8 @@ export async function changeSession(
     const { version, account: _account, ...record } = artifact;
     const before = JSON.parse(artifact.value) as SessionPayload;
     const after = change(before);
+    if (!after) return undefined;
+    await announce(before);
     const put = {
       ...record,
       op: 'put',
@@ -54,14 +61,25 @@ export async function changeSession(
 
 /**
  * Ends the sign-in of a session and every grant it brought about: those that other requests add meanwhile are ended as well, or not written.
- * @returns the session as it was.
+ * @param applies whether the session, as it is by then, is the one that is meant.
+ * @returns the session as it was; undefined when there is none to end.
  */
-export const endSignIn = (artifacts: ArtifactStore, uid: string): Promise<SessionPayload | undefined> =>
-  changeSession(artifacts, uid, signedOut, ({ grants = [] }) =>
-    grants.flatMap(({ grantId, exp }) => {
-      const key = keyOf('Grant', grantId);
-      return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
-    }),
+export const endSignIn = (
+  artifacts: ArtifactStore,
+  key: ArtifactKey | undefined,
+  announce: Announce,
+  applies: (session: SessionPayload) => boolean = () => true,
+): Promise<SessionPayload | undefined> =>
+  changeSession(
+    artifacts,
+    key,
+    (session) => (applies(session) ? signedOut(session) : undefined),
+    ({ grants = [] }) =>
+      grants.flatMap(({ grantId, exp }) => {
+        const grant = keyOf('Grant', grantId);
+        return grant ? [{ op: 'remove', key: grant, until: exp * 1000 }] : [];
+      }),
+    announce,
   );
 
 const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>

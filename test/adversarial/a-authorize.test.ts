@@ -158,8 +158,9 @@ describe('A4: custom parameters never overrule the protocol', () => {
     Object.fromEntries(
       protocolNames.concat('state', 'scope').flatMap((name) => (Object.hasOwn(response, name) ? [[name, response[name]]] : [])),
     );
-  const masked = ({ code, ...rest }: Record<string, unknown>) => ({
+  const masked = ({ code, session_state, ...rest }: Record<string, unknown>) => ({
     ...rest,
+    session_state: /^[\w-]{43}\.[\w-]{22}$/.test(String(session_state)),
     ...(code === undefined ? {} : { code: typeof code === 'string' && code.length > 20 }),
   });
 

@@ -70,6 +70,12 @@ const routes: { name: string; method?: string; path: () => string; body?: string
     authorization: authorizationOf('web').authorization as string,
   },
   { name: 'userinfo', path: () => '/connect/userinfo' },
+  {
+    name: 'scope introspection',
+    path: () => '/connect/scope/introspect?sub=x',
+    authorization: authorizationOf('web').authorization as string,
+  },
+  { name: 'scope introspection refused', path: () => '/connect/scope/introspect?sub=x' },
   { name: 'end session', path: () => '/connect/endsession' },
   { name: 'end session with a session', path: () => '/connect/endsession', signedIn: true },
   { name: 'signed out', path: () => '/connect/endsession/success' },
@@ -110,8 +116,8 @@ const spoofs: { name: string; lines: (method: string, path: string) => string[] 
 /** Without what differs from one answer to the next. */
 const stable = ({ status, head, body }: RawAnswer) => ({
   status,
-  location: /^location: (.*)$/im.exec(head)?.[1]?.replace(/(code|interaction\/)[^&]*/g, '$1'),
-  urls: [...body.matchAll(/https?:\/\/[^"'<\s]+/g)].map(([url]) => url.replace(/(code|interaction\/)[^&]*/g, '$1')),
+  location: /^location: (.*)$/im.exec(head)?.[1]?.replace(/(code|interaction\/|session_state=)[^&]*/g, '$1'),
+  urls: [...body.matchAll(/https?:\/\/[^"'<\s]+/g)].map(([url]) => url.replace(/(code|interaction\/|session_state=)[^&]*/g, '$1')),
   secure: /; secure/i.test(head),
 });
 

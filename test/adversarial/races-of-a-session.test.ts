@@ -18,7 +18,7 @@ let it: TestIdp;
 let contestants: Contestants;
 beforeAll(async () => {
   contestants = await createContestants();
-  it = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, configure: callLoopback });
+  it = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback });
 });
 afterAll(async () => {
   await it.close();

@@ -16,7 +16,7 @@ let it: TestIdp;
 let contestants: Contestants;
 beforeAll(async () => {
   contestants = await createContestants();
-  it = await startIdp({ seed: contestants.seed, configure: callLoopback });
+  it = await startIdp({ seed: contestants.seed, outgoing: callLoopback });
 });
 afterAll(async () => {
   await it.close();

@@ -5,10 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
-import { createHookedProvider, isPairwise, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
+import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 
@@ -49,6 +50,8 @@ const hooks: ProviderHooks = {
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,
+  check: () => {},
+  assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
@@ -84,6 +87,12 @@ describe('registerResponseMode, registerGrantType', () => {
     expectInOrder('actions/authorization/respond.js', 'await handler(ctx, params.redirect_uri, ');
     expectInOrder('shared/authorization_error_handler.js', 'await handler(ctx, safe(params.redirect_uri), ');
     expectInOrder('actions/token.js', 'grantTypeHandlers', '(ctx');
+  });
+
+  test('an error may be answered by the query, which a signed response does not look at', () => {
+    expectInOrder('shared/authorization_error_handler.js', 'oidc.body : ctx.query) || {} } = oidc', 'await handler(ctx');
+    expectInOrder('response_modes/jwt.js', 'const { params } = ctx.oidc', 'params.response_mode');
+    expect(source('actions/authorization/resume.js')).not.toContain('query');
   });
 });
 
@@ -123,6 +132,41 @@ describe('OIDCContext', () => {
     expect(members.urlFor?.value).toEqual(expect.any(Function));
     expect(members.clientJwtAuthExpectedAudience?.value).toEqual(expect.any(Function));
     expectInOrder('shared/jwt_client_auth.js', 'ctx.oidc.clientJwtAuthExpectedAudience()');
+  });
+
+  test('parameters are assembled where errors are answered, and before a client authenticates', () => {
+    expect(Object.hasOwn(bare.OIDCContext.prototype, 'params')).toBe(false);
+    expect(source('helpers/oidc_context.js')).not.toContain('this.params =');
+    expectInOrder('shared/assemble_params.js', 'ctx.oidc.params = new Params(');
+    expectInOrder('helpers/initialize_app.js', "post('token', routes.token, error('grant.error')");
+    expectInOrder('actions/token.js', 'assembleTokenParams', '...clientAuth');
+    expectInOrder('actions/introspection.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/revocation.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/authorization/index.js', 'use(assembleClientAuthParams,', 'use(clientAuthMiddlware,');
+  });
+
+  test('parameters of a request object take their place in one go, which begins with `request` taken away', () => {
+    expectInOrder(
+      'actions/authorization/process_request_object.js',
+      'const { params, client, route } = ctx.oidc',
+      'await features.requestObjects.assertJwtClaimsAndHeader(',
+      'await JWT.verify(params.request',
+      'params.request = undefined;',
+      'Object.keys(params).forEach((key) => {',
+      'return next();',
+    );
+    const [, after = ''] = source('actions/authorization/process_request_object.js').split('params.request = undefined;');
+    expect(after.slice(0, after.indexOf('return next();'))).not.toMatch(/await|oidc\.params/);
+    const context: Untyped = new hooked.OIDCContext({ req: {}, method: 'GET', query: {} });
+    context.params = { request: 'x', state: 'beside' };
+    context.onceTaken((params: Untyped) => Object.assign(params, { state: `${params.state}, rewritten` }));
+    expect(context.params.state).toBe('beside');
+    Object.assign(context.params, { request: undefined, state: 'inside' });
+    expect([context.params.state, context.params.state]).toEqual(['inside, rewritten', 'inside, rewritten']);
+  });
+
+  test('the token endpoint asks the client whether it may use the grant type, once it authenticated', () => {
+    expectInOrder('actions/token.js', '...clientAuth', 'ctx.oidc.client.grantTypeAllowed(ctx.oidc.params.grant_type)');
   });
 
   test('urlFor of the provider follows the issuer, of the context the request; ours always the issuer', () => {
@@ -332,6 +376,35 @@ describe('steps', () => {
       'await session.destroy()',
       "emit('end_session.success', ctx)",
     );
+  });
+
+  test('the end of a session is told by Client.prototype.backchannelLogout, which is ours and calls nobody', async () => {
+    expectInOrder(
+      'actions/end_session.js',
+      'client.backchannelLogout(accountId, sid)',
+      'await Promise.all(back)',
+      'await session.destroy()',
+    );
+    const client = await hooked.Client.find('public');
+    client.backchannelLogoutUri = 'https://rp.example/logout';
+    expect(String(client.backchannelLogout)).not.toContain('fetch');
+    expect(await client.backchannelLogout('account', 'sid')).toBeUndefined();
+  });
+
+  test('a logout token is an ID token issued for that use, with the claims that are set on it', async () => {
+    expectInOrder('models/client.js', "'http://schemas.openid.net/event/backchannel-logout'", "logoutToken.issue({ use: 'logout' })");
+    const jwt = await logoutToken(hooked, await hooked.Client.find('sector'), { sub: 'as it is', sid: 'session' });
+    expect(decodeProtectedHeader(jwt)).toMatchObject({ typ: 'logout+jwt', alg: 'RS256' });
+    const { exp = 0, iat = 0, ...claims } = decodeJwt(jwt);
+    expect(exp - iat).toBe(120);
+    expect(claims).toEqual({
+      iss: issuer,
+      aud: 'sector',
+      sub: 'as it is',
+      sid: 'session',
+      jti: expect.any(String),
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    });
   });
 
   test('authorization.success hands over what is about to be sent', () => {

@@ -42,8 +42,28 @@ describe('renderPage', () => {
     const sources = (tag: string) =>
       [...markup.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map((match) => hashSource(match[1] ?? ''));
     expect(csp).toContain(`style-src ${sources('style').join(' ')};`);
-    expect(/script-src ([^;]*)/.exec(csp ?? '')?.[1]).toBe(view.page === 'continue' ? sources('script').join(' ') : undefined);
+    expect(/script-src ([^;]*)/.exec(csp ?? '')?.[1]).toBe(sources('script').join(' ') || undefined);
     expect(markup).not.toMatch(/\s(?:style|on\w+)=/);
+  });
+
+  test('F9: the page of a sign-out frames the applications it has to call, in a sandbox, and their origins alone', () => {
+    const frames = [
+      { uri: 'https://app.example/logout?iss=a&sid="b', name: '<b>Orders</b>' },
+      { uri: 'https://app.example/other', name: 'Invoices' },
+      { uri: 'https://another.example:8443/x;y', name: 'Another' },
+    ];
+    const view: PageView = { page: 'signed-out', frames, next: '/connect/endsession/success?result=1&next=' };
+    const markup = renderPage(view, frame);
+    expect(markup).toContain('<iframe src="https://app.example/logout?iss=a&amp;sid=&quot;b" title="&lt;b&gt;Orders&lt;/b&gt;" sandbox=');
+    expect(markup.match(/ sandbox="allow-scripts allow-same-origin" hidden>/g)).toHaveLength(3);
+    const csp = pageHeaders('https://login.example.com', pagePolicy(view, frame))['Content-Security-Policy'];
+    expect(csp).toContain('; frame-src https://app.example https://another.example:8443; ');
+    const [, script = ''] = /<script>(.*?)<\/script>/s.exec(markup) ?? [];
+    expect(csp).toContain(`; script-src ${hashSource(script)}; `);
+    const plain: PageView = { page: 'signed-out' };
+    expect(pageHeaders('https://login.example.com', pagePolicy(plain, frame))['Content-Security-Policy']).not.toMatch(
+      /frame-src|script-src/,
+    );
   });
 
   test('pages §3.1: the client and the organisation are in the title and on the page', () => {

@@ -61,21 +61,23 @@ describe('4.2 code flow', () => {
     expect(await openid.fetchUserInfo(party, tokens.access_token, claims?.sub ?? '')).toMatchObject({ name: 'Alice Adams' });
   });
 
-  test('4.2 the response carries code, state, scope and iss, and nothing else of ours', async () => {
+  test('4.2 the response carries code, state, scope, session_state and iss, and nothing else of ours', async () => {
     expect(await responseTo({ scope: 'openid profile' })).toEqual({
       code: expect.any(String),
       state: 'of the client',
       scope: 'openid profile',
       iss: it.issuer,
+      session_state: expect.any(String),
     });
   });
 
-  test('4.2 a failure carries error, state and iss', async () => {
+  test('4.2 a failure carries error, state, session_state and iss', async () => {
     expect(await responseTo({ prompt: 'none' }, new Agent())).toEqual({
       error: 'login_required',
       error_description: expect.any(String),
       state: 'of the client',
       iss: it.issuer,
+      session_state: expect.any(String),
     });
   });
 
@@ -92,9 +94,9 @@ describe('4.2 code flow', () => {
   });
 
   test('4.2 `request` and `request_uri` of a caller are refused', async () => {
-    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'request_not_supported' });
+    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'invalid_request_object' });
     const { status, location } = await respond({ request_uri: 'https://elsewhere.test/request' });
-    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'request_uri_not_supported']);
+    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'invalid_request_uri']);
   });
 });
 
@@ -188,7 +190,13 @@ describe('4.2 login_hint and ui_locales', () => {
 
 describe('4.2 response_mode', () => {
   test('4.2 query is the default; fragment and form_post send the same members', async () => {
-    const members = { code: expect.any(String), state: 'of the client', scope: 'openid', iss: it.issuer };
+    const members = {
+      code: expect.any(String),
+      state: 'of the client',
+      scope: 'openid',
+      iss: it.issuer,
+      session_state: expect.any(String),
+    };
     const query = await respond();
     expect([new URL(query.location ?? '').hash, membersOf(query)]).toEqual(['', members]);
     const fragment = await respond({ response_mode: 'fragment' });
@@ -239,6 +247,7 @@ describe('4.2 custom parameters', () => {
       state: 'of the client',
       scope: 'openid',
       iss: it.issuer,
+      session_state: expect.any(String),
     });
   });
 
@@ -281,6 +290,7 @@ describe('4.2 custom parameters', () => {
       state: 'of the client',
       scope: 'openid',
       iss: it.issuer,
+      session_state: expect.not.stringMatching(/^evil$/),
     });
   });
 
@@ -306,6 +316,7 @@ describe('4.2 custom parameters', () => {
       'code',
       'iss',
       'scope',
+      'session_state',
       'state',
     ]);
   });

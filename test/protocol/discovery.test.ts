@@ -64,7 +64,7 @@ describe('4.1 discovery', () => {
         'none',
       ]),
       prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
-      request_uri_parameter_supported: false,
+      request_uri_parameter_supported: true,
       claims_parameter_supported: false,
     });
     expect(document.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');

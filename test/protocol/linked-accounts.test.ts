@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
-import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
-import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
+import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri } from '../support/seed.js';
@@ -11,7 +11,7 @@ let it: TestIdp;
 let endpoints: Endpoints;
 beforeAll(async () => {
   receiver = await startLogoutReceiver();
-  it = await startIdp({ configure: callLoopback });
+  it = await startIdp({ outgoing: callLoopback });
   endpoints = endpointsOf(it.issuer);
   const { metadata } = await it.idp.directory.clients.require('jwt');
   await it.idp.directory.clients.update('jwt', {
@@ -54,6 +54,12 @@ describe('Special claims: a linked user', () => {
     const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, scope: 'openid org offline_access orders.read' });
     const refreshed = (await endpoints.refresh(tokens.refresh_token, 'jwt')).json;
     const reference = (await obtainTokens(it.issuer, { agent, scope: 'openid org' })).tokens;
+    const own = credentialsOf('jwt');
+    const asJwtOf = { ...own, accept: 'application/token-introspection+jwt' };
+    const introspected = await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token }, asJwtOf);
+    const { sub, tid, oid } = decodeJwt(tokens.id_token) as Json;
+    const scopeIntrospection = async (query: Record<string, string>) =>
+      (await postForm(`${it.issuer}/connect/scope/introspect`, query, own)).json;
     const answers = {
       'ID token': decodeJwt(tokens.id_token),
       'refreshed ID token': decodeJwt(refreshed.id_token),
@@ -64,6 +70,9 @@ describe('Special claims: a linked user', () => {
       introspection: (await endpoints.introspect(tokens.access_token, 'jwt')).json,
       'introspection by the API resource': (await endpoints.introspect(tokens.access_token, 'orders')).json,
       'introspection of the refresh token': (await endpoints.introspect(refreshed.refresh_token, 'jwt')).json,
+      'introspection as a JWT': (decodeJwt(introspected.text) as Json).token_introspection,
+      'scope introspection': await scopeIntrospection({ sub, tid }),
+      'scope introspection by oid': await scopeIntrospection({ sub: oid, tid }),
       'ID token of another client': decodeJwt(reference.id_token),
       'introspection of a reference token': (await endpoints.introspect(reference.access_token)).json,
       'userinfo with a reference token': (await endpoints.userinfo(reference.access_token)).json,
@@ -90,6 +99,7 @@ describe('Special claims: a linked user', () => {
       receiver.tokens.length = 0;
       const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, ...offline });
       await endSession(agent, tokens.id_token);
+      await receiver.received(1);
       expect(receiver.tokens).toHaveLength(1);
       const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
       const { payload } = await jwtVerify(receiver.tokens[0] ?? '', keys, { issuer: it.issuer, audience: 'jwt', typ: 'logout+jwt' });
@@ -178,6 +188,7 @@ describe('design §3: one principal for each browser session', () => {
     expect(await isActive(endpoints, other.access_token)).toBe(false);
     expect(await endpoints.refresh(other.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     expect(await isActive(endpoints, bobs.access_token)).toBe(true);
+    await receiver.received(1);
     expect(receiver.tokens.map((token) => decodeJwt(token).sid)).toEqual([decodeJwt(tokens.id_token).sid]);
     expect(decodeJwt(bobs.id_token).sid).not.toBe(decodeJwt(other.id_token).sid);
   });

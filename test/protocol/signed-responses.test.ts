@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
+import { failingStores } from '../support/failing-stores.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
@@ -52,7 +53,7 @@ const odd = { 'a b': 'c d', '"><script>': '"><img src=x>', toString: 'x', __cust
 const hostile = { iss: 'evil', aud: 'evil', exp: '9', nbf: '4000000000', iat: '1', jti: 'x', sub: 'evil', code: 'evil', error: 'evil' };
 
 describe.each(modes)('4.2 response mode %s', (mode, way) => {
-  test('4.2 sends one signed response with code, state, scope and custom parameters', async () => {
+  test('4.2 sends one signed response with code, state, scope, session_state and custom parameters', async () => {
     const answer = await respond({ response_mode: mode, ...odd });
     const { search, hash } = new URL(answer.location ?? 'x:y');
     expect([search !== '', hash !== '', answer.location === undefined]).toEqual([way === 'query', way === 'fragment', way === 'form']);
@@ -61,6 +62,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       code: expect.any(String),
       state: 's',
       scope: 'openid',
+      session_state: expect.any(String),
       iss: it.issuer,
       aud: 'web',
       exp: expect.any(Number),
@@ -72,6 +74,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       ...odd,
       error: 'login_required',
       error_description: expect.any(String),
+      session_state: expect.any(String),
       state: 's',
       iss: it.issuer,
       aud: 'web',
@@ -85,7 +88,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
 
   test('security A4: custom parameters replace none of its members', async () => {
     const members = await signedMembers(await respond({ response_mode: mode, ...hostile }));
-    expect(Object.keys(members).sort()).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'state']);
+    expect(Object.keys(members).sort()).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'session_state', 'state']);
     expect(Object.values(members)).not.toContain('evil');
   });
 
@@ -138,4 +141,28 @@ test('security B: a signed response, in which anybody can place claims, is no id
   expect(membersOf(await respond({ id_token_hint: response }))).toMatchObject({ error: 'invalid_request' });
   const answer = await alice.get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: response })}`);
   expect(answer.status).toBe(400);
+});
+
+test('JARM §2.4: an error that comes before anything else is signed too', async () => {
+  const { artifacts, down } = failingStores();
+  const own = await startIdp({ artifacts });
+  const agent = new Agent();
+  const url = (responseMode: string) =>
+    authorizeUrl(own.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', response_mode: responseMode });
+  await signIn(agent, url('query'));
+  down.artifacts = true;
+  for (const [mode] of modes) {
+    const { response = '' } = membersOf(await agent.get(url(mode)));
+    expect(decodeJwt(response)).toMatchObject({ error: 'temporarily_unavailable', iss: own.issuer, aud: 'web' });
+  }
+  await own.close();
+});
+
+test('a sign-in that is over is told of on a page, whatever a query says', async () => {
+  for (const mode of ['jwt', 'form_post.jwt', 'query', 'fragment']) {
+    const query = new URL(request({ response_mode: mode, __custom: 'x' })).search;
+    const agent = new Agent();
+    const { status, location } = await agent.follow(await agent.get(`${it.issuer}/connect/authorize/${'A'.repeat(43)}${query}`));
+    expect({ mode, status, location }).toEqual({ mode, status: 400, location: undefined });
+  }
 });

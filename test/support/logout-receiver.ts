@@ -2,25 +2,37 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { IdentityProviderOptions } from 'tenant-idp';
 
 export interface LogoutReceiver {
   readonly url: string;
   /** Logout tokens in the order of their arrival. */
   readonly tokens: string[];
+  /** Resolves once there are so many. */
+  received(count: number): Promise<void>;
+  /** What it answers from now on; 200 at first. */
+  answer(status: number): void;
   close(): void;
 }
 
 export async function startLogoutReceiver(): Promise<LogoutReceiver> {
   const tokens: string[] = [];
+  let status = 200;
   const server = createServer(async (request, response) => {
     tokens.push(new URLSearchParams(await text(request)).get('logout_token') ?? '');
-    response.end();
+    response.writeHead(status).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     tokens,
+    async received(count) {
+      while (tokens.length < count) await sleep(5);
+    },
+    answer(next) {
+      status = next;
+    },
     close() {
       server.closeAllConnections();
       server.close();
@@ -28,12 +40,5 @@ export async function startLogoutReceiver(): Promise<LogoutReceiver> {
   };
 }
 
-/** For option `configure`: oidc-provider's own fetch calls no loopback address, which is where the receiver is. */
-export const callLoopback: NonNullable<IdentityProviderOptions['configure']> = (configuration) => ({
-  ...configuration,
-  fetch: fetchLoopback as unknown as NonNullable<typeof configuration.fetch>,
-});
-
-/** Without the dispatcher that refuses loopback addresses; bodies as text, which undici knows from every realm. */
-const fetchLoopback = (url: URL, { body, dispatcher: _, ...init }: RequestInit): Promise<Response> =>
-  fetch(url, { ...init, ...(body ? { body: String(body) } : {}) });
+/** For option `outgoing`: the receiver is at an address that is not public. */
+export const callLoopback = { allowHosts: ['127.0.0.1'] } satisfies IdentityProviderOptions['outgoing'];

@@ -43,7 +43,7 @@ const idp = await createIdentityProvider({
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   cookies: { keys: ['what the nodes of the tests sign cookies with'] },
   subjectSalt: 'salt of the test tenant identities',
-  configure: callLoopback,
+  outgoing: callLoopback,
   logger: { debug: () => {}, info: () => {}, warn: log, error: log },
   ...options,
 });

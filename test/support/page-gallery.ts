@@ -151,6 +151,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'continue-plain', view: { ...handOver, method: 'get' }, frame: { locale: 'sv' } },
   { name: 'signed-out', view: { page: 'signed-out', returnUrl: 'https://app.example.com/' }, frame },
   { name: 'signed-out-plain', view: { page: 'signed-out' }, frame: { locale: 'nb', languageLinks: true } },
+  { name: 'signed-out-unanswered', view: { page: 'signed-out', frames: [], unanswered: ['Acme Orders', longUserName] }, frame },
   { name: 'error', view: { page: 'error' }, frame },
   {
     name: 'error-developer',

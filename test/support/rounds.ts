@@ -1,4 +1,5 @@
 /** Rounds of races: many uses of one thing at once, and what the provider says came of them afterwards. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, createPkce, formOf, type Json, postForm } from './agent.js';
 import { type AssertingClient, createAssertingClient } from './assertions.js';
@@ -148,9 +149,11 @@ export async function ssoRound(issuer: string, { receiver }: Contestants): Promi
     (await Promise.all(granted.map(({ json }) => userinfo(issuer, json.access_token)))).map(({ status }) => status);
   const before = await working();
 
-  const told = receiver.tokens.length;
+  const sids = new Set(granted.map(({ json }) => decodeJwt(json.id_token).sid));
+  const told = () => receiver.tokens.map((token) => decodeJwt(token)).filter(({ sid }) => sids.has(sid));
   await agent.follow(await agent.submit(await agent.get(`${issuer}/connect/endsession`), { logout: 'yes' }));
-  const clientsTold = new Set(receiver.tokens.slice(told).map((token) => decodeJwt(token).aud));
+  for (let waited = 0; waited < 3000 && new Set(told().map(({ sid }) => sid)).size < sids.size; waited += 10) await sleep(10);
+  const clientsTold = new Set(told().map(({ aud }) => aud));
   const after = await working();
   const refreshed = await Promise.all(granted.map(({ json }, index) => refresh(issuer, json.refresh_token, visits[index])));
   return {

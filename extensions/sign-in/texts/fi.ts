@@ -67,6 +67,7 @@ export const fi: Texts = {
   'logout.stay': 'Pysy kirjautuneena',
   'signedOut.title': 'Olet kirjautunut ulos',
   'signedOut.message': 'Voit sulkea tämän ikkunan.',
+  'signedOut.unanswered': 'Nämä sovellukset eivät ole vahvistaneet, että sinut on kirjattu niistä ulos:',
 
   'continue.title': 'Jatka: {client}',
   'continue.title.plain': 'Jatka',

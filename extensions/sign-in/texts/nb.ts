@@ -67,6 +67,7 @@ export const nb: Texts = {
   'logout.stay': 'Forbli innlogget',
   'signedOut.title': 'Du er logget ut',
   'signedOut.message': 'Du kan lukke dette vinduet.',
+  'signedOut.unanswered': 'Disse programmene har ikke bekreftet at du er logget ut der:',
 
   'continue.title': 'Fortsett til {client}',
   'continue.title.plain': 'Fortsett',

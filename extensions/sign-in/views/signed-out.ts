@@ -1,13 +1,57 @@
-/** The session is over. */
-import { html } from '../../../lib/http/html.js';
+/** The session is over; applications that have to hear it from the browser are told by frames. */
+import { type Html, html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
 import { doneMark } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
-import { wayBack } from './notice.js';
+import { buttonLink, wayBack } from './notice.js';
 
-export const signedOutView = ({ returnUrl }: PageView<'signed-out'>, context: PageContext): PageContent => ({
-  title: context.text('signedOut.title'),
-  mark: { icon: doneMark, problem: false },
-  problem: false,
-  body: html`<div class="stack"><p>${context.text('signedOut.message')}</p>${wayBack(returnUrl, context)}</div>`,
-});
+/**
+ * Goes on, or tells which applications did not answer, when all frames are there or three seconds are over. A frame that is elsewhere than in this
+ * origin has answered; what it said cannot be seen.
+ */
+export const framesScript = `(function () {
+  var frames = document.querySelectorAll('iframe');
+  var next = document.querySelector('[data-way] a');
+  var open = frames.length;
+  var over = false;
+  function hasAnswered(frame) {
+    return frame.getAttribute('data-loaded') !== null || !frame.contentDocument;
+  }
+  function end() {
+    if (over) return;
+    over = true;
+    if (next) return location.replace(next.href);
+    for (var i = 0; i < frames.length; i += 1) {
+      if (hasAnswered(frames[i])) continue;
+      document.querySelector('[data-unanswered]').hidden = false;
+      document.querySelector('[data-of="' + i + '"]').hidden = false;
+    }
+  }
+  function loaded(event) {
+    event.target.setAttribute('data-loaded', '');
+    open -= 1;
+    if (open === 0) end();
+  }
+  for (var i = 0; i < frames.length; i += 1) frames[i].addEventListener('load', loaded);
+  setTimeout(end, 3000);
+})()`;
+
+/** @see OpenID Connect Front-Channel Logout 1.0 §2 */
+export function signedOutView(
+  { returnUrl, frames = [], unanswered = [], next }: PageView<'signed-out'>,
+  context: PageContext,
+): PageContent {
+  const { text } = context;
+  const list: Html = html`<div data-unanswered${unanswered.length === 0 && html` hidden`}><p>${text('signedOut.unanswered')}</p>
+<ul class="names">${unanswered.map((name) => html`<li>${name}</li>`)}${frames.map(({ name }, index) => html`<li data-of="${index}" hidden>${name}</li>`)}</ul></div>`;
+  return {
+    title: text('signedOut.title'),
+    mark: { icon: doneMark, problem: false },
+    problem: false,
+    body: html`<div class="stack"><p>${text(next === undefined ? 'signedOut.message' : 'continue.message')}</p>
+${frames.length + unanswered.length > 0 && list}
+${next === undefined ? wayBack(returnUrl, context) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
+${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbox="allow-scripts allow-same-origin" hidden></iframe>`)}</div>`,
+    ...(frames.length > 0 ? { script: framesScript } : {}),
+  };
+}

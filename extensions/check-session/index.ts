@@ -1,0 +1,27 @@
+/** Tells applications whether the sign-in of their browser changed. @see OpenID Connect Session Management 1.0 */
+import type { Extension } from '../../lib/extension.js';
+import { checkSessionFrame } from './frame.js';
+
+const PATH = '/connect/checksession';
+
+export const checkSession = (): Extension => ({
+  name: 'check-session',
+  discovery: ({ url }) => ({ check_session_iframe: url(PATH) }),
+  routes(router, { own, url, issuer, directory, browserStateCookie }) {
+    const known = `${own}/check-session/client`;
+    const { page, headers } = checkSessionFrame({ cookie: browserStateCookie, known: new URL(url(known)).pathname, issuer });
+
+    router.get(PATH, (ctx) => {
+      ctx.set(headers);
+      ctx.type = 'html';
+      ctx.body = page;
+    });
+
+    router.get(known, async (ctx) => {
+      const { client_id: id } = ctx.query;
+      const client = typeof id === 'string' && id !== '' ? await directory.clients.get(id) : undefined;
+      ctx.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+      ctx.body = { known: client?.status === 'active' };
+    });
+  },
+});

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import { createDeliveries, type DeliveryQueue } from '../../lib/directory/deliveries.js';
+import { collections } from '../../lib/store/collections.js';
+import type { Collection } from '../../lib/store/directory-store.js';
+import type { Delivery } from '../../lib/store/records.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { silentLogger } from '../support/test-directory.js';
+
+let rows: Collection<Delivery>;
+let nodes: DeliveryQueue[];
+/** What was sent, and by which node. */
+let sent: string[];
+let refuse: (what: string) => boolean;
+let elapsed: number;
+beforeEach(async () => {
+  const store = memoryDirectory();
+  await store.open(Object.values(collections));
+  rows = store.collection('deliveries');
+  [nodes, sent, refuse, elapsed] = [[], [], () => false, 0];
+});
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.close()));
+  backToPresent();
+});
+
+function startNode(): DeliveryQueue {
+  const queue = createDeliveries(rows, silentLogger, 5);
+  const name = String(nodes.push(queue));
+  queue.handle('note', async ({ data }) => {
+    sent.push(`${data.text} by ${name}`);
+    if (refuse(String(data.text))) throw new Error('not now');
+  });
+  return queue;
+}
+const note = (text: string, batch?: string) => ({ kind: 'note', data: { text }, ...(batch ? { batch } : {}) });
+const settled = () => sleep(60);
+/** So much later than it was. */
+const later = (seconds: number) => {
+  elapsed += seconds;
+  passTime(elapsed);
+};
+
+describe('deliveries (design §4)', () => {
+  test('one is sent once it is released, and is gone when it was taken', async () => {
+    const queue = startNode();
+    const { release } = await queue.enqueue([note('a', 'one'), note('b', 'one')]);
+    expect((await queue.pending('one')).map(({ data }) => data.text).sort()).toEqual(['a', 'b']);
+    release();
+    await settled();
+    expect(sent.sort()).toEqual(['a by 1', 'b by 1']);
+    expect([await queue.pending('one'), await rows.find({})]).toEqual([[], []]);
+  });
+
+  test('one that nobody releases, because its node is gone, is sent by another in a moment', async () => {
+    const first = startNode();
+    await first.enqueue([note('a')]);
+    await first.close();
+    startNode();
+    await settled();
+    expect(sent).toEqual([]);
+    later(3);
+    await settled();
+    expect(sent).toEqual(['a by 2']);
+  });
+
+  test('one that was not taken is tried again, later each time, and given up in the end; then it can be sent anew', async () => {
+    refuse = () => true;
+    const queue = startNode();
+    (await queue.enqueue([note('a')])).release();
+    for (const [index, wait] of [0, 7, 40, 160, 800, 4_600, 28_000].entries()) {
+      if (index > 0) {
+        await settled();
+        expect(sent).toHaveLength(index);
+        later(wait);
+      }
+      await settled();
+      expect(sent).toHaveLength(index + 1);
+    }
+    const [dead] = await queue.dead();
+    expect(dead).toMatchObject({ state: 'dead', attempts: 7, problem: 'not now' });
+    later(86_400);
+    await settled();
+    expect(sent).toHaveLength(7);
+    refuse = () => false;
+    expect([await queue.retry(dead?.id ?? ''), await queue.retry('nothing')]).toEqual([true, false]);
+    await settled();
+    expect([sent.length, await rows.find({})]).toEqual([8, []]);
+  });
+
+  test('one that was given up is kept for a week', async () => {
+    refuse = () => true;
+    const queue = startNode();
+    (await queue.enqueue([note('a')])).release();
+    for (const wait of [7, 40, 160, 800, 4_600, 28_000]) {
+      await settled();
+      later(wait);
+    }
+    await settled();
+    later(6 * 86_400);
+    await sleep(400);
+    expect(await queue.dead()).toHaveLength(1);
+    later(86_400);
+    await sleep(600);
+    expect(await queue.dead()).toEqual([]);
+  });
+
+  test('many nodes send each once', async () => {
+    const [first] = [startNode(), startNode(), startNode()];
+    await first?.enqueue(Array.from({ length: 50 }, (_, index) => note(String(index))));
+    later(3);
+    await sleep(200);
+    expect(new Set(sent.map((each) => each.split(' ')[0])).size).toBe(50);
+    expect(sent).toHaveLength(50);
+  });
+
+  test('one that a node took and never ended is taken over', async () => {
+    let begun = 0;
+    const lost = createDeliveries(rows, silentLogger, 3_600_000);
+    lost.handle('note', async () => {
+      begun += 1;
+      await new Promise(() => {});
+    });
+    (await lost.enqueue([note('a')])).release();
+    await settled();
+    startNode();
+    later(20);
+    await settled();
+    expect([begun, sent]).toEqual([1, []]);
+    later(15);
+    await settled();
+    expect(sent).toEqual(['a by 1']);
+  });
+
+  test('one that is never taken holds up no other, and one that nobody here can send waits', async () => {
+    refuse = (text) => text === 'bad';
+    const queue = startNode();
+    (await queue.enqueue([note('bad'), { kind: 'unknown', data: {} }, note('good')])).release();
+    await settled();
+    expect(sent.sort()).toEqual(['bad by 1', 'good by 1']);
+    expect((await rows.find({})).map(({ kind, attempts }) => [kind, attempts]).sort()).toEqual([
+      ['note', 1],
+      ['unknown', 0],
+    ]);
+  });
+});
