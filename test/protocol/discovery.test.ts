@@ -63,6 +63,7 @@ describe('4.1 discovery', () => {
         'private_key_jwt',
         'none',
       ]),
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
       request_uri_parameter_supported: true,
       claims_parameter_supported: false,
     });

@@ -58,7 +58,7 @@ const halfHash = async (value = '') => {
 };
 
 describe('4.2 response types', () => {
-  test.each(types)('4.2 %s answers in the fragment with what it names, and with state, scope and iss', async (type) => {
+  test.each(types)('4.2 %s answers in the fragment with what it names, and with state, scope, session_state and iss', async (type) => {
     const { location = '' } = await respond(type);
     expect([new URL(location).search, location.startsWith(redirectUri)]).toEqual(['', true]);
     const members = await responseTo(type);
@@ -69,6 +69,7 @@ describe('4.2 response types', () => {
       ...(/(^| )token/.test(type) ? { access_token: text, token_type: 'Bearer', expires_in: '3600' } : {}),
       state: 's',
       scope: 'openid',
+      session_state: text,
       iss: it.issuer,
     });
     if (!type.includes('id_token')) return;

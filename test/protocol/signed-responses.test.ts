@@ -53,7 +53,7 @@ const odd = { 'a b': 'c d', '"><script>': '"><img src=x>', toString: 'x', __cust
 const hostile = { iss: 'evil', aud: 'evil', exp: '9', nbf: '4000000000', iat: '1', jti: 'x', sub: 'evil', code: 'evil', error: 'evil' };
 
 describe.each(modes)('4.2 response mode %s', (mode, way) => {
-  test('4.2 sends one signed response with code, state, scope and custom parameters', async () => {
+  test('4.2 sends one signed response with code, state, scope, session_state and custom parameters', async () => {
     const answer = await respond({ response_mode: mode, ...odd });
     const { search, hash } = new URL(answer.location ?? 'x:y');
     expect([search !== '', hash !== '', answer.location === undefined]).toEqual([way === 'query', way === 'fragment', way === 'form']);
@@ -62,6 +62,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       code: expect.any(String),
       state: 's',
       scope: 'openid',
+      session_state: expect.any(String),
       iss: it.issuer,
       aud: 'web',
       exp: expect.any(Number),
@@ -73,6 +74,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       ...odd,
       error: 'login_required',
       error_description: expect.any(String),
+      session_state: expect.any(String),
       state: 's',
       iss: it.issuer,
       aud: 'web',
@@ -86,8 +88,13 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
 
   test('security A4: custom parameters replace none of its members', async () => {
     const members = await signedMembers(await respond({ response_mode: mode, ...hostile }));
-    expect(Object.keys(members).sort()).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'state']);
+    expect(Object.keys(members).sort()).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'session_state', 'state']);
     expect(Object.values(members)).not.toContain('evil');
+  });
+
+  test('4.2 custom parameters come back through the pages', async () => {
+    const answer = await signIn(new Agent(), request({ response_mode: mode, ...odd }));
+    expect(await signedMembers(answer)).toMatchObject({ ...odd, code: expect.any(String) });
   });
 
   test('4.3 works through a pushed request', async () => {
