@@ -347,13 +347,13 @@ describe('4.3 a pushed request like one that was accepted is answered like any o
         ...fields,
       }),
     );
-  /** What the request comes to: the redirect, the code in it left out. */
+  /** What the request comes to: the redirect, without what is another each time. */
   async function outcome({ body }: { body: Json }): Promise<Record<string, string>> {
     const { agent } = await obtainTokens(it.issuer);
     const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
     const { location = '' } = await agent.get(`${it.issuer}/connect/authorize?${query}`);
-    const { code, ...rest } = Object.fromEntries(new URL(location).searchParams);
-    expect(code).toEqual(expect.any(String));
+    const { code, session_state, ...rest } = Object.fromEntries(new URL(location).searchParams);
+    expect([code, session_state]).toEqual([expect.any(String), expect.any(String)]);
     return rest as Record<string, string>;
   }
 
