@@ -217,7 +217,9 @@ describe('design §5: what discovery says is so', () => {
       const location = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
       return new URL(location, it.issuer).searchParams.get('error');
     };
-    for (const prompt of prompts) expect([prompt, await errorOf(prompt)]).toEqual([prompt, prompt === 'none' ? 'login_required' : null]);
+    // Nobody is signed in, and nobody may create an account of their own here.
+    const refused: Record<string, string> = { none: 'login_required', create: 'access_denied' };
+    for (const prompt of prompts) expect([prompt, await errorOf(prompt)]).toEqual([prompt, refused[prompt] ?? null]);
     for (const prompt of ['create', 'select_account'].filter((name) => !prompts.includes(name)))
       expect([prompt, await errorOf(prompt)]).toEqual([prompt, 'invalid_request']);
   });
