@@ -244,11 +244,11 @@ describe('design §5: signed by the service', () => {
   };
 
   test('design §5: it signs in to trusted clients, and is a hint to others', async () => {
-    expect(await claimsOf(await respond(await byService({ oid: account.bob.oid })))).toMatchObject({
+    expect(await claimsOf(await respond(await byService({ oid: account.alice.oid })))).toMatchObject({
       idp: it.issuer,
-      tid: account.bob.tid,
+      tid: account.alice.tid,
     });
-    expect(filledIn(await respond(await byService({ oid: account.bob.oid }), { client_id: 'plain' }))).toBe('bob@globex.test');
+    expect(filledIn(await respond(await byService({ oid: account.alice.oid }), { client_id: 'plain' }))).toBe('alice@acme.test');
   });
 
   test('security B: no other JWT of the service will do', async () => {
