@@ -14,6 +14,7 @@ import { createGuardedFetch } from './guarded-fetch.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
+import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
@@ -152,6 +153,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       claims,
       keys,
       fetch,
+      readForm: form,
       logger,
       showPage,
       cookieKeys,
