@@ -82,7 +82,7 @@ export function createConfiguration(
       long: cookie,
       short: cookie,
     },
-    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0
+    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0 §4.2
     discovery: {
       frontchannel_logout_supported: true,
       frontchannel_logout_session_supported: true,
