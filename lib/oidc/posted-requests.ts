@@ -1,5 +1,5 @@
 import { parse, stringify } from 'node:querystring';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { OidcParts } from './dependencies.js';
 import type { ProviderHooks } from './internals.js';
@@ -17,7 +17,7 @@ export function createPostedRequests(
   { options, readForm }: OidcParts,
   provider: () => Provider,
   parameters: ProviderHooks['parameters'],
-): Middleware {
+): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     await readForm(ctx, async () => {});
     const { rawBody } = ctx.request as { rawBody?: string };
@@ -50,7 +50,3 @@ export function createPostedRequests(
 function refuse(status: number, message: string): never {
   throw Object.assign(new Error(message), { status, expose: true });
 }
-
-/** Whether the protocol's middleware has such a request before it. */
-export const isPostedRequest = (ctx: Context, path: string): boolean =>
-  ctx.method === 'POST' && ctx.path.toLowerCase().replace(/\/$/, '') === path;

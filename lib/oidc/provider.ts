@@ -26,7 +26,7 @@ import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
-import { createPostedRequests, isPostedRequest } from './posted-requests.js';
+import { createPostedRequests } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -123,7 +123,7 @@ export function createProtocol(
 
   const interactions = createInteractions(parts, () => provider);
 
-  const postedRequest = createPostedRequests(parts, () => provider, parameters);
+  const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
   const pushedRequests = createDirectPushedRequests(direct);
@@ -155,12 +155,14 @@ export function createProtocol(
       if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      if (isPostedRequest(ctx, routes.authorization)) return postedRequest(ctx, next);
-      if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
         return ctx.set(notCached);
+      }
+      if (isAuthorization(ctx.path)) {
+        if (ctx.method === 'POST') return redirectPosted(ctx);
+        if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       }
       await next();
       logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
