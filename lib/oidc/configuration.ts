@@ -4,9 +4,10 @@ import { carriedParameter, createRequestCheck, passedOnParameters } from './auth
 import { checkClientAssertion } from './client-assertions.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
-import { cookieName } from './cookie-names.js';
+import { cookieName, pathCookieName } from './cookie-names.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
+import { interactionPath } from './interaction-path.js';
 import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
 import { createLoginHintCheck } from './login-hint-tokens.js';
@@ -75,8 +76,8 @@ export function createConfiguration(
     cookies: {
       names: {
         session: cookieName('session', options),
-        interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
-        resume: secure ? '__Secure-idp.resume' : 'idp.resume',
+        interaction: pathCookieName('interaction', options),
+        resume: pathCookieName('resume', options),
       },
       keys: createCookieKeys(cookieKeys),
       long: cookie,
@@ -117,7 +118,7 @@ export function createConfiguration(
         // Before the browser is sent on: what cannot be stored is answered to the client.
         await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
         await commitRequest(adapters.unitOf(ctx));
-        return `${options.mountPath}${options.paths.own}/interaction/${uid}`;
+        return options.mountPath + interactionPath(options, uid);
       },
     },
     issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
