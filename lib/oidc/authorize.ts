@@ -4,6 +4,7 @@ import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
+import { registeredClaims } from './jwt.js';
 import { perRequest } from './per-request.js';
 import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
@@ -165,7 +166,10 @@ export const createResponder =
       else if (!isError) throw lostResponse(error);
     }
     const isJwt = mode.endsWith('jwt');
-    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, isJwt ? jwtClaims : new Set(new URL(redirectUri).searchParams.keys()));
+    const custom = returnedParameters(
+      carriedOf(ctx)?.custom ?? {},
+      isJwt ? registeredClaims : new Set(new URL(redirectUri).searchParams.keys()),
+    );
     const session_state = browserState.respond(ctx, redirectUri, payload.error);
     const response = { ...custom, ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
@@ -179,9 +183,6 @@ export const createResponder =
 /** Custom parameters, but for names that already mean something where they go: in a JWT, or in the redirect URI's own query. */
 const returnedParameters = (custom: Readonly<Record<string, string>>, taken: ReadonlySet<string>): Record<string, string> =>
   Object.fromEntries(Object.entries(custom).filter(([name]) => !taken.has(name)));
-
-/** @see RFC 7519 §4.1 */
-const jwtClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 const lostResponse = ({ key }: LostWrite): Error =>
   key.startsWith('PushedAuthorizationRequest')

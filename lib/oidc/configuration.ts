@@ -2,6 +2,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
+import { clientAlgorithms } from './client-jwts.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
 import { cookieName, pathCookieName } from './cookie-names.js';
@@ -30,9 +31,6 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
-
-/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
-const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];

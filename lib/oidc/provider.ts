@@ -22,7 +22,7 @@ import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
-import { signedJwt } from './keys.js';
+import { signedJwt } from './jwt.js';
 import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
