@@ -1,6 +1,7 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
+import { isOfKind } from '../store/artifact-key.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
@@ -185,6 +186,6 @@ const returnedParameters = (custom: Readonly<Record<string, string>>, taken: Rea
   Object.fromEntries(Object.entries(custom).filter(([name]) => !taken.has(name)));
 
 const lostResponse = ({ key }: LostWrite): Error =>
-  key.startsWith('PushedAuthorizationRequest')
+  isOfKind(key, 'PushedAuthorizationRequest')
     ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
     : new errors.LoginRequired('the session ended meanwhile');
