@@ -11,7 +11,7 @@ import { authenticated, type DirectAnswer, type DirectParts, send } from './dire
 import { createId } from './ids.js';
 import { recordOf } from './internals.js';
 import { perRequest } from './per-request.js';
-import { plainForm } from './plain-request.js';
+import { type PlainForm, plainForm } from './plain-request.js';
 import { PUSHED_LIFETIME, pushedRequest, requestUriOf } from './pushed-reference.js';
 
 /** What is new each time, and what it looks like when nothing is wrong with it. */
@@ -92,7 +92,7 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
 }
 
 /** All that is not new each time, and who asks; undefined when it is not plain. */
-function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: string): string | undefined {
+function kindOf(fields: PlainForm['fields'], clientId: string): string | undefined {
   // Another challenge is kept than the one that came.
   if (fields.code_challenge_method === 'plain') return undefined;
   let text = JSON.stringify(clientId);

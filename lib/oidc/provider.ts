@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -54,7 +55,7 @@ export interface Protocol {
 export function createProtocol(
   dependencies: OidcDependencies & {
     readonly cookieKeys: readonly string[];
-    readonly addressOf: (req: import('node:http').IncomingMessage) => string;
+    readonly addressOf: (req: IncomingMessage) => string;
     /** Members that extensions add to the discovery document. */
     readonly discovery: Readonly<Record<string, unknown>>;
   },
@@ -121,8 +122,6 @@ export function createProtocol(
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
-  const interactions = createInteractions(parts, () => provider);
-
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
@@ -144,7 +143,7 @@ export function createProtocol(
 
   return {
     provider,
-    interactions,
+    interactions: createInteractions(parts, () => provider),
     claims: createAccountClaims(parts, accounts, findClient),
     sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     sessions: createUserSessions(parts),
@@ -165,16 +164,16 @@ export function createProtocol(
         if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       }
       await next();
-      logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       const inner = ctx as unknown as KoaContextWithOIDC;
+      logout.skipWithoutSession(inner);
       const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
-      const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);
-      if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
+      if (route === 'pushed_authorization_request') pushedRequests.learn(inner);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
