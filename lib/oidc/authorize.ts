@@ -1,9 +1,11 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
+import { isOfKind } from '../store/artifact-key.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
+import { registeredClaims } from './jwt.js';
 import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
@@ -165,7 +167,7 @@ export const createResponder =
     }
     const isJwt = mode.endsWith('jwt');
     const { origin, searchParams } = new URL(redirectUri);
-    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) => (isJwt ? jwtClaims.has(name) : searchParams.has(name)));
+    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) => (isJwt ? registeredClaims.has(name) : searchParams.has(name)));
     const session_state = browserState.respond(ctx, origin, payload.error);
     const response = { ...custom, ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
@@ -180,10 +182,7 @@ export const createResponder =
 const returnedParameters = (custom: Readonly<Record<string, string>>, isTaken: (name: string) => boolean): Record<string, string> =>
   Object.fromEntries(Object.entries(custom).filter(([name]) => !isTaken(name)));
 
-/** @see RFC 7519 §4.1 */
-const jwtClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
-
 const lostResponse = ({ key }: LostWrite): Error =>
-  key.startsWith('PushedAuthorizationRequest')
+  isOfKind(key, 'PushedAuthorizationRequest')
     ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
     : new errors.LoginRequired('the session ended meanwhile');

@@ -36,8 +36,10 @@ interface TokenRecord {
   readonly structured?: boolean;
 }
 
-interface GrantRecord {
+/** What a grant's record has for those who answer by it. */
+export interface GrantRecord {
   readonly login: PinnedLogin;
+  readonly exp?: number;
   readonly openid?: { readonly scope?: string };
 }
 
@@ -49,7 +51,7 @@ export const createDirectIntrospection =
     if (!form) return false;
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
-    if (!caller || !value || signedOrRefreshable(value)) return false;
+    if (!caller || !value || isSignedOrRefreshable(value)) return false;
     (ctx.state as CallerState).caller = recordOf(caller) as Caller;
     send(ctx, await introspected(parts, describe, ctx, caller, value));
     return true;
@@ -65,7 +67,7 @@ export async function authenticated({ clientId, secret }: PlainForm, findClient:
 }
 
 /** Whether a refresh token that was used is still good is for the model adapter to say. */
-const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
+const isSignedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
 
 const inactive = { active: false };
 
