@@ -44,13 +44,7 @@ const reservedNames = new Set(
 );
 
 /** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
-export const passedOnParameters = [
-  'login_hint_token',
-  'sso_token',
-  'eid_user_visible_data',
-  'eid_user_visible_data_format',
-  'eid_call_initiator',
-] as const;
+export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
 const routesWithCustom = new Set(['authorization', 'pushed_authorization_request']);
 
@@ -167,7 +161,9 @@ export const createResponder =
     }
     const isJwt = mode.endsWith('jwt');
     const { origin, searchParams } = new URL(redirectUri);
-    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) => (isJwt ? registeredClaims.has(name) : searchParams.has(name)));
+    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) =>
+      isJwt ? registeredClaims.has(name) : searchParams.has(name),
+    );
     const session_state = browserState.respond(ctx, origin, payload.error);
     const response = { ...custom, ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
