@@ -2,7 +2,7 @@
  * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
-import { createHmac, hash, randomUUID } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -94,6 +94,6 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 
 /** @see OpenID Connect Session Management 1.0 §4.2 */
 function sessionState(clientId: string, origin: string, browserState: string): string {
-  const salt = randomUUID();
+  const salt = randomBytes(16).toString('base64url');
   return `${hash('sha256', `${clientId} ${origin} ${browserState} ${salt}`, 'base64url')}.${salt}`;
 }
