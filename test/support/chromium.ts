@@ -1,8 +1,9 @@
 /** The system's Chromium, for tests that need a browser. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const applications = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
@@ -24,11 +25,10 @@ function findChromium(): string | undefined {
   return candidates.find(isExecutable);
 }
 
-/** Starts the browser headless; it talks to nobody by itself. */
-export function launch(): Promise<Browser> {
+function launchOptions(): LaunchOptions {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('There is no Chromium on PATH; set CHROMIUM_PATH.');
-  return chromium.launch({
+  return {
     executablePath,
     headless: true,
     args: [
@@ -40,7 +40,22 @@ export function launch(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
     ],
-  });
+  };
+}
+
+/** Starts the browser headless; it talks to nobody by itself. */
+export const launch = (): Promise<Browser> => chromium.launch(launchOptions());
+
+/** A browser of its own with or without third-party cookies, which trusts the certificate of {@link testTls}. */
+export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Promise<BrowserContext> {
+  const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+  const isBlocked = thirdParty === 'blocked';
+  mkdirSync(join(profile, 'Default'));
+  const preferences = { profile: { block_third_party_cookies: isBlocked, cookie_controls_mode: isBlocked ? 1 : 0 } };
+  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
+  const context = await chromium.launchPersistentContext(profile, { ...launchOptions(), ignoreHTTPSErrors: true });
+  context.once('close', () => rmSync(profile, { recursive: true, force: true }));
+  return context;
 }
 
 /** A `describe` that is skipped, and says so, where there is no browser; with `CI=true` it runs and fails. */
