@@ -46,6 +46,7 @@ const configuration = {
     clientCredentials: { enabled: true },
     devInteractions: { enabled: false },
     introspection: { enabled: true },
+    jwtIntrospection: { enabled: true },
     pushedAuthorizationRequests: { enabled: true },
     resourceIndicators: { enabled: false },
     revocation: { enabled: true },

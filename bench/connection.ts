@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { PlainSocket } from './plain-socket.js';
 
 export interface Reply {
   readonly headers: IncomingHttpHeaders;
@@ -8,10 +9,13 @@ export interface Reply {
 /** One keep-alive connection to a server. */
 export class Connection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #issuer: string;
+  #socket: PlainSocket | undefined;
   readonly #origin: { readonly host: string; readonly port: string };
 
   constructor(issuer: string) {
     const { hostname: host, port } = new URL(issuer);
+    this.#issuer = issuer;
     this.#origin = { host, port };
   }
 
@@ -25,7 +29,14 @@ export class Connection {
     return this.#send('POST', path, { ...headers, ...form }, body);
   }
 
+  /** A document, of which nothing is read. */
+  async document(path: string): Promise<void> {
+    this.#socket ??= new PlainSocket(this.#issuer);
+    await this.#socket.get(path);
+  }
+
   close(): void {
+    this.#socket?.close();
     this.#agent.destroy();
   }
 

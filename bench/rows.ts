@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, signIn } from '../test/support/agent.js';
 import type { Connection } from './connection.js';
-import { apiScope, authorizationOf, redirectUri, user, userScopes } from './world.js';
+import { apiScope, authorizationOf, identityScopes, redirectUri, user, userScopes } from './world.js';
 
 /** One pass, counted as one request. */
 export type Script = () => Promise<void>;
@@ -95,9 +95,8 @@ const refreshRow = (client: WebClient, alg: string, goal: number): Row => ({
 
 const documentRow = (name: string, path: string): Row => ({
   name,
-  prepare: async (connection) => async () => {
-    await connection.get(path);
-  },
+  goal: 3,
+  prepare: async (connection) => () => connection.document(path),
 });
 
 /** @param hint `token_type_hint`. */
@@ -113,6 +112,48 @@ async function introspect(connection: Connection, fields: Readonly<Record<string
   const { body } = await connection.post('/connect/introspect', fields, { authorization: authorizationOf('orders') });
   if (!body.includes(`"active":${active}`)) throw new Error(`introspection answered ${body}`);
 }
+
+const jwtIntrospectionRow: Row = {
+  name: 'JWT introspection ES256',
+  goal: 1.2,
+  async prepare(connection, issuer) {
+    const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', `${userScopes} ${apiScope}`);
+    const accept = 'application/token-introspection+jwt';
+    return async () => {
+      const { headers, body } = await connection.post(
+        '/connect/introspect',
+        { token },
+        { accept, authorization: authorizationOf('orders') },
+      );
+      // An inactive token makes a JWT of half the length.
+      if (!headers['content-type']?.startsWith(accept) || body.length < 500) throw new Error(`introspection answered ${body}`);
+    };
+  },
+};
+
+/** Beside the nearest that oidc-provider has, which is userinfo. @param conditional whether the caller has the claims already. */
+const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
+  name,
+  goal: 1.2,
+  async prepare(connection, issuer) {
+    const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', userScopes);
+    const userinfo = () => connection.get('/connect/userinfo', { authorization: `Bearer ${token}` });
+    const { sub } = JSON.parse((await userinfo()).body) as { sub: string };
+    const { body: discovery } = await connection.get('/.well-known/openid-configuration');
+    if (!discovery.includes('"scope_introspection_endpoint"'))
+      return async () => {
+        await userinfo();
+      };
+    const path = `/connect/scope/introspect?${new URLSearchParams({ sub, scope: identityScopes })}`;
+    const authorization = authorizationOf('orders');
+    const { headers } = await connection.get(path, { authorization });
+    const condition = conditional ? { 'if-none-match': String(headers.etag) } : undefined;
+    return async () => {
+      const { body } = await connection.get(path, { authorization, ...condition });
+      if ((body === '') !== conditional) throw new Error(`scope introspection answered '${body}'`);
+    };
+  },
+});
 
 async function clientCredentials(connection: Connection): Promise<string> {
   const fields = { grant_type: 'client_credentials', scope: apiScope };
@@ -149,6 +190,9 @@ export const rows: readonly Row[] = [
   },
   introspectionRow('introspection', {}),
   introspectionRow('introspection with a hint', { token_type_hint: 'access_token' }),
+  jwtIntrospectionRow,
+  scopeIntrospectionRow('scope introspection', false),
+  scopeIntrospectionRow('scope introspection, unchanged', true),
   {
     name: 'introspection, unknown token',
     prepare: async (connection) => () => introspect(connection, { token: randomBytes(32).toString('base64url') }, false),

@@ -6,7 +6,7 @@ export const redirectUri = 'http://127.0.0.1:9/callback';
 export const user = { userName: 'alice@acme.test', password: 'alice' };
 
 /** Everything that there are standard claims for, and a refresh token. */
-const identityScopes = 'openid profile email phone org roles perms';
+export const identityScopes = 'openid profile email phone org roles perms';
 export const userScopes = `${identityScopes} offline_access`;
 export const apiScope = 'orders.read';
 
@@ -27,11 +27,14 @@ const clients = [
   { id: 'service', metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } },
 ];
 const api = 'orders';
+const apiMetadata = { grant_types: [], response_types: [], redirect_uris: [], introspection_signed_response_alg: 'ES256' };
 
 /** Clients as oidc-provider takes them. */
-export const staticClients = [...clients, { id: api, metadata: { grant_types: [], response_types: [], redirect_uris: [] } }].map(
-  ({ id, metadata }) => ({ client_id: id, client_secret: secretOf(id), ...metadata }),
-);
+export const staticClients = [...clients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
+  client_id: id,
+  client_secret: secretOf(id),
+  ...metadata,
+}));
 
 const permissions = Array.from({ length: 24 }, (_, index) => ({ id: `orders.permission-${index + 1}`, name: `Permission ${index + 1}` }));
 const groups = Array.from({ length: 8 }, (_, index) => ({
@@ -68,5 +71,5 @@ export const seed = {
     allowedScopes: [...identityScopes.split(' '), apiScope],
     idTokenClaims: 'scopes' as const,
   })),
-  apiResources: [{ id: api, name: 'Orders', secret: secretOf(api), scopes: [apiScope] }],
+  apiResources: [{ id: api, name: 'Orders', secret: secretOf(api), scopes: [apiScope], introspectionSignedResponseAlg: 'ES256' as const }],
 };

@@ -3,9 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { checkSession } from '../extensions/check-session/index.js';
 import { standardClaims } from '../extensions/claims/index.js';
+import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
+import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
-import { applySeed, createDirectory, createPasswords, type Directory } from './directory/index.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords, type Directory } from './directory/index.js';
 import { ConfigError, StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { createGuardedFetch } from './guarded-fetch.js';
@@ -17,19 +19,21 @@ import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
 import { browserStateCookie } from './oidc/browser-state.js';
-import { loadSigningKeys } from './oidc/keys.js';
-import { createProtocol } from './oidc/provider.js';
+import type { SigningKeys } from './oidc/keys.js';
+import { createProtocol, type Protocol } from './oidc/provider.js';
+import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
 import type { IdentityProviderOptions } from './options.js';
 import { resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { collections } from './store/collections.js';
+import type { DirectoryStore } from './store/directory-store.js';
 import { createKeyring } from './store/keyring.js';
 import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
 
-/** Longer than the dispatcher needs for a round, in milliseconds. */
-const OUTBOX_LEASE = 10_000;
+/** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
+const LEASE = 10_000;
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.
@@ -44,8 +48,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   // What is in this process cannot be out of reach.
   const patience = new Patience();
   const artifacts = options.artifacts ? reachableArtifacts(options.artifacts, patience) : memoryArtifacts();
-  const store = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
-  await Promise.all([artifacts.open(), store.open(Object.values(collections))]);
+  const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
+  await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
+  const store = options.keys.encryption ? durable : await withOwnKeys(durable);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -56,29 +61,33 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     caches,
     keyring,
     hasher: createPasswords({ algorithm: options.passwords.algorithm }),
-    lease: () => artifacts.lease('events', node, OUTBOX_LEASE),
+    lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,
   });
+  const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
   const stop = async () => {
+    await late.rotating?.close();
     await directory.close();
     caches.close();
   };
-  if (options.seed)
-    await applySeed(directory, options.seed).catch(async (error: unknown) => {
+  const begun = <T>(step: Promise<T>): Promise<T> =>
+    step.catch(async (error: unknown) => {
       await stop();
-      throw error instanceof UnavailableError ? new StoreAwayError('directory', store.name, error.cause) : error;
+      if (!(error instanceof UnavailableError)) throw error;
+      throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
+  if (options.seed) await begun(applySeed(directory, options.seed));
 
-  const extensions: readonly Extension[] = [signIn(), checkSession(), ...options.extensions];
+  const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
   });
 
-  const late: { showPage?: ShowPage; protocol?: ReturnType<typeof createProtocol> } = {};
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
-  const protocolOf = () => late.protocol as NonNullable<typeof late.protocol>;
+  const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
+  const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
   const context: ExtensionContext = {
     issuer,
@@ -91,10 +100,22 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     interactions: {
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
+      select: (...call) => protocolOf().interactions.select(...call),
+      accounts: (...call) => protocolOf().interactions.accounts(...call),
+      forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
       restart: (...call) => protocolOf().interactions.restart(...call),
     },
+    claims: {
+      get scopes() {
+        return protocolOf().claims.scopes;
+      },
+      about: (...call) => protocolOf().claims.about(...call),
+      userIdOf: (...call) => protocolOf().claims.userIdOf(...call),
+    },
+    sign: (...call) => protocolOf().sign(...call),
+    signingAlgorithms: algorithmsOf(options.keys),
     sessions: {
       list: (user) => protocolOf().sessions.list(user),
       end: (...call) => protocolOf().sessions.end(...call),
@@ -110,28 +131,43 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
   };
   late.showPage = pagesOf(extensions)(context);
-  late.protocol = createProtocol({
-    options,
-    artifacts,
-    directory,
+  const addressOf = createAddressOf(options.trustProxy);
+  const discovery = discoveryOf(extensions, context);
+  const rotation = createKeyRotation({
+    rows: store.collection('signingKeys'),
+    clients: store.collection('clients'),
+    changed: () => caches.changed('signingKeys'),
+    nudge: directory.outbox.nudge,
     keyring,
-    claims,
-    keys: await loadSigningKeys(options.keys.signing),
-    fetch: createGuardedFetch(options.outgoing),
-    logger,
-    showPage,
-    cookieKeys,
-    addressOf: createAddressOf(options.trustProxy),
-    discovery: discoveryOf(extensions, context),
+    lease: () => artifacts.lease('signing keys', node, LEASE),
+    policy: options.keys.rotation,
   });
+  const fetch = createGuardedFetch(options.outgoing);
+  const build = (keys: SigningKeys): ProtocolApp & Protocol => {
+    const protocol = createProtocol({
+      options,
+      artifacts,
+      directory,
+      keyring,
+      claims,
+      keys,
+      fetch,
+      logger,
+      showPage,
+      cookieKeys,
+      addressOf,
+      discovery,
+    });
+    options.onProvider?.(protocol.provider as never);
+    return { ...protocol, app: protocol.provider as unknown as ProtocolApp['app'] };
+  };
+  const watch = (listener: () => void) => caches.watch('signingKeys', listener);
+  late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
   // They are void by then; this takes them away, and tells the clients.
   for (const event of ['UserDisabled', 'UserClaimRemoved'] as const)
     directory.events.on(event, ({ subject }) => protocolOf().sessions.endOf(subject));
-  options.onProvider?.(late.protocol.provider as never);
 
-  const { provider, routes, middleware } = late.protocol;
-  const served = { app: provider, routes, middleware } as unknown as ProtocolApp;
-  const app = createApp({ protocol: () => served, mountPath, own: options.paths.own, extensions, context, showPage, logger });
+  const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
   const callback = createCallback(app);
   const servers = createServers(callback);
 
@@ -143,7 +179,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
     sessions: context.sessions,
     events: directory.events,
+    keys: { rotate: (rotateOptions) => rotatingOf().rotate(rotateOptions) },
     tenant: (tid) => directory.forTenant(tid),
+    introspectScopes: introspectScopesFor(context),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
@@ -167,6 +205,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       await Promise.all([artifacts.close(), store.close()]);
     },
   };
+}
+
+/** Those of the keys that were given; we make one of each. */
+const algorithmsOf = ({ signing }: IdentityProviderOptions['keys'] & object): readonly string[] =>
+  signing ? [...new Set(signing.map(({ kty }) => (kty === 'RSA' ? 'RS256' : 'ES256')))] : ['RS256', 'ES256'];
+
+/** Signing keys that only this process can decipher stay in it. */
+async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {
+  const own = memoryDirectory();
+  await own.open([collections.signingKeys]);
+  return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
 }
 
 /** A scope says what its claims say, or whose API it opens. */

@@ -14,6 +14,11 @@ export const errorTable = {
   store_unfit: { status: 500, description: 'A store is set up so that records would be lost.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
+  invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },
+  invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
+  invalid_scope: { status: 400, description: 'A scope is not one that grants claims about users.' },
+  insufficient_scope: { status: 403, description: 'The client is not allowed one of the scopes.' },
+  tid_required: { status: 400, description: 'Linked accounts share this id: name the tenant too.' },
   conflict: { status: 409, description: 'A record with the same unique value exists.' },
   not_found: { status: 404, description: 'There is no such record.' },
   invalid_record: { status: 422, description: 'The record has a value that is not allowed.' },
@@ -31,6 +36,8 @@ export const errorTable = {
     status: 500,
     description: 'A value that is kept encrypted cannot be read: it was altered, or its key is no longer configured.',
   },
+  keys_given: { status: 409, description: 'The signing keys are given by the options, so they are rotated there.' },
+  key_not_announced: { status: 409, description: 'The next signing key was published too recently: it can sign from `details.from` on.' },
   busy: { status: 503, description: 'The service has more work than it can do right now; try again shortly.' },
 } as const satisfies Record<string, ErrorEntry>;
 

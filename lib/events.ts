@@ -21,6 +21,13 @@ export interface EventMap {
     readonly SessionId?: string;
     readonly SpentAt: string;
   };
+  /** A signing key took over from another of its algorithm, which is `retiring` and still verifies, or `removed` and does not. Ids are `kid`s. */
+  KeyRotated: {
+    readonly AggregateId: string;
+    readonly Algorithm: string;
+    readonly PreviousKeyId: string;
+    readonly PreviousKeyState: 'retiring' | 'removed';
+  };
 }
 
 export type EventName = keyof EventMap;

@@ -1,11 +1,11 @@
 /** The extension contract: one plain object a feature. */
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import type { ClaimSet } from './claims.js';
-import type { Directory } from './directory/index.js';
+import type { ClaimSet, ClaimTarget } from './claims.js';
+import type { Account, Directory } from './directory/index.js';
 import type { Logger } from './logger.js';
 import type { Sessions } from './sessions.js';
-import type { Client } from './store/records.js';
+import type { ApiResource, Client } from './store/records.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -54,10 +54,17 @@ export interface SignIn {
   readonly idp: string;
 }
 
+/** An account that a browser knows. */
+export interface KnownAccount {
+  readonly account: Account;
+  /** Whether it takes no sign-in: it is the current one, or linked to it. */
+  readonly isSignedIn: boolean;
+}
+
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
-  readonly prompt: 'login' | 'consent';
+  readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
   readonly client: Client;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -74,10 +81,37 @@ export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
   /** Each answers the URL to go on to. */
   signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string>;
+  /** Undefined when this account takes a sign-in. */
+  select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   allow(ctx: Context, interaction: Interaction): Promise<string>;
   abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Accounts that this browser may go on as, or signed in with before. */
+  accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** Takes an account off those that signed in before. */
+  forget(ctx: Context, oid: string): void;
   /** The URL that begins an expired sign-in anew, or undefined when nothing is known of it. */
   restart(ctx: Context, uid: string): Promise<string | undefined>;
+}
+
+/** Who authenticates with an id and a secret of its own. */
+export type Caller = Client | ApiResource;
+
+/** In the state of a Koa context once somebody authenticated there. */
+export interface CallerState {
+  caller?: Caller;
+}
+
+/** Claims as callers get them; without a caller, and to an API resource, ids are what they are. */
+export interface AccountClaims {
+  /** Identity scopes: `openid`, and those that grant claims. */
+  readonly scopes: ReadonlySet<string>;
+  /**
+   * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @throws UnavailableError `claims_unavailable`
+   */
+  about(account: Account, scopes: ReadonlySet<string>, target: ClaimTarget, caller?: Caller): Promise<Record<string, unknown>>;
+  /** The user id behind what the caller was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, caller?: Caller): Promise<string | undefined>;
 }
 
 /** All an extension may touch. */
@@ -95,6 +129,11 @@ export interface ExtensionContext {
   /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
   readonly browserStateCookie: string;
   readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
+  sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
+  /** Algorithms that there are keys for. */
+  readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;

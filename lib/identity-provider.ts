@@ -11,6 +11,18 @@ export interface Health {
   readonly directory: 'up' | 'down';
 }
 
+/** Whose claims are asked for, and on whose behalf. */
+export interface ScopeIntrospection {
+  /** The user's `sub` or `oid`, as the client sees it. */
+  readonly sub: string;
+  /** Identity scopes with spaces between them. @default 'perms' */
+  readonly scope?: string;
+  /** The tenant that is meant, where linked accounts share `sub`. */
+  readonly tid?: string;
+  /** A client or an API resource, whose limits hold then. @default none: every identity scope, about users of every tenant */
+  readonly client?: string;
+}
+
 /** A request listener of `node:http`; with a third argument, what is not ours goes on to it (Express). */
 export type RequestListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
 
@@ -23,10 +35,25 @@ export interface IdentityProvider {
   readonly directory: Directory;
   /** Events of this service, on the node that dispatches them. */
   readonly events: Pick<Events, 'on'>;
+  readonly keys: {
+    /**
+     * The signing keys that were announced sign from now on, and others are announced: those who verify need no new key set. With `now`, for
+     * keys that are in wrong hands, new ones sign at once and all before are removed: what they signed is void, and who keeps the key set has to
+     * fetch it anew.
+     * @throws IdpError `key_not_announced` when the announced keys were published less than `keys.rotation.announced` ago; `keys_given` with
+     * `keys.signing`.
+     */
+    rotate(options?: { readonly now?: boolean }): Promise<void>;
+  };
   /** The sign-ins of users: list them, end one, end all. */
   readonly sessions: Sessions;
   /** Services bound to one tenant: there are no others for persons and users. */
   tenant(tid: string): TenantDirectory;
+  /**
+   * Claims of a user as they are now: what the endpoint for it answers, by the same rules.
+   * @throws IdpError `invalid_client`, `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`; `claims_unavailable`.
+   */
+  introspectScopes(query: ScopeIntrospection): Promise<Record<string, unknown>>;
   /** Koa middleware: the registered routes and no others. Put it before body parsers. */
   middleware(): Middleware;
   /** For any `node:http` host: Express, Fastify, plain. */

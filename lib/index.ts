@@ -22,6 +22,7 @@ export type {
   ApiResourceInput,
   ApiResources,
   ApiScopes,
+  Authenticate,
   ClientFields,
   ClientInput,
   Clients,
@@ -47,6 +48,8 @@ export type {
   PersonInput,
   PersonPatch,
   Persons,
+  Registration,
+  RegistrationInput,
   Seed,
   Subsidiaries,
   SubsidiaryFields,
@@ -61,8 +64,20 @@ export type {
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { Extension, ExtensionContext, Interaction, Interactions, ProtocolPage, ShowPage, SignIn } from './extension.js';
-export type { Health, IdentityProvider, RequestListener } from './identity-provider.js';
+export type {
+  AccountClaims,
+  Caller,
+  CallerState,
+  Extension,
+  ExtensionContext,
+  Interaction,
+  Interactions,
+  KnownAccount,
+  ProtocolPage,
+  ShowPage,
+  SignIn,
+} from './extension.js';
+export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { Logger } from './logger.js';
 export {
   type CookieOptions,
@@ -75,6 +90,7 @@ export {
   type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {

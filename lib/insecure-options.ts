@@ -9,7 +9,8 @@ interface InsecureDefault {
   readonly expected: string;
   /** What becomes of it in development when the process ends. */
   readonly loss: string;
-  readonly isInUse: (value: unknown) => boolean;
+  /** Whether it is, given what is at `path`, and all options. */
+  readonly isInUse: (value: unknown, options: unknown) => boolean;
 }
 
 const isMissing = (value: unknown): boolean => value === undefined;
@@ -30,9 +31,10 @@ const insecureDefaults: readonly InsecureDefault[] = [
   },
   {
     path: ['keys', 'signing'],
-    expected: 'private signing keys (in production)',
-    loss: 'signing keys were made now, so tokens will not verify after a restart',
-    isInUse: isMissing,
+    expected: 'private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
+    loss: 'signing keys were made now and cannot be kept, so tokens will not verify after a restart',
+    isInUse: (keys, options) =>
+      isMissing(keys) && (isEphemeral(valueAt(options, ['directory'])) || isMissing(valueAt(options, ['keys', 'encryption']))),
   },
   {
     path: ['keys', 'encryption'],
@@ -53,14 +55,16 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
   const issuer = valueAt(input, ['issuer']);
   return [
     ...(typeof issuer === 'string' && /^http:/i.test(issuer) ? [wrong(['issuer'], 'an https URL (in production)', issuer, true)] : []),
-    ...insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(input, path))).map(({ path, expected }) => missing(path, expected)),
+    ...insecureDefaults
+      .filter(({ path, isInUse }) => isInUse(valueAt(input, path), input))
+      .map(({ path, expected }) => missing(path, expected)),
     ...findDevPasswords(valueAt(input, ['seed']), ['seed'], new Set()),
   ];
 }
 
 /** One notice about all that a restart will lose; nothing when nothing will be. */
 export function developmentNotice(options: ResolvedOptions): string | undefined {
-  const inUse = insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(options, path)));
+  const inUse = insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(options, path), options));
   if (inUse.length === 0) return undefined;
   const width = Math.max(...inUse.map(({ path }) => path.join('.').length));
   return boxed([

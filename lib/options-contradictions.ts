@@ -11,6 +11,7 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findRepeatedNames(options, 'extensions'),
   ...findReservedClaims(options),
   ...findSigningKeyProblems(options),
+  ...findRotationProblems(options),
   ...findIdleBeyondAbsolute(options, 'refreshTokenIdle', 'refreshTokenAbsolute'),
   ...findIdleBeyondAbsolute(options, 'sessionIdle', 'sessionAbsolute'),
 ];
@@ -50,6 +51,25 @@ function findSigningKeyProblems(options: unknown): readonly ConfigProblem[] {
   );
   const hasRsa = keys.some((key) => (key as JWK).kty === 'RSA');
   return hasRsa ? repeated : [...repeated, wrong(path, 'an RSA key among them, because every client understands RS256', keys)];
+}
+
+/** What is signed with a key that is announced, active or retiring verifies with what is published. */
+function findRotationProblems(options: unknown): readonly ConfigProblem[] {
+  const given = valueAt(options, ['keys', 'rotation']);
+  const secondsOf = (name: 'active' | 'announced' | 'retiring') => Number(valueAt(given, [name]) ?? defaults.keys.rotation[name]);
+  const signed = (['idToken', 'jwtAccessToken', 'sessionAbsolute'] as const).map((name) => ({
+    name,
+    seconds: Number(valueAt(options, ['lifetimes', name]) ?? defaults.lifetimes[name]),
+  }));
+  const longest = signed.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+  return [
+    ...(secondsOf('announced') > secondsOf('active')
+      ? [wrong(['keys', 'rotation', 'announced'], `at most keys.rotation.active, ${secondsOf('active')}`, valueAt(given, ['announced']))]
+      : []),
+    ...(secondsOf('retiring') < longest.seconds
+      ? [wrong(['keys', 'rotation', 'retiring'], `at least lifetimes.${longest.name}, ${longest.seconds}`, valueAt(given, ['retiring']))]
+      : []),
+  ];
 }
 
 function findIdleBeyondAbsolute(

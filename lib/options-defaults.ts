@@ -2,12 +2,14 @@
 import type { Logger } from './logger.js';
 import {
   type IdentityProviderOptions,
+  type KeyOptions,
   type LifetimeOptions,
   type LimitOptions,
   locales,
   type OutgoingOptions,
   type PasswordOptions,
   type PathOptions,
+  type RotationOptions,
 } from './options.js';
 
 const DAY = 86_400;
@@ -23,9 +25,10 @@ const warningsToConsole: Logger = {
 
 /** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
 export const defaults = {
-  keys: {},
+  keys: { rotation: { active: 90 * DAY, announced: DAY, retiring: 30 * DAY } },
   cookies: {},
   trustProxy: false,
+  assertionAudience: 'issuer',
   paths: { own: '/idp' },
   claims: [],
   claimMapping: {},
@@ -51,12 +54,13 @@ export const defaults = {
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
 /** The options, complete. What is still optional has no default, or one that whoever builds the service makes. */
 export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes>, Required<Pick<IdentityProviderOptions, Always>> {
+  readonly keys: Omit<KeyOptions, 'rotation'> & { readonly rotation: Required<RotationOptions> };
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;

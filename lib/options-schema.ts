@@ -62,11 +62,17 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
         minItems: 1,
         expected: 'an array of one or more private JWKs',
       }),
+      rotation: closed<options.RotationOptions>({
+        active: seconds(3600, 365 * DAY),
+        announced: seconds(60, 30 * DAY),
+        retiring: seconds(60, 365 * DAY),
+      }),
       encryption: secrets(),
     }),
     cookies: closed<options.CookieOptions>({ keys: secrets() }),
     subjectSalt: secret(16),
     trustProxy: Type.Unknown({ check: values.checkTrustProxy }),
+    assertionAudience: oneOf('issuer', 'token-endpoint'),
     paths: closed<options.PathOptions>({ own: Type.String({ expected: 'a path', check: values.checkOwnPath }) }),
     claims: named('an array of claim sets'),
     claimMapping: Type.Object(

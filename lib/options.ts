@@ -13,17 +13,35 @@ import type { DirectoryStore } from './store/directory-store.js';
 export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
 export type Locale = (typeof locales)[number];
 
+/** How signing keys follow one another: whole seconds, each. */
+export interface RotationOptions {
+  /** How long a key signs. 3,600 to 31,536,000. @default 7_776_000 */
+  readonly active?: number;
+  /**
+   * How long a key is published before it signs, which is how long others may keep the key set; never more than `active`.
+   * 60 to 2,592,000. @default 86_400
+   */
+  readonly announced?: number;
+  /**
+   * How long a key stays published after it signed last, so that what it signed verifies as long as it is good; no less than an ID token, a
+   * JWT access token and a session last. A client's own lifetimes make it longer. 60 to 31,536,000. @default 2_592_000
+   */
+  readonly retiring?: number;
+}
+
 export interface KeyOptions {
   /**
    * Private keys as JWKs: RSA of at least 2048 bits (RS256) and P-256 (ES256). The first of each algorithm signs, all are published.
-   * One must be RSA, which every client understands. Needed in production.
-   * @default keys made at start and gone when the process ends
+   * One must be RSA, which every client understands. Nothing rotates them.
+   * @default keys made at the first start, kept in the directory under `encryption`, and rotated
    * @see OpenID Connect Core §15.1
    */
   readonly signing?: readonly JWK[];
+  /** When keys that were made here are replaced. @default {} @see OpenID Connect Core §10.1.1 */
+  readonly rotation?: RotationOptions;
   /**
-   * Secrets of at least 32 characters, newest first, that encrypt what is kept encrypted in the directory. The first encrypts, all
-   * decrypt. Needed in production.
+   * Secrets of at least 32 characters, newest first, that encrypt what is kept encrypted in the directory, signing keys among it. The first
+   * encrypts, all decrypt. Needed in production.
    * @default one made at start and gone when the process ends
    */
   readonly encryption?: readonly string[];
@@ -141,6 +159,13 @@ export interface IdentityProviderOptions {
    * @default false
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
+  /**
+   * What the `aud` of a client assertion (`private_key_jwt`) has to be: the `issuer`; with `token-endpoint` that endpoint's URL will do
+   * too, for clients that send nothing else.
+   * @default 'issuer'
+   * @see draft-ietf-oauth-rfc7523bis §4
+   */
+  readonly assertionAudience?: 'issuer' | 'token-endpoint';
   /** Paths of the service. @default {} */
   readonly paths?: PathOptions;
   /** Claim plugins, after the standard claims. @default [] */

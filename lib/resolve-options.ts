@@ -23,7 +23,7 @@ export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.
 
 function complete(options: IdentityProviderOptions, production: boolean): ResolvedOptions {
   const { pathname, protocol } = new URL(options.issuer);
-  const { signing, encryption } = options.keys ?? {};
+  const { signing, encryption, rotation } = options.keys ?? {};
   const lifetimes = { ...defaults.lifetimes, ...present(options.lifetimes) };
   return Object.freeze({
     ...defaults,
@@ -31,6 +31,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
     issuer: options.issuer,
     keys: Object.freeze({
       ...(signing && { signing: Object.freeze(signing.map(completeKey)) }),
+      rotation: Object.freeze({ ...defaults.keys.rotation, ...present(rotation) }),
       ...(encryption && { encryption: frozenCopy(encryption) }),
     }),
     cookies: Object.freeze(options.cookies?.keys ? { keys: frozenCopy(options.cookies.keys) } : {}),

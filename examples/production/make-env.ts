@@ -1,12 +1,8 @@
 /** Makes a file `.env` with new keys, which nobody else reads: node dist/examples/production/make-env.js [file] */
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 
 const secret = () => randomBytes(32).toString('base64url');
-const signingKeys = [
-  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
-  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
-].map((key) => key.export({ format: 'jwk' }));
 
 const text = `# Where the service is, and its stores. Also: HOST, PORT, PROCESSES, TRUST_PROXY (how many proxies are in front), REDIS_PREFIX, and
 # REDIS_CLUSTER_URLS, with commas, instead of REDIS_URL
@@ -19,7 +15,6 @@ WEB_REDIRECT_URI=http://localhost:3001/callback
 WEB_SECRET=${secret()}
 
 # The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider
-SIGNING_KEYS='${JSON.stringify(signingKeys)}'
 # To replace one, put the new one and a comma before it
 IDP_KEY=${secret()}
 COOKIE_KEY=${secret()}

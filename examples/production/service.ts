@@ -26,7 +26,7 @@ export async function openService(settings: Settings): Promise<Service> {
       artifacts: redisArtifacts({ client: redis, prefix: settings.redisPrefix }),
       directory: mongoDirectory({ db: mongo.db() }),
       seed: createSeed(settings),
-      keys: { signing: settings.signingKeys, encryption: settings.encryptionKeys },
+      keys: { encryption: settings.encryptionKeys },
       cookies: { keys: settings.cookieKeys },
       subjectSalt: settings.subjectSalt,
       trustProxy: settings.proxies,

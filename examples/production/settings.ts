@@ -19,8 +19,6 @@ export interface Settings {
   readonly encryptionKeys: readonly string[];
   readonly cookieKeys: readonly string[];
   readonly subjectSalt: string;
-  /** Private JWKs. */
-  readonly signingKeys: readonly object[];
   /** Of the client that the seed has. */
   readonly web: { readonly secret: string; readonly redirectUri: string };
 }
@@ -28,16 +26,7 @@ export interface Settings {
 /** What the person who starts the service can put right. */
 export class SettingsError extends Error {}
 
-const required = [
-  'ISSUER',
-  'MONGODB_URL',
-  'IDP_KEY',
-  'COOKIE_KEY',
-  'SUBJECT_SALT',
-  'SIGNING_KEYS',
-  'WEB_SECRET',
-  'WEB_REDIRECT_URI',
-] as const;
+const required = ['ISSUER', 'MONGODB_URL', 'IDP_KEY', 'COOKIE_KEY', 'SUBJECT_SALT', 'WEB_SECRET', 'WEB_REDIRECT_URI'] as const;
 
 /** @throws SettingsError with the names of all variables that are missing, or one that is wrong. */
 export function readSettings(): Settings {
@@ -64,7 +53,6 @@ export function readSettings(): Settings {
     encryptionKeys: given('IDP_KEY').split(','),
     cookieKeys: given('COOKIE_KEY').split(','),
     subjectSalt: given('SUBJECT_SALT'),
-    signingKeys: signingKeysOf(given('SIGNING_KEYS')),
     web: { secret: given('WEB_SECRET'), redirectUri: given('WEB_REDIRECT_URI') },
   };
 }
@@ -80,12 +68,4 @@ function numberOf(name: string, otherwise: number, least: number, most: number):
 function mongoUrlOf(url: string): string {
   if (/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(url)) return url;
   throw new SettingsError('MONGODB_URL has to name a database: mongodb://localhost:27017/idp');
-}
-
-function signingKeysOf(text: string): readonly object[] {
-  try {
-    const keys: unknown = JSON.parse(text);
-    if (Array.isArray(keys)) return keys;
-  } catch {} // not JSON, and not to be repeated
-  throw new SettingsError('SIGNING_KEYS has to be a JSON array of private JWKs.');
 }

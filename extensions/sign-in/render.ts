@@ -4,8 +4,10 @@ import { brandStyle } from './branding.js';
 import { styleSheet } from './styles.js';
 import { translator } from './texts/index.js';
 import type { PageFrame, PageName, PageView } from './view-models.js';
+import { accountsView } from './views/accounts.js';
 import { consentView } from './views/consent.js';
 import { continueView, submitScript } from './views/continue.js';
+import { createView } from './views/create.js';
 import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
 import { identifierView } from './views/identifier.js';
@@ -21,6 +23,8 @@ type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) 
 const views: { readonly [Name in PageName]: View<Name> } = {
   identifier: identifierView,
   password: passwordView,
+  accounts: accountsView,
+  create: createView,
   organisation: organisationView,
   consent: consentView,
   logout: logoutView,

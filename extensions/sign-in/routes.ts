@@ -5,53 +5,31 @@ import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { form } from '../../lib/http/form.js';
 import { createAttempts } from './attempts.js';
-import { type Surroundings, show } from './show.js';
-import type { OrganisationChoice, PageName, PageView } from './view-models.js';
+import { createChooser } from './chooser.js';
+import { createRegistrationStep } from './registration.js';
+import { show } from './show.js';
+import { createSteps, field, nameOf } from './steps.js';
+import type { OrganisationChoice, PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
 export function signInRoutes(router: Router, context: ExtensionContext): void {
-  const { own, interactions, directory, csrf } = context;
+  const { interactions, directory, csrf } = context;
   const attempts = createAttempts(context);
-  const base = `${own}/interaction/:uid`;
-  const url = ({ uid }: Interaction, step = '') => context.url(`${own}/interaction/${uid}${step}`);
-
-  const surroundings = async ({ client, parameters, tids }: Interaction): Promise<Surroundings> => {
-    const [only, ...others] = tids ?? [];
-    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
-    return { client, tenant, uiLocales: parameters.ui_locales };
-  };
-  const page = async <Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> => {
-    ctx.status = status;
-    show(ctx, context, view, await surroundings(interaction));
-  };
-  const goOn = (ctx: Context, target: string): void => {
-    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    ctx.status = 303;
-    ctx.redirect(target);
-  };
-
-  /** The interaction of a posted form; undefined once a page was shown instead. */
-  const posted = async (ctx: Context): Promise<Interaction | undefined> => {
-    const interaction = await interactions.load(ctx);
-    if (!interaction) return undefined;
-    if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
-    ctx.status = 403;
-    show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
-    return undefined;
-  };
+  const steps = createSteps(context);
+  const { base, url, page, posted, goOn } = steps;
+  const chooser = createChooser(context, steps);
+  const registration = createRegistrationStep(context, attempts, steps);
 
   const identifierView = (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) =>
     ({
       page: 'identifier',
-      action: url(interaction, '/identifier'),
-      csrf: csrf.token(ctx, interaction.uid),
+      ...steps.form(ctx, interaction, '/identifier'),
       ...more,
     }) as PageView<'identifier'>;
   const passwordView = (ctx: Context, interaction: Interaction, identifier: string, more: Partial<PageView<'password'>> = {}) =>
     ({
       page: 'password',
-      action: url(interaction, '/password'),
-      csrf: csrf.token(ctx, interaction.uid),
+      ...steps.form(ctx, interaction, '/password'),
       identifier,
       restart: `${url(interaction)}?restart=yes`,
       ...more,
@@ -61,9 +39,22 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     if (interaction.prompt === 'consent') return consent(ctx, interaction);
+    if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
+    if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
     const hint = interaction.parameters.login_hint?.trim();
     if (hint && ctx.query.restart === undefined) return page(ctx, interaction, passwordView(ctx, interaction, hint.slice(0, 320)));
     return page(ctx, interaction, identifierView(ctx, interaction, hint ? { identifier: hint.slice(0, 320) } : {}));
+  });
+
+  router.post(`${base}/account`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    const account = interaction && (await chooser.choose(ctx, interaction));
+    if (account) return page(ctx, interaction, passwordView(ctx, interaction, account.person.user.userName));
+  });
+
+  router.post(`${base}/create`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (interaction) await registration.create(ctx, interaction);
   });
 
   router.post(`${base}/identifier`, form, async (ctx: Context) => {
@@ -157,7 +148,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
         userName: person.user.userName,
       }),
     );
-    return { page: 'organisation', action: url(interaction, '/organisation'), csrf: csrf.token(ctx, interaction.uid), choices };
+    return { page: 'organisation', ...steps.form(ctx, interaction, '/organisation'), choices };
   }
 
   async function consent(ctx: Context, interaction: Interaction): Promise<void> {
@@ -172,8 +163,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const { person, tenant } = account;
     await page(ctx, interaction, {
       page: 'consent',
-      action: url(interaction, '/consent'),
-      csrf: csrf.token(ctx, interaction.uid),
+      ...steps.form(ctx, interaction, '/consent'),
       scopes,
       personName: nameOf(person),
       userName: person.user.userName,
@@ -188,13 +178,5 @@ function accountsOf(candidates: readonly Account[], identifier: string): readonl
   return owners.size > 0 ? [...owners] : [identifier.normalize('NFKC').toLowerCase()];
 }
 
-const nameOf = ({ givenName, familyName }: Account['person']): string => `${givenName} ${familyName}`.trim();
-
 /** Whoever proved the password may choose this account, in this sign-in. */
 const choiceOf = ({ uid }: Interaction, oid: string): string => `choice ${uid} ${oid}`;
-
-/** A text field of the posted form; empty when it is missing or repeated. */
-function field(ctx: Context, name: string): string {
-  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
-}

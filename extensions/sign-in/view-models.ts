@@ -11,8 +11,17 @@ export type Problem =
   | 'organisation.missing'
   | 'busy';
 
+export type RegistrationProblem =
+  | 'givenName.missing'
+  | 'familyName.missing'
+  | 'email.invalid'
+  | 'email.taken'
+  | 'password.weak'
+  | 'attempts.exceeded'
+  | 'busy';
+
 /** `attempts.exceeded` says how long to wait, in minutes. */
-type Problems<Code extends Problem> =
+type Problems<Code extends Problem | RegistrationProblem> =
   | { readonly problem?: Exclude<Code, 'attempts.exceeded'>; readonly minutes?: number }
   | { readonly problem: Extract<Code, 'attempts.exceeded'>; readonly minutes: number };
 
@@ -41,6 +50,11 @@ export interface OrganisationChoice {
   readonly userName: string;
 }
 
+export interface AccountChoice extends OrganisationChoice {
+  /** Whether it takes no sign-in. */
+  readonly isSignedIn: boolean;
+}
+
 export interface ConsentScope {
   readonly name: string;
   /** Shown for scopes that have no text of their own. */
@@ -56,6 +70,16 @@ interface PageModels {
   password: Form & { readonly identifier: string; readonly restart: string } & Problems<
       'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'
     >;
+  /** Posts `choice`, or `forget`; `other` leads to the identifier. */
+  accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
+  /** Posts `givenName`, `familyName`, `email` and `password`, of so many characters at least; `signIn` is for who has an account. */
+  create: Form & {
+    readonly givenName?: string;
+    readonly familyName?: string;
+    readonly email?: string;
+    readonly passwordLength: number;
+    readonly signIn: string;
+  } & Problems<RegistrationProblem>;
   /** Posts `choice`. */
   organisation: Form & {
     readonly choices: readonly OrganisationChoice[];

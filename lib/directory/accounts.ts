@@ -14,6 +14,8 @@ export interface Account {
 export interface Accounts {
   /** The account of an `oid`, usable or not. */
   findByOid(oid: string): Promise<Account | undefined>;
+  /** The usable accounts that a user id means: for a parent's, which its children share as `sub`, the whole family. */
+  named(id: string): Promise<readonly Account[]>;
   /** All accounts that share the person's `sub`, itself included, usable or not. */
   family(person: PersonWithUser): Promise<readonly Account[]>;
   /**
@@ -84,23 +86,33 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     }
   }
 
-  return {
-    async findByOid(oid) {
-      const [person] = isId(oid) ? (await persons.find({ byUser: [oid] })).filter(hasUser) : [];
-      const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
-      return tenant && { person, tenant };
-    },
+  const findByOid: Accounts['findByOid'] = async (oid) => {
+    const [person] = isId(oid) ? await byOid(oid) : [];
+    const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
+    return tenant && { person, tenant };
+  };
 
-    async family(person) {
-      const { id, parentUserId, isParent } = person.user;
-      if (parentUserId === undefined && !isParent) return accounts([person]);
-      const root = parentUserId ?? id;
-      const [parent, children] = await Promise.all([
-        parentUserId === undefined ? [person] : byOid(parentUserId),
-        persons.find({ byParent: [root] }),
-      ]);
-      const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
-      return accounts([person, ...others]);
+  const family: Accounts['family'] = async (person) => {
+    const { id, parentUserId, isParent } = person.user;
+    if (parentUserId === undefined && !isParent) return accounts([person]);
+    const root = parentUserId ?? id;
+    const [parent, children] = await Promise.all([
+      parentUserId === undefined ? [person] : byOid(parentUserId),
+      persons.find({ byParent: [root] }),
+    ]);
+    const others = [...parent, ...children.filter(hasUser)].filter(({ user }) => user.id !== id);
+    return accounts([person, ...others]);
+  };
+
+  return {
+    findByOid,
+    family,
+
+    async named(id) {
+      const account = await findByOid(id);
+      if (!account) return [];
+      const all = account.person.user.isParent ? await family(account.person) : [account];
+      return all.filter((one) => isUsable(one));
     },
 
     async candidates(userName, { tids } = {}) {

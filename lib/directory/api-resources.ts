@@ -4,17 +4,38 @@ import type { Page } from '../store/directory-store.js';
 import type { ApiResource } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
-import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, secretText, token } from './input.js';
+import {
+  checkInput,
+  defined,
+  inputSchema,
+  introspects,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  secretText,
+  strings,
+  token,
+} from './input.js';
 import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
-const fields = { name: line(), scopes: Type.Array(token(), { uniqueItems: true }), status };
+const fields = {
+  name: line(),
+  scopes: Type.Array(token(), { uniqueItems: true }),
+  introspects: introspects(),
+  allowedTenants: Type.Optional(strings()),
+  introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
+  status,
+};
 const apiResourceFields = inputSchema(fields);
 const apiResourcePatch = patchSchema(apiResourceFields);
 export const apiResourceInput = inputSchema({
   ...fields,
   id: token(),
+  introspects: Type.Optional(fields.introspects),
   status: Type.Optional(status),
   secret: Type.Optional(secretText()),
 });
@@ -22,6 +43,8 @@ export const apiResourceInput = inputSchema({
 export type ApiResourceFields = Static<typeof apiResourceFields>;
 /** @interface */
 export type ApiResourceInput = Static<typeof apiResourceInput>;
+
+const apiResourceDefaults: Pick<ApiResourceFields, 'introspects' | 'status'> = { introspects: 'own', status: 'active' };
 
 export interface ApiResources {
   /**
@@ -60,7 +83,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
       checkInput(apiResourceInput, input);
       const { id, secret: own, ...given } = input;
       const secret = own ?? newSecret();
-      const record = newRecord(id, { status: 'active' as const, ...defined(given), secrets: [hashedSecret(secret)] });
+      const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const apiResource = await insertWithSharedId(rows, record, collections.clients).catch(async (error: unknown) =>
         refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'),
       );

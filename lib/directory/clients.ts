@@ -9,6 +9,7 @@ import {
   checkInput,
   defined,
   inputSchema,
+  introspects,
   line,
   newRecord,
   type Patch,
@@ -41,6 +42,7 @@ const fields = {
   styles: Type.Optional(branding()),
   lifetimes,
   allowedTenants: Type.Optional(strings()),
+  introspects: introspects(),
   adminTenants: strings(),
   trustedLoginHint: Type.Boolean(),
   corsOrigins: strings(),
@@ -71,6 +73,7 @@ const clientDefaults: Omit<ClientFields, 'name'> = {
   idTokenClaims: 'minimal',
   email: 'all',
   lifetimes: {},
+  introspects: 'own',
   adminTenants: [],
   trustedLoginHint: false,
   corsOrigins: [],
@@ -147,6 +150,18 @@ export function createClients({ collections, caches }: DirectoryContext): Client
   };
 }
 
+/** The code challenge methods that some client may use; a promise only if they are not at hand. @see RFC 7636 §4.3 */
+export function createPkceMethods({ collections, caches }: DirectoryContext): () => readonly string[] | Promise<readonly string[]> {
+  const all = caches.over(['clients'], async () => {
+    const clients = await collections.clients.find({});
+    return clients.some(({ allowPlainPkce, status }) => allowPlainPkce && status === 'active') ? withPlain : hashedOnly;
+  });
+  return () => all.peek('all') ?? all.get('all').then((methods) => methods ?? hashedOnly);
+}
+
+const hashedOnly: readonly string[] = ['S256'];
+const withPlain: readonly string[] = ['S256', 'plain'];
+
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
 const authMethod = (metadata: Client['metadata']): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 
@@ -158,6 +173,9 @@ function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(clien
   if (!client.requirePkce && authMethod(client.metadata) === 'none') {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
   }
+  const { introspection_signed_response_alg: alg = 'RS256' } = client.metadata;
+  if (alg !== 'RS256' && alg !== 'ES256')
+    throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
   checkLogoutUris(client.metadata);
   return client;
 }

@@ -9,6 +9,7 @@ import type {
   Delivery,
   EventRecord,
   Group,
+  KeyRing,
   Permission,
   Person,
   SequenceRecord,
@@ -26,6 +27,7 @@ export interface Collections {
   readonly clients: Collection<Client>;
   readonly apiResources: Collection<ApiResource>;
   readonly consents: Collection<Consent>;
+  readonly signingKeys: Collection<KeyRing>;
   readonly events: Collection<EventRecord>;
   readonly deliveries: Collection<Delivery>;
   readonly sequences: Collection<SequenceRecord>;
@@ -36,7 +38,7 @@ export interface DirectoryContext {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'changed'>;
   readonly keyring: Keyring;
-  /** After a write that left events in a person's document. */
+  /** After a write that left events in a document. */
   readonly nudge: () => void;
 }
 
@@ -50,6 +52,7 @@ export const openedCollections = (store: DirectoryStore): Collections => ({
   clients: store.collection('clients'),
   apiResources: store.collection('apiResources'),
   consents: store.collection('consents'),
+  signingKeys: store.collection('signingKeys'),
   events: store.collection('events'),
   deliveries: store.collection('deliveries'),
   sequences: store.collection('sequences'),

@@ -4,7 +4,8 @@ import type { Keyring } from '../store/keyring.js';
 import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
-import { type Clients, createClients } from './clients.js';
+import { type Authenticate, createAuthenticate } from './authenticate.js';
+import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
@@ -17,6 +18,7 @@ import { createOutbox, type Outbox } from './outbox.js';
 import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
+import { createRegistration, type Registration } from './registration.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -42,6 +44,7 @@ export interface TenantDirectory {
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
   readonly linking: Linking;
+  readonly registration: Registration;
 }
 
 /** The durable records and the rules over them. */
@@ -51,8 +54,11 @@ export interface Directory {
   readonly permissions: Permissions;
   readonly clients: Clients;
   readonly apiResources: ApiResources;
+  readonly authenticate: Authenticate;
   /** A promise only if they are not at hand. */
   apiScopes(): ApiScopes | Promise<ApiScopes>;
+  /** Code challenge methods that some client may use; a promise only if they are not at hand. */
+  pkceMethods(): readonly string[] | Promise<readonly string[]>;
   readonly consents: Consents;
   /** The only way to persons and users, but for {@link accounts}. */
   forTenant(tid: string): TenantDirectory;
@@ -77,7 +83,10 @@ export function createDirectory(options: DirectoryOptions): Directory {
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
+  const clients = createClients(context);
+  const apiResources = createApiResources(context);
   const accounts = createAccounts(context, tenants);
+  const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
   const erase = createErasure(context, links);
 
@@ -85,14 +94,16 @@ export function createDirectory(options: DirectoryOptions): Directory {
     issuer,
     tenants,
     permissions,
-    clients: createClients(context),
-    apiResources: createApiResources(context),
+    clients,
+    apiResources,
+    authenticate: createAuthenticate(clients, apiResources),
     apiScopes: createApiScopes(context),
+    pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
-    credentials: createCredentials(context, accounts, hasher),
+    credentials,
     events,
     outbox,
     async close() {
@@ -102,10 +113,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
     forTenant(tid) {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);
+      const persons = createPersons(context, { tenants, groups, subsidiaries, erase }, tid);
       return {
         groups,
         subsidiaries,
-        persons: createPersons(context, { tenants, groups, subsidiaries, erase }, tid),
+        persons,
+        registration: createRegistration({ tenants, persons, credentials }, tid),
         users: createUsers(context, groups, tid),
         linking: createLinking(links, tid),
       };

@@ -1,5 +1,5 @@
 import { IdpError } from '../errors.js';
-import type { Credential, Tenant } from '../store/records.js';
+import type { Credential, Tenant, User } from '../store/records.js';
 import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
 import type { DirectoryContext } from './context.js';
 import { userNameKey } from './identifiers.js';
@@ -14,6 +14,13 @@ export interface Credentials {
    * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the policy refuses the password.
    */
   setPassword(userId: string, password: string): Promise<void>;
+  /**
+   * Sets the password of a user that is about to be created. {@link forget} takes it back.
+   * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
+   */
+  setFirstPassword(tenant: Tenant, user: Pick<User, 'id' | 'userName'>, password: string): Promise<void>;
+  /** For a user that was not created after all. */
+  forget(userId: string): Promise<void>;
   /** Sets a password that no policy was asked about, unless it is the user's already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
   /**
@@ -25,7 +32,7 @@ export interface Credentials {
 }
 
 /** @see NIST SP 800-63B-4 §3.1.1.2 */
-const minimumLength = ({ signIn }: Tenant): number => (signIn?.requireMfa ? 8 : 15);
+export const minimumLength = ({ signIn }: Tenant): number => (signIn?.requireMfa ? 8 : 15);
 
 export function createCredentials(
   { collections: { credentials } }: DirectoryContext,
@@ -68,8 +75,17 @@ export function createCredentials(
     async setPassword(userId, password) {
       const account = await accounts.findByOid(userId);
       if (account === undefined) throw new IdpError('not_found');
-      checkPolicy(account, password);
+      checkPolicy(account.tenant, account.person.user.userName, password);
       await write(userId, await passwords.hash(password));
+    },
+
+    async setFirstPassword(tenant, { id, userName }, password) {
+      checkPolicy(tenant, userName, password);
+      await write(id, await passwords.hash(password));
+    },
+
+    async forget(userId) {
+      await credentials.remove(userId);
     },
 
     async seedPassword(userId, password) {
@@ -86,12 +102,12 @@ export function createCredentials(
   };
 }
 
-function checkPolicy({ person, tenant }: Account, password: string): void {
+function checkPolicy(tenant: Tenant, userName: string, password: string): void {
   const length = [...normalised(password)].length;
   const refuse = (expected: string) => {
     throw new IdpError('invalid_record', { path: '/password', expected });
   };
   if (length < minimumLength(tenant)) refuse(`at least ${minimumLength(tenant)} characters`);
   if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
-  if (userNameKey(password) === person.user.userNameKey) refuse('something other than the user name');
+  if (userNameKey(password) === userNameKey(userName)) refuse('something other than the user name');
 }

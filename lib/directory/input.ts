@@ -20,6 +20,7 @@ export const strings = () => Type.Array(Type.String());
 export const token = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[!#-\\[\\]-~]+$' });
 /** What a client secret is made of. @see RFC 6749 Appendix A.2 */
 export const secretText = () => Type.String({ minLength: 1, maxLength: 512, pattern: '^[ -~]+$' });
+export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
 export const branding = () =>
   inputSchema({
     logoUri: Type.Optional(Type.String({ pattern: '^https?://' })),

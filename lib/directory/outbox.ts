@@ -1,9 +1,11 @@
 import { IdpError } from '../errors.js';
 import type { EventMap, EventName, IdpEvent } from '../events.js';
 import type { Logger } from '../logger.js';
-import type { EventRecord, PendingEvent, Person } from '../store/records.js';
+import type { Collection, Row, Unsaved } from '../store/directory-store.js';
+import type { EventRecord, PendingEvent } from '../store/records.js';
 import type { Collections } from './context.js';
 import type { Events } from './event-listeners.js';
+import type { Outboxed } from './pending-events.js';
 
 /**
  * Moves events from the documents of their writes to the one order that every reader follows, at least once, then tells the listeners of
@@ -17,7 +19,7 @@ export interface Outbox {
 }
 
 export interface OutboxOptions {
-  readonly collections: Pick<Collections, 'persons' | 'events' | 'sequences'>;
+  readonly collections: Pick<Collections, 'persons' | 'signingKeys' | 'events' | 'sequences'>;
   readonly events: Events;
   /** Takes or renews the right to dispatch; false while another node has it. */
   readonly lease: () => Promise<boolean>;
@@ -32,7 +34,7 @@ const BATCH = 50;
 const INTERVAL = 1000;
 
 export function createOutbox({ collections, events, lease, issuer, logger }: OutboxOptions): Outbox {
-  const { persons, events: records, sequences } = collections;
+  const { persons, signingKeys, events: records, sequences } = collections;
   let running: Promise<void> | undefined;
   let again = false;
   let closed = false;
@@ -54,18 +56,18 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
     return made ?? (await recordOf(event));
   }
 
-  async function dispatch({ id, tid, pendingEvents }: Person): Promise<void> {
+  async function dispatch<R extends Source>(rows: Collection<R>, { id, tid, pendingEvents }: R): Promise<void> {
     const moved: EventRecord[] = [];
     for (const event of pendingEvents) moved.push(await recordOf(event));
     // An erased person, of no tenant, was kept for its last events only.
-    await (tid === '' ? persons.remove(id) : persons.update(id, (row) => without(moved, row)));
+    await (tid === '' ? rows.remove(id) : rows.update(id, (row) => without(moved, row)));
     for (const event of moved) events.emit(toEvent(event, issuer));
   }
 
-  async function drain(): Promise<void> {
+  async function drain<R extends Source>(source: Collection<R>): Promise<void> {
     while (await lease()) {
-      const rows = await persons.find({ byOutbox: ['yes'] }, { limit: BATCH });
-      for (const row of rows) await dispatch(row);
+      const rows = await source.find({ byOutbox: ['yes'] }, { limit: BATCH });
+      for (const row of rows) await dispatch(source, row);
       if (rows.length < BATCH) return;
     }
   }
@@ -73,7 +75,8 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
   async function run(): Promise<void> {
     while (again) {
       again = false;
-      await drain();
+      await drain(persons);
+      await drain(signingKeys);
     }
   }
 
@@ -103,14 +106,17 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
   };
 }
 
+/** A record with events in it; of a tenant, or not. */
+type Source = Row & Outboxed & { readonly tid?: string };
+
 /** The very row, which writes nothing, when another dispatcher struck them off already. */
-function without(moved: readonly PendingEvent[], person: Person): Person {
-  const { outbox, ...row } = person;
+function without<R extends Source>(moved: readonly PendingEvent[], record: R): Unsaved<R> {
+  const { outbox, ...row } = record;
   const done = new Set(moved.map(({ id }) => id));
   const pendingEvents = row.pendingEvents.filter(({ id }) => !done.has(id));
   const isLeft = pendingEvents.length > 0;
-  if (pendingEvents.length === row.pendingEvents.length && isLeft === (outbox !== undefined)) return person;
-  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) };
+  if (pendingEvents.length === row.pendingEvents.length && isLeft === (outbox !== undefined)) return record;
+  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) } as unknown as Unsaved<R>;
 }
 
 /** @see CloudEvents 1.0 §3 */

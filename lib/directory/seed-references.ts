@@ -76,12 +76,12 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
   }
 
   for (const [index, tenant] of tenants.entries()) await checkTenant(tenant, index);
+  const named: Target = {
+    ...inSeed,
+    what: 'a tenant of the seed by name, or an id',
+    kept: async (name) => isId(name),
+  };
   for (const [index, client] of clients.entries()) {
-    const named: Target = {
-      ...inSeed,
-      what: 'a tenant of the seed by name, or an id',
-      kept: async (name) => isId(name),
-    };
     for (const [t, name] of (client.allowedTenants ?? []).entries()) {
       await check(named, name, 'clients', index, 'allowedTenants', t);
     }
@@ -93,7 +93,8 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
       problems.push({ path: seedPath('clients', index, 'secret'), expected });
     }
   }
-  for (const [index, { secret }] of (seed.apiResources ?? []).entries()) {
+  for (const [index, { secret, allowedTenants = [] }] of (seed.apiResources ?? []).entries()) {
+    for (const [t, name] of allowedTenants.entries()) await check(named, name, 'apiResources', index, 'allowedTenants', t);
     if (secret === undefined) problems.push({ path: seedPath('apiResources', index, 'secret'), expected: 'a secret' });
   }
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);

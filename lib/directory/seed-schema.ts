@@ -51,8 +51,8 @@ export type SeedPerson = Static<typeof seedPerson>;
 export type SeedTenant = Static<typeof seedTenant>;
 
 /**
- * Records that are to exist. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` of clients a tenant
- * of the seed may stand by its name.
+ * Records that are to exist. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
+ * seed may stand by its name.
  */
 export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];

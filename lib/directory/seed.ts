@@ -28,10 +28,11 @@ export async function applySeed(directory: Directory, seed: Seed): Promise<void>
   }
   for (const tenant of tenants) await applyTenant(directory, tenant, ids);
   for (const apiResource of apiResources) {
-    const { id, secret, ...fields } = apiResource;
+    const { id, secret, ...given } = apiResource;
+    const fields = withTenantIds(given, tenants, ids);
     await upsert(
       () => directory.apiResources.update(id, fields),
-      () => directory.apiResources.create(apiResource),
+      () => directory.apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
     );
     if (secret !== undefined && !(await directory.apiResources.checkSecret(id, secret))) {
       await directory.apiResources.rotateSecret(id, secret);
@@ -123,21 +124,29 @@ const userInput = ({ userName, emailVerified, groups }: SeedUser, id: string) =>
 
 async function applyClient({ clients }: Directory, client: ClientInput, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {
   const { id, secret, ...given } = client;
-  const tids = (names: readonly string[]) =>
-    names.map((name) => {
-      const tenant = tenants.find((one) => one.name === name);
-      return tenant ? ids.tenant(tenant) : name;
-    });
-  const fields = {
-    ...given,
-    ...(given.allowedTenants && { allowedTenants: tids(given.allowedTenants) }),
-    ...(given.adminTenants && { adminTenants: tids(given.adminTenants) }),
-  };
+  const fields = withTenantIds(given, tenants, ids);
   await upsert(
     () => clients.update(id, fields),
     () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
   );
   if (secret !== undefined && !(await clients.checkSecret(id, secret))) await clients.rotateSecret(id, secret);
+}
+
+/** Tenants of the seed that are given by name, by their ids. */
+function withTenantIds<Fields extends { allowedTenants?: string[]; adminTenants?: string[] }>(
+  given: Fields,
+  tenants: readonly SeedTenant[],
+  ids: SeedIds,
+): Fields {
+  const idOf = (name: string): string => {
+    const tenant = tenants.find((one) => one.name === name);
+    return tenant ? ids.tenant(tenant) : name;
+  };
+  return {
+    ...given,
+    ...(given.allowedTenants && { allowedTenants: given.allowedTenants.map(idOf) }),
+    ...(given.adminTenants && { adminTenants: given.adminTenants.map(idOf) }),
+  };
 }
 
 async function applyLinks(directory: Directory, tenant: SeedTenant, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {

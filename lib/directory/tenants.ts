@@ -9,7 +9,13 @@ import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch
 const fields = {
   name: line(),
   organisationNumber: Type.Optional(line()),
-  signIn: Type.Optional(inputSchema({ methods: Type.Optional(strings()), requireMfa: Type.Optional(Type.Boolean()) })),
+  signIn: Type.Optional(
+    inputSchema({
+      methods: Type.Optional(strings()),
+      requireMfa: Type.Optional(Type.Boolean()),
+      selfRegistration: Type.Optional(Type.Boolean()),
+    }),
+  ),
   branding: Type.Optional(branding()),
   locale: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })),
 };

@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
 import { aroundEndpoints } from './around.js';
+import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
 
@@ -16,6 +17,8 @@ export interface ProtocolApp {
   readonly app: Pick<Koa, 'middleware' | 'on'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
+  /** A document that is answered as it is, by its path, if it is at hand. */
+  document(path: string): Document | undefined;
 }
 
 export interface AppOptions {
@@ -29,6 +32,8 @@ export interface AppOptions {
 }
 
 export interface App {
+  /** Answers a request for a document that is at hand, as {@link handle} would; tells whether it did. */
+  answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
   /** Whether a route here answers the URL, as the browser sent it. */
   owns(url: string): boolean;
   /** A context of our own for the URL. */
@@ -68,7 +73,16 @@ export function createApp(options: AppOptions): App {
     }
   };
 
+  // Who puts middleware about an endpoint gets its requests.
+  const wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol().routes[endpoint])));
+
   return {
+    answer(req, res, url) {
+      if (req.method !== 'GET' && req.method !== 'HEAD') return false;
+      const path = pathBelow(mountPath, url);
+      const document = path === undefined || wrapped.has(path) ? undefined : protocol().document(path);
+      return document !== undefined && answerDocument(req, res, document);
+    },
     owns(url) {
       const path = pathBelow(mountPath, url);
       return path !== undefined && methodsOf(pathname(path)) !== undefined;

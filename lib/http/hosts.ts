@@ -30,6 +30,7 @@ export function createCallback(app: App) {
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
+    if (app.answer(req, res, urlOf(req))) return;
     if (next && !app.owns(urlOf(req))) next();
     else void listener(req, res);
   };

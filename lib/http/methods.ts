@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa';
 
 /** Methods of the protocol's endpoints; those that are not here take a form. */
 const methods: Readonly<Record<string, readonly string[]>> = {
-  authorization: ['GET', 'HEAD'],
+  authorization: ['GET', 'HEAD', 'POST'],
   resume: ['GET', 'HEAD'],
   userinfo: ['GET', 'HEAD', 'POST', 'OPTIONS'],
   end_session: ['GET', 'HEAD'],

@@ -28,6 +28,8 @@ export interface Accounts {
 
 export interface ClaimsRequest {
   readonly client?: Client | undefined;
+  /** @default the client's */
+  readonly record?: object | undefined;
   readonly login?: PinnedLogin | undefined;
 }
 
@@ -52,8 +54,7 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, login }) => {
-    const record = client && recordOf(client);
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = client && recordOf(client), login }) => {
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,

@@ -3,8 +3,9 @@ import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { recordOf, saveSession } from './internals.js';
+import { recordOf, saveSession, signedResponse } from './internals.js';
 import { perRequest } from './per-request.js';
+import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
 import { LostWrite } from './unit-of-work.js';
@@ -17,6 +18,8 @@ interface Carried {
   readonly custom: Record<string, string> | null;
   /** The scope as it was asked for, before oidc-provider drops what it does not know. */
   readonly scope?: string;
+  /** The challenge came as `plain`. */
+  readonly plainPkce?: true;
 }
 
 /** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
@@ -53,6 +56,8 @@ const routesWithCustom = new Set(['authorization', 'pushed_authorization_request
 /** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
 export function carryParameters(route: string, query: Query): Query {
   if (!routesWithCustom.has(route)) return query;
+  // Where the request is elsewhere, all of it is there. @see RFC 9101 §5, §6.3
+  const isElsewhere = query.request !== undefined || query.request_uri !== undefined;
   const known: Query = Object.create(null);
   const custom: Record<string, string> = Object.create(null);
   let bytes = 0;
@@ -60,14 +65,20 @@ export function carryParameters(route: string, query: Query): Query {
   for (const name in query) {
     const value = query[name];
     if (requestParameters.has(name)) known[name] = value;
-    else if (!reservedNames.has(name) && typeof value === 'string') {
+    else if (!isElsewhere && !reservedNames.has(name) && typeof value === 'string') {
       custom[name] = value;
       count += 1;
       bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     }
   }
   const fits = count <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
-  const carried: Carried = { custom: fits ? custom : null, ...(typeof query.scope === 'string' ? { scope: query.scope } : {}) };
+  const hashed = hashedPlainChallenge(known);
+  const carried: Carried = {
+    custom: fits ? custom : null,
+    ...(typeof query.scope === 'string' ? { scope: query.scope } : {}),
+    ...(hashed ? { plainPkce: true } : {}),
+  };
+  Object.assign(known, hashed);
   known[carriedParameter] = JSON.stringify(carried);
   return known;
 }
@@ -75,7 +86,10 @@ export function carryParameters(route: string, query: Query): Query {
 const read = perRequest((): { value?: string; carried?: Carried } => ({}));
 
 function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
-  const value = ctx.oidc.params?.[carriedParameter] ?? ctx.query[carriedParameter];
+  const { params, route } = ctx.oidc;
+  // Elsewhere the query is as the caller wrote it.
+  const value =
+    params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);
   if (typeof value !== 'string') return undefined;
   const last = read(ctx);
   if (last.value !== value) Object.assign(last, { value, carried: JSON.parse(value) as Carried });
@@ -93,6 +107,7 @@ export const createRequestCheck =
     if (carried.custom === null) {
       throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
     }
+    if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
@@ -149,22 +164,24 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
+    const isJwt = mode.endsWith('jwt');
+    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, isJwt ? jwtClaims : new Set(new URL(redirectUri).searchParams.keys()));
     const session_state = browserState.respond(ctx, redirectUri, payload.error);
-    const response = { ...returnedParameters(carriedOf(ctx)?.custom ?? {}, redirectUri), ...payload, session_state };
-    if (mode !== 'form_post') return send(response);
+    const response = { ...custom, ...payload, session_state };
+    if (!mode.startsWith('form_post')) return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;
-    const fields = Object.fromEntries(Object.entries(response).map(([name, value]) => [name, String(value)]));
+    const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
+    const fields = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value)]));
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
   };
 
-/** Custom parameters, but for those that the redirect URI has of its own. */
-function returnedParameters(custom: Readonly<Record<string, string>>, redirectUri: string): Record<string, string> {
-  const entries = Object.entries(custom);
-  if (entries.length === 0) return {};
-  const own = new URL(redirectUri).searchParams;
-  return Object.fromEntries(entries.filter(([name]) => !own.has(name)));
-}
+/** Custom parameters, but for names that already mean something where they go: in a JWT, or in the redirect URI's own query. */
+const returnedParameters = (custom: Readonly<Record<string, string>>, taken: ReadonlySet<string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(custom).filter(([name]) => !taken.has(name)));
+
+/** @see RFC 7519 §4.1 */
+const jwtClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 const lostResponse = ({ key }: LostWrite): Error =>
   key.startsWith('PushedAuthorizationRequest')

@@ -2,8 +2,9 @@
  * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { Keyring } from '../store/keyring.js';
@@ -32,6 +33,17 @@ const aboutTheSession = new Set([
   'access_denied',
 ]);
 
+/** Sign-ins whose cookies are remembered; about 200 bytes each. */
+const MAX_REMEMBERED = 10_000;
+/** The share of its life after which a cookie is prolonged, and which it gets on top so that it outlives the session meanwhile. */
+const SLACK = 1 / 20;
+
+/** A sign-in's cookie, and until when this process need not prolong it, in milliseconds since the epoch. */
+interface Remembered {
+  readonly value: string;
+  freshUntil: number;
+}
+
 export function createBrowserState({ options, keyring }: { options: ResolvedOptions; keyring: Keyring }): BrowserState {
   const [key] = keyring.derive('browser state');
   const name = browserStateCookie(options);
@@ -41,28 +53,36 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 
   const clear: BrowserState['clear'] = (ctx) => void ctx.cookies.set(name, null, attributes);
 
-  /** What the cookie has to say after this response; undefined when this request does not know. */
-  const valueNow = (ctx: KoaContextWithOIDC, error: unknown): string | undefined => {
+  const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+
+  const cookieOf = (signIn: string): Remembered => {
+    const cookie = remembered.get(signIn) ?? { value: createHmac('sha256', key).update(signIn).digest('base64url'), freshUntil: 0 };
+    remembered.set(signIn, cookie);
+    return cookie;
+  };
+
+  /** What the cookie has to be after this response; undefined when this request does not know, null for none. */
+  const cookieNow = (ctx: KoaContextWithOIDC, error: unknown): Remembered | null | undefined => {
     if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
     // A browser that keeps the session's cookie back in a frame is not signed out.
     if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
     const { uid, accountId, loginTs } = sessionOf(ctx);
-    if (!accountId || !ctx.oidc.account) return '';
-    return createHmac('sha256', key)
-      .update(JSON.stringify([uid, accountId, loginTs]))
-      .digest('base64url');
+    return accountId && ctx.oidc.account ? cookieOf(JSON.stringify([uid, accountId, loginTs])) : null;
   };
 
   return {
     clear,
     respond(ctx, redirectUri, error) {
       const given = ctx.cookies.get(name, { signed: false }) ?? '';
-      const value = valueNow(ctx, error) ?? given;
-      if (value === '') {
-        if (given !== '') clear(ctx);
-      } else if (value !== given || error === undefined) {
+      const cookie = cookieNow(ctx, error);
+      const value = cookie === undefined ? given : (cookie?.value ?? '');
+      const now = Date.now();
+      if (cookie === null && given !== '') clear(ctx);
+      if (cookie && (value !== given || (error === undefined && now >= cookie.freshUntil))) {
         // It ends with the session, which every success prolongs.
-        ctx.cookies.set(name, value, { ...attributes, maxAge: sessionTtl(options, ctx.oidc.session) * 1000 });
+        const life = sessionTtl(options, ctx.oidc.session) * 1000;
+        ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
+        cookie.freshUntil = now + life * SLACK;
       }
       return sessionState(ctx.oidc.client?.clientId ?? '', new URL(redirectUri).origin, value);
     },
@@ -72,6 +92,5 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 /** @see OpenID Connect Session Management 1.0 §4.2 */
 function sessionState(clientId: string, origin: string, browserState: string): string {
   const salt = randomBytes(16).toString('base64url');
-  const hash = createHash('sha256').update(`${clientId} ${origin} ${browserState} ${salt}`).digest('base64url');
-  return `${hash}.${salt}`;
+  return `${hash('sha256', `${clientId} ${origin} ${browserState} ${salt}`, 'base64url')}.${salt}`;
 }

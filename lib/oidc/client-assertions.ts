@@ -1,17 +1,33 @@
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import type { ResolvedOptions } from '../options-defaults.js';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME = 300;
 /** Seconds that a client's clock may be off. */
 const TOLERANCE = 15;
 
+/** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
+const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
+
 /**
- * Beyond oidc-provider's checks of a client assertion: it is for this issuer alone, and short-lived, so that what remembers its `jti` can forget.
+ * What a client assertion may be made for: an endpoint's URL as audience is what audience injection feeds on, so it takes an option.
+ * @see CVE-2025-27370
+ */
+export const assertionAudiences = ({ issuer, assertionAudience }: ResolvedOptions, tokenEndpoint: string): ReadonlySet<string> =>
+  new Set(assertionAudience === 'token-endpoint' ? [issuer, issuer + tokenEndpoint] : [issuer]);
+
+/**
+ * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget.
  * @see RFC 7523 §3
  * @see draft-ietf-oauth-rfc7523bis §4
  */
-export function checkClientAssertion(ctx: KoaContextWithOIDC, { aud, exp, iat }: Readonly<Record<string, unknown>>): void {
-  if (aud !== ctx.oidc.issuer) throw new errors.InvalidClientAuth('aud of the client_assertion must be the issuer, as a single string');
+export function checkClientAssertion(
+  { aud, exp, iat }: Readonly<Record<string, unknown>>,
+  { typ }: Readonly<Record<string, unknown>>,
+): void {
+  if (!types.has(typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
+  // Whether it is the right string oidc-provider has checked.
+  if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   const now = Math.floor(Date.now() / 1000);
   const from = typeof iat === 'number' ? iat : now;
   if (from > now + TOLERANCE) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');

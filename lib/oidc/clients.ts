@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Directory } from '../directory/index.js';
+import type { Caller } from '../extension.js';
 import type { ApiResource, Client } from '../store/records.js';
 
-/** Who authenticates at the OAuth endpoints: a client, or an API resource, which to oidc-provider is a client without grants. */
-export type Caller = Client | ApiResource;
+/** To oidc-provider an API resource is a client without grants. */
+export type { Caller };
 
 export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
 
@@ -42,13 +43,19 @@ const noSecret = randomBytes(32).toString('base64url');
 
 const clientMetadata = (client: Client): AdapterPayload => ({
   response_types: ['code'],
-  grant_types: ['authorization_code'],
+  grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,
   ...client.metadata,
   client_id: client.id,
   client_name: client.name,
   ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
 });
+
+/** Those that the response types need, for clients that do not say. @see RFC 7591 §2.1 */
+function grantTypesOf({ response_types: responseTypes = ['code'] }: Client['metadata']): string[] {
+  const parts = new Set([responseTypes].flat().flatMap((type) => String(type).split(' ')));
+  return [...(parts.has('code') ? ['authorization_code'] : []), ...(parts.has('token') || parts.has('id_token') ? ['implicit'] : [])];
+}
 
 const apiResourceMetadata = (resource: ApiResource): AdapterPayload => ({
   client_id: resource.id,

@@ -9,9 +9,11 @@ import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
 import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
+import { createLoginHintCheck } from './login-hint-tokens.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
+import { checkRequestObject } from './request-objects.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -27,6 +29,9 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
+
+/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
+const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
@@ -55,10 +60,13 @@ export function createConfiguration(
   const clients = new ClientAdapter(directory);
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
 
+  const policy = createPromptPolicy(parts, accounts);
+  const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
+
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (ctx, claims) => checkClientAssertion(ctx, claims),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, claims, header) => checkClientAssertion(claims, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
@@ -74,11 +82,19 @@ export function createConfiguration(
       long: cookie,
       short: cookie,
     },
-    // @see OpenID Connect Front-Channel Logout 1.0 §3
-    discovery: { frontchannel_logout_supported: true, frontchannel_logout_session_supported: true },
+    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0
+    discovery: {
+      frontchannel_logout_supported: true,
+      frontchannel_logout_session_supported: true,
+      prompt_values_supported: ['none', ...prompts],
+    },
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
-    extraParams: { [carriedParameter]: createRequestCheck(scopes), ...Object.fromEntries(passedOnParameters.map((name) => [name, null])) },
+    extraParams: {
+      [carriedParameter]: createRequestCheck(scopes),
+      ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
+      login_hint_token: createLoginHintCheck(parts),
+    },
     features: {
       ...options.features,
       backchannelLogout: { enabled: true },
@@ -86,9 +102,9 @@ export function createConfiguration(
       devInteractions: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
+      jwtResponseModes: { enabled: true },
       pushedAuthorizationRequests: { enabled: true },
-      // Parameters in a signed request would pass the checks of those outside it.
-      requestObjects: { enabled: false },
+      requestObjects: { enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
@@ -96,7 +112,7 @@ export function createConfiguration(
     fetch: (url, init) => fetchGuarded(parts, String(url), init),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
-      policy: createPromptPolicy(parts, accounts),
+      policy,
       async url(ctx, { uid }) {
         // Before the browser is sent on: what cannot be stored is answered to the client.
         await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
@@ -118,7 +134,7 @@ export function createConfiguration(
       },
     },
     renderError,
-    responseTypes: ['code'],
+    responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
     routes,
@@ -131,7 +147,9 @@ export function createConfiguration(
       Session: (_ctx: unknown, session: Parameters<typeof sessionTtl>[1]) => sessionTtl(options, session),
     } as unknown as NonNullable<Configuration['ttl']>,
     enabledJWA: {
-      clientAuthSigningAlgValues: ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'],
+      authorizationSigningAlgValues: [...keys.algorithms],
+      clientAuthSigningAlgValues: [...clientAlgorithms],
+      requestObjectSigningAlgValues: [...clientAlgorithms],
       idTokenSigningAlgValues: [...keys.algorithms],
     },
   };

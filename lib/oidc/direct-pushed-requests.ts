@@ -96,6 +96,8 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
 
 /** All that is not new each time, and who asks; undefined when it is not plain. */
 function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: string): string | undefined {
+  // Another challenge is kept than the one that came.
+  if (fields.code_challenge_method === 'plain') return undefined;
   let text = JSON.stringify(clientId);
   for (const name in fields) {
     const value = fields[name] as string;
@@ -108,7 +110,7 @@ function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: 
 }
 
 /** They are kept in another form than they came, or hold for a while only. */
-const structured = new Set(['request', 'claims', 'authorization_details', 'dpop_jkt', 'id_token_hint']);
+const structured = new Set(['request', 'claims', 'authorization_details', 'dpop_jkt', 'id_token_hint', 'login_hint_token', 'sso_token']);
 
 const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 /** @see RFC 7519 §6 */

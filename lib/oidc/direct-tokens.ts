@@ -66,7 +66,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
   const authorizationCode: Issue = async (request) => {
     const { unit, fields, client } = request;
     const { code = '', redirect_uri: redirectUri } = fields;
-    const found = await tokens.find(unit, 'AuthorizationCode', code);
+    const found = fields.scope === undefined ? await tokens.find(unit, 'AuthorizationCode', code) : undefined;
     const source = found?.token as Source | undefined;
     if (!found || !isSourceOf(source, client) || source.redirectUri !== redirectUri || !isVerified(fields, source)) return undefined;
     const withRefreshToken = client.grantTypeAllowed('refresh_token') && source.scope.split(' ').includes('offline_access');

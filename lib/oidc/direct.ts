@@ -2,6 +2,7 @@
 import type { Context } from 'koa';
 import type { AdapterPayload, Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
+import type { CallerState } from '../extension.js';
 import type { Accounts } from './account.js';
 import type { Caller } from './clients.js';
 import type { OidcParts } from './dependencies.js';
@@ -49,6 +50,7 @@ export const createDirectIntrospection =
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
     if (!caller || !value || signedOrRefreshable(value)) return false;
+    (ctx.state as CallerState).caller = recordOf(caller) as Caller;
     send(ctx, await introspected(parts, describe, ctx, caller, value));
     return true;
   };
@@ -139,4 +141,4 @@ export function send(ctx: Context, body: object): void {
   ctx.body = JSON.stringify(body);
 }
 
-const plainHeaders = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*' };
+const plainHeaders = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'WWW-Authenticate' };

@@ -5,42 +5,105 @@ import type { Scopes } from './scopes.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-interface Document {
+/** A document as it is sent. */
+export interface Document {
   readonly text: string;
   readonly type: string;
   readonly etag: string;
 }
 
-/** The discovery document and the key set: written once for each change, then answered as they are. */
+/** As the service specification lists them: `token` alone works, and is not listed. */
+const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };
+
+/** The discovery document and the key set: written once for each change of what they say, then answered as they are. */
 export interface Documents {
+  isAt(path: string): boolean;
+  /** The document as it is now, if it was written and nothing has to be looked up for it. */
+  peek(path: string): Document | undefined;
   /** Answers a request for a document that was written; tells whether it did. */
-  answer(ctx: Context): boolean;
+  answer(ctx: Context): Promise<boolean>;
   /** Keeps what oidc-provider wrote, completed by what is ours to say. */
-  keep(ctx: Context): void;
+  keep(ctx: Context): Promise<void>;
 }
 
-/**
- * Scopes are data, so there is a discovery document for each set of them; all else in it, and the key set, is the configuration's.
- * @param own members that extensions add to discovery.
- */
-export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }: { readonly jwks: string }, own: Members): Documents {
-  const written = new WeakMap<ReadonlySet<string>, Map<string, Document>>();
-  const paths = new Set([jwks, '/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
-  const keySet = new Map<string, Document>();
-  /** The key set does not change with the scopes, and is there when they cannot be read. */
-  const documentsOf = (ctx: Context): Map<string, Document> => {
-    if (ctx.path === jwks) return keySet;
-    const known = scopes.known(ctx);
-    const documents = written.get(known) ?? new Map<string, Document>();
-    written.set(known, documents);
-    return documents;
+/** What of discovery is data: the same objects as long as nothing changed. */
+interface Facts {
+  readonly scopes: ReadonlySet<string>;
+  readonly pkceMethods: readonly string[];
+}
+
+/** What oidc-provider wrote, and what was made of it for the facts as they were. */
+interface Written {
+  readonly members: Members;
+  readonly type: string;
+  readonly facts?: Facts;
+  readonly document: Document;
+}
+
+/** How the callers of another endpoint authenticate: as at the token endpoint; but introspection takes nobody who does not. @see RFC 8414 §2 */
+function authenticationAt(endpoint: 'introspection' | 'revocation', members: Members): Members {
+  if (members[`${endpoint}_endpoint`] === undefined) return {};
+  const methods = members.token_endpoint_auth_methods_supported as readonly string[];
+  return {
+    [`${endpoint}_endpoint_auth_methods_supported`]: endpoint === 'introspection' ? methods.filter((method) => method !== 'none') : methods,
+    [`${endpoint}_endpoint_auth_signing_alg_values_supported`]: members.token_endpoint_auth_signing_alg_values_supported,
   };
-  const discovery = (members: Members, known: ReadonlySet<string>): Members => {
+}
+
+/** @param own members that extensions add to discovery. */
+export function createDocuments(
+  { claims, directory, options }: OidcParts,
+  scopes: Scopes,
+  { jwks }: { readonly jwks: string },
+  own: Members,
+): Documents {
+  const written = new Map<string, Written>();
+  const discoveryPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
+  const isAt = (path: string): boolean => path === jwks || discoveryPaths.has(path);
+
+  const factsNow = (): Facts | Promise<Facts> => {
+    const [known, methods] = [scopes.now(), directory.pkceMethods()];
+    if (!(known instanceof Promise) && !(methods instanceof Promise)) return { scopes: known, pkceMethods: methods };
+    // Clients that cannot be read now are those that were.
+    const [before] = [...written.values()].flatMap(({ facts }) => facts ?? []);
+    const pkceMethods = Promise.resolve(methods).catch(() => before?.pkceMethods ?? ['S256']);
+    return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
+  };
+
+  const discovery = (members: Members, facts: Facts): Members => {
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
     // oidc-provider always lists `acr`; no sign-in here has one.
     names.delete('acr');
-    return { ...members, scopes_supported: [...known], claims_supported: [...names], ...own };
+    const requestUris = members.request_parameter_supported
+      ? { request_uri_parameter_supported: true, require_request_uri_registration: true }
+      : {};
+    return {
+      ...members,
+      ...requestUris,
+      response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
+      // @see Initiating User Registration via OpenID Connect 1.0 §4.2
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+      scopes_supported: [...facts.scopes],
+      claims_supported: [...names],
+      code_challenge_methods_supported: facts.pkceMethods,
+      ui_locales_supported: options.locales,
+      ...authenticationAt('introspection', members),
+      ...authenticationAt('revocation', members),
+      ...own,
+    };
   };
+
+  const write = (path: string, members: Members, type: string, facts?: Facts): Document => {
+    const text = JSON.stringify(facts ? discovery(members, facts) : members);
+    const before = written.get(path)?.document;
+    const document = before?.text === text ? before : { text, type, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` };
+    written.set(path, { members, type, ...(facts && { facts }), document });
+    return document;
+  };
+
+  const current = (path: string, { members, type, facts, document }: Written, now: Facts): Document =>
+    facts?.scopes === now.scopes && facts.pkceMethods === now.pkceMethods ? document : write(path, members, type, now);
+
   const send = (ctx: Context, { text, type, etag }: Document): void => {
     ctx.status = 200;
     ctx.set({ 'Content-Type': type, ETag: etag });
@@ -49,25 +112,30 @@ export function createDocuments({ claims }: OidcParts, scopes: Scopes, { jwks }:
   };
 
   return {
-    answer(ctx) {
+    isAt,
+    peek(path) {
+      const known = written.get(path);
+      if (!known?.facts) return known?.document;
+      const now = factsNow();
+      if (!(now instanceof Promise)) return current(path, known, now);
+      // Whoever answers in its place asks again, and is told what went wrong.
+      now.catch(() => {});
+      return undefined;
+    },
+    async answer(ctx) {
       const { path, method, req } = ctx;
-      const document = paths.has(path) && (method === 'GET' || method === 'HEAD') ? documentsOf(ctx).get(path) : undefined;
-      if (!document) return false;
+      const known = method === 'GET' || method === 'HEAD' ? written.get(path) : undefined;
+      if (!known) return false;
+      const document = known.facts ? current(path, known, await factsNow()) : known.document;
       ctx.set({ Vary: 'Origin', 'Access-Control-Allow-Origin': req.headers.origin ?? '*' });
       send(ctx, document);
       return true;
     },
-    keep(ctx) {
+    async keep(ctx) {
       const { path, method, status, body } = ctx;
-      if (!paths.has(path) || method !== 'GET' || status !== 200) return;
-      const text = JSON.stringify(path === jwks ? body : discovery(body as Members, scopes.known(ctx)));
-      const document = {
-        text,
-        type: String(ctx.response.get('Content-Type')),
-        etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"`,
-      };
-      documentsOf(ctx).set(path, document);
-      send(ctx, document);
+      if (method !== 'GET' || status !== 200) return;
+      const type = String(ctx.response.get('Content-Type'));
+      send(ctx, write(path, body as Members, type, path === jwks ? undefined : await factsNow()));
     },
   };
 }

@@ -3,6 +3,7 @@ import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
+import { createAccountChoice } from './account-choice.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
@@ -16,6 +17,7 @@ import { changeSession, endSignIn } from './sessions.js';
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
   const { directory, artifacts, showPage, browserState } = parts;
   const restart = createRestart(parts, provider);
+  const choice = createAccountChoice(parts, provider);
 
   const expired = async (ctx: Context): Promise<undefined> => {
     const offer = restart.offer(ctx, String(ctx.params?.uid));
@@ -51,7 +53,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
         uid: details.uid,
-        prompt: details.prompt.name === 'consent' ? 'consent' : 'login',
+        prompt: details.prompt.name as Interaction['prompt'],
         client: record,
         parameters,
         ...(tids ? { tids } : {}),
@@ -60,16 +62,33 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       };
     },
 
-    async signIn(ctx, _interaction, signIn) {
+    async signIn(ctx, { prompt }, signIn) {
       const account = await directory.accounts.findByOid(signIn.oid);
       const now = Math.floor(Date.now() / 1000);
       // `notBefore` may be the second that comes: from it on sign-ins count.
       const ts = Math.max(now, (account?.person.user.notBefore?.getTime() ?? 0) / 1000);
       await switchAccount(ctx, signIn, ts);
+      choice.remember(ctx, signIn.oid);
       return finish(ctx, {
+        ...chosen(prompt),
         login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: account && subOf(account.person.user) },
       });
     },
+
+    async accounts(ctx, interaction) {
+      const details = await find(ctx);
+      return details ? choice.known(ctx, details, interaction) : [];
+    },
+
+    async select(ctx, { prompt }, oid) {
+      const details = await find(ctx);
+      if (!details || !(await choice.select(ctx, details, oid))) return undefined;
+      // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's.
+      const { login } = (details.lastSubmission ?? {}) as { login?: object };
+      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
+    },
+
+    forget: choice.forget,
 
     async allow(ctx, interaction) {
       if (interaction.oid) await directory.consents.allow(interaction.oid, interaction.client.id, scopesOf(interaction));
@@ -105,5 +124,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     notices.release();
   }
 }
+
+/** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
+const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

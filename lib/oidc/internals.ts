@@ -8,11 +8,14 @@ import { decodeProtectedHeader } from 'jose';
 import Provider, {
   type Client,
   type Configuration,
+  errors,
   type KoaContextWithOIDC,
   type Session,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { verify } from 'oidc-provider/lib/helpers/jwt.js';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from './ids.js';
 
 type Query = Record<string, string | string[] | undefined>;
@@ -32,6 +35,10 @@ export interface ProviderHooks {
   ): Promise<void>;
   /** Parameters of an endpoint, before oidc-provider sees them. */
   parameters(route: string, parameters: Query): Query;
+  /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
+  check(ctx: KoaContextWithOIDC): void;
+  /** Audiences of client assertions. */
+  readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
@@ -45,6 +52,8 @@ export interface ProviderHooks {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
+    /** Whether implicit clients may be sent to this machine by http. */
+    readonly mayBeLocal: boolean;
   };
   /** Where the client's address comes from. */
   addressOf(req: IncomingMessage): string;
@@ -77,9 +86,11 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   class HookedProvider extends Provider {
     // Called from the constructor of Provider, for the modes and grants it brings.
     override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
-      super.registerResponseMode(name, (ctx, redirectUri, payload) =>
-        hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out)),
-      );
+      super.registerResponseMode(name, (ctx, redirectUri, payload) => {
+        // response_modes/jwt.js takes them for granted.
+        (ctx.oidc as unknown as { assume(params: Payload): void }).assume(ctx.query);
+        return hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out));
+      });
     }
 
     override registerGrantType<Params extends object>(
@@ -116,6 +127,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
     Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
   Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...membersOf(provider.Grant), ...extraMembers.Grant] });
   customiseClient(provider, hooks);
+  allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
 }
@@ -143,6 +155,13 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
   (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
 }
+
+/**
+ * Changes the parameters once those in the request object have taken the place of those beside it, before anything reads them. The last that
+ * actions/authorization/process_request_object.js does, in one go, begins with taking `request` away.
+ */
+export const onceTaken = (ctx: KoaContextWithOIDC, rewrite: (params: Payload) => void): void =>
+  (ctx.oidc as unknown as { onceTaken(rewrite: (params: Payload) => void): void }).onceTaken(rewrite);
 
 /** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
 export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
@@ -202,13 +221,15 @@ function inPayload(model: object): readonly string[] {
 function contextClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
     #body: Query | undefined;
+    #params: Payload | undefined;
+    #rewrite: ((params: Payload) => void) | undefined;
     #scopes: { readonly asked: unknown; readonly known: Set<string> } | undefined;
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      if (ctx.method !== 'POST' && this.route === 'authorization') {
-        Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, ctx.query) });
-      }
+      const query = this.route === 'resume' ? {} : this.route === 'authorization' && ctx.method !== 'POST' ? ctx.query : undefined;
+      // Resuming takes no parameters: an error of it must not be answered by those of a query.
+      if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }
 
     get body(): Query | undefined {
@@ -216,6 +237,29 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
     }
     set body(body: Query | undefined) {
       this.#body = body && hooks.parameters(this.route, body);
+    }
+
+    get params(): Payload | undefined {
+      const rewrite = this.#rewrite;
+      if (rewrite && this.#params && this.#params.request === undefined) {
+        this.#rewrite = undefined;
+        rewrite(this.#params);
+      }
+      return this.#params;
+    }
+    /** The first step of an endpoint whose errors are answered. */
+    set params(params: Payload) {
+      this.#params = params;
+      hooks.check(this.ctx);
+    }
+
+    /** An error may come before the parameters are put together, and be answered by the query all the same. */
+    assume(params: Payload): void {
+      this.#params ??= params;
+    }
+
+    onceTaken(rewrite: (params: Payload) => void): void {
+      this.#rewrite = rewrite;
     }
 
     /** Many ask, and none changes it. */
@@ -232,9 +276,9 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
-    /** Only the issuer: an endpoint's URL as audience is what audience injection feeds on. @see CVE-2025-27370 */
+    /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
-      return new Set([this.issuer]);
+      return new Set(hooks.assertionAudiences);
     }
   };
 }
@@ -329,15 +373,73 @@ export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise
   Object.defineProperty(session, 'save', { value: async () => jti });
 }
 
-/** An ID token has no `typ`; every other JWT we mint has one and is no `id_token_hint`. @see RFC 8725 §3.11 */
+/**
+ * An ID token has a `sub` and no `typ`; every other JWT we mint has a `typ`, and signed authorization responses, in which anybody can place
+ * what they like, have no `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
+ */
 function refuseForeignHints(provider: Provider): void {
-  const model = provider.IdToken as unknown as { validate(jwt: string, client: Client): Promise<unknown> };
+  const model = provider.IdToken as unknown as HintModel;
   const validate = model.validate.bind(model);
   model.validate = async (jwt, client) => {
     const { typ } = decodeProtectedHeader(jwt);
     if (typ !== undefined && typ !== 'JWT') throw new TypeError('not an ID token');
-    return validate(jwt, client);
+    const token = await validate(jwt, client);
+    if (typeof token.payload.sub !== 'string') throw new TypeError('not an ID token');
+    return token;
   };
+}
+
+/** The claims of the request's `id_token_hint`; on the way back from the pages, where checkIdTokenHint does not run, as well. */
+export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | undefined> {
+  const { entities, params, client, provider } = ctx.oidc;
+  if (entities.IdTokenHint || typeof params?.id_token_hint !== 'string' || !client) return entities.IdTokenHint?.payload;
+  const hint = await (provider.IdToken as unknown as HintModel).validate(params.id_token_hint, client);
+  ctx.oidc.entity('IdTokenHint', hint as never);
+  return hint.payload;
+}
+
+interface HintModel {
+  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
+}
+
+/** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */
+export async function verifiedByClient(client: Client, jwt: string, clockTolerance: number): Promise<Payload> {
+  const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
+  return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
+}
+
+/** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
+function allowTokenAlone(provider: Provider): void {
+  const { responseTypes } = insideOf(provider).configuration;
+  if (responseTypes.includes('id_token token')) responseTypes.push('token');
+}
+
+/** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
+export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
+  const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
+  return Object.assign(new IdToken({}, { ctx }), { extra: payload }).issue({ use: 'authorization' });
+}
+
+type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
+
+/** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */
+function allowLocalClients(Client: unknown): void {
+  const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
+  const { invalidate } = prototype;
+  prototype.invalidate = function (message, code) {
+    const uris = [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])].map((uri) => new URL(uri));
+    const isLocal = uris.every(({ protocol, hostname }) => protocol === 'https:' || loopback.has(hostname));
+    if (code === undefined || !localCodes.has(code) || !isLocal) invalidate.call(this, message, code);
+  };
+}
+
+interface ClientSchema {
+  readonly redirect_uris?: readonly string[];
+  readonly post_logout_redirect_uris?: readonly string[];
+  invalidate(this: ClientSchema, message: string, code?: string): void;
 }
 
 function customiseClient(provider: Provider, hooks: ProviderHooks): void {
@@ -349,8 +451,18 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
     },
   });
+  const { grantTypeAllowed } = Client.prototype;
+  if (hooks.clients.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
+    /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */
+    grantTypeAllowed(this: Client, grantType: string) {
+      const isAllowed = grantTypeAllowed.call(this, grantType);
+      const { route, params } = Provider.ctx?.oidc ?? {};
+      if (!isAllowed && route === 'token' && params?.grant_type === grantType)
+        throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+      return isAllowed;
+    },
     // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
     backchannelLogout: async () => {},
     compareClientSecret(this: Client, secret: string) {

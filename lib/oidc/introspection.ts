@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import { accessTokenClaims } from './access-tokens.js';
 import type { Accounts } from './account.js';
-import { isClient } from './clients.js';
+import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { type AccessTokenModel, recordOf } from './internals.js';
 import { type PinnedLogin, pinnedLogin } from './login-context.js';
@@ -32,20 +32,26 @@ export const createDescribeToken =
   (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
   async (ctx, caller, { kind, clientId, accountId, scope, iat }, login) => {
     const audiences = scopes.audiences(ctx, scope);
-    if (caller.clientAuthMethod === 'none') return undefined;
+    const asking = recordOf(caller) as Caller | undefined;
+    if (!asking || caller.clientAuthMethod === 'none') return undefined;
     const isOwn = clientId === caller.clientId;
-    if (!isOwn && (kind === 'RefreshToken' || isClient(recordOf(caller)) || !audiences.includes(caller.clientId))) return undefined;
+    if (!isOwn && (kind === 'RefreshToken' || !mayRead(asking, audiences))) return undefined;
+    const client = isOwn ? caller : await findClient(clientId);
+    if (!client) return undefined;
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
     if (!accountId) return { aud, members: { nbf: iat } };
     const account = await accounts.loadUsable(ctx, accountId, login);
-    if (!account) return undefined;
-    const client = isOwn ? caller : await findClient(clientId);
-    const pseudonym = client && pseudonymOf(parts, client);
+    if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
+    const pseudonym = pseudonymOf(parts, client);
     const sub = login && (pseudonym?.(login.sub) ?? login.sub);
     const claims = accessTokenClaims(accounts, account, login, pseudonym);
     return { aud, members: { ...(sub === undefined ? {} : { sub }), nbf: iat, username: account.person.user.userName, ...claims } };
   };
+
+/** Whether access tokens that were issued to others are the caller's to read. */
+const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
+  caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
 
 export const createIntrospectionPolicy =
   (describe: DescribeToken) =>

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import { ExternalSigningKey } from 'oidc-provider';
@@ -24,19 +24,9 @@ export interface SigningKeys {
   byKid(kid: string): SigningKey | undefined;
 }
 
-const generate = promisify(generateKeyPair);
-
-/**
- * The keys given; without any, throw-away ones of each algorithm.
- * @param jwks private, RS256 or ES256.
- */
-export async function loadSigningKeys(jwks: readonly JWK[] | undefined): Promise<SigningKeys> {
-  const all = jwks
-    ? jwks.map((jwk) => signingKey(createPrivateKey({ key: jwk as never, format: 'jwk' }), jwk.kid))
-    : [
-        signingKey((await generate('rsa', { modulusLength: 2048 })).privateKey),
-        signingKey((await generate('ec', { namedCurve: 'P-256' })).privateKey),
-      ];
+/** @param jwks private, RS256 or ES256. */
+export function loadSigningKeys(jwks: readonly JWK[]): SigningKeys {
+  const all = jwks.map((jwk) => signingKey(createPrivateKey({ key: jwk as never, format: 'jwk' }), jwk.kid));
   const byKid = new Map(all.map((key) => [key.kid, key]));
   return {
     all,

@@ -1,4 +1,16 @@
-/** The one deep import; its package has no types of it. */
+/** The deep imports; their package has no types of them. */
 declare module 'oidc-provider/lib/actions/end_session.js' {
   export const confirm: readonly ((...args: never[]) => unknown)[];
+}
+
+declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  export function get(provider: object): { readonly configuration: { readonly responseTypes: string[] } };
+}
+
+declare module 'oidc-provider/lib/helpers/jwt.js' {
+  export function verify(
+    jwt: string,
+    keystore: object,
+    options: { readonly clockTolerance: number },
+  ): Promise<{ readonly payload: Record<string, unknown> }>;
 }

@@ -1,16 +1,46 @@
-import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
+import type { Account } from '../directory/index.js';
 import type { Accounts } from './account.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { recordOf } from './internals.js';
+import { idTokenHint, recordOf } from './internals.js';
 import { sessionOf } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
+import { perRequest } from './per-request.js';
+import { reachableAccounts } from './reachable-accounts.js';
 
-const { Check, base } = interactionPolicy;
+const { Check, Prompt, base } = interactionPolicy;
 
 /** When a user has to be asked something before a response can be sent. */
 export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
+  const isHinted = async (ctx: KoaContextWithOIDC, oid = sessionOf(ctx).accountId): Promise<boolean> => {
+    const hint = await idTokenHint(ctx);
+    return hint === undefined || isHintOf(parts, ctx, hint, oid);
+  };
+  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => tenantsFor(ctx)?.includes(tenant.id) ?? true;
+  /** True without an account: that is for other checks to see. */
+  const isCurrentOfTenant = async (ctx: KoaContextWithOIDC): Promise<boolean> => {
+    const { accountId } = sessionOf(ctx);
+    const account = accountId && ctx.oidc.account ? await accounts.load(ctx, accountId) : undefined;
+    return account === undefined || isOfTenant(ctx, account);
+  };
+  /** Accounts of the sign-in that may answer the request. */
+  const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
+    const oids: string[] = [];
+    for (const account of await reachableAccounts(parts.directory, sessionOf(ctx))) {
+      const { id } = account.person.user;
+      if (isOfTenant(ctx, account) && (await isHinted(ctx, id))) oids.push(id);
+    }
+    return oids;
+  };
+  const found = perRequest((): { oids?: Promise<readonly string[]> } => ({}));
+  const choices = (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
+    const known = found(ctx);
+    known.oids ??= fitting(ctx);
+    return known.oids;
+  };
+
   const policy = base();
   const login = policy.get('login');
   const consent = policy.get('consent');
@@ -27,22 +57,57 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
   login?.checks.remove('id_token_hint');
   login?.checks.add(
-    new Check('id_token_hint', 'id_token_hint and the signed-in account do not match', 'login_required', (ctx) => {
-      const hint = ctx.oidc.entities.IdTokenHint?.payload;
-      return hint !== undefined && !isHintOf(parts, ctx, hint);
-    }),
+    new Check('id_token_hint', mismatches.hint, 'login_required', async (ctx) => afterSignIn(ctx, mismatches.hint, !(await isHinted(ctx)))),
   );
   login?.checks.add(
-    new Check('tenant', 'the signed-in account is not of a tenant that may sign in here', 'login_required', async (ctx) => {
-      const { accountId } = sessionOf(ctx);
-      const account = accountId && ctx.oidc.account ? await accounts.load(ctx, accountId) : undefined;
-      const tids = tenantsFor(ctx);
-      return account !== undefined && tids !== undefined && !tids.includes(account.tenant.id);
-    }),
+    new Check('tenant', mismatches.tenant, 'login_required', async (ctx) =>
+      afterSignIn(ctx, mismatches.tenant, !(await isCurrentOfTenant(ctx))),
+    ),
+  );
+  policy.add(
+    new Prompt(
+      { name: 'select_account', requestable: true },
+      async (ctx) => ({ oids: await choices(ctx) }),
+      new Check('tenant', 'another account of the signed-in user is of the tenant', 'account_selection_required', async (ctx) =>
+        Boolean(ctx.oidc.account && !(await isCurrentOfTenant(ctx)) && (await choices(ctx)).length > 0),
+      ),
+      new Check('id_token_hint', 'id_token_hint is of another account of the signed-in user', 'login_required', async (ctx) =>
+        Boolean(ctx.oidc.account && !(await isHinted(ctx)) && (await choices(ctx)).length > 0),
+      ),
+    ),
+    0,
+  );
+  policy.add(
+    new Prompt(
+      { name: 'create', requestable: true },
+      new Check('create_refused', 'people cannot create accounts here', 'access_denied', async (ctx) => {
+        const isAsked = ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create');
+        if (isAsked && !(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
+        return false;
+      }),
+    ),
+    0,
   );
   // Whether a client needs consent is for its record to say, native or not.
   consent?.checks.remove('native_client_prompt');
   return policy;
+}
+
+const mismatches = {
+  hint: 'id_token_hint and the signed-in account do not match',
+  tenant: 'the signed-in account is not of a tenant that may sign in here',
+};
+
+/** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */
+function afterSignIn(ctx: KoaContextWithOIDC, mismatch: string, isMismatch: boolean): boolean {
+  if (isMismatch && ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
+  return isMismatch;
+}
+
+/** Into one tenant, which has to be clear, and to let people. */
+async function mayRegister({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<boolean> {
+  const [tid, ...others] = tids ?? [];
+  return tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
 }
 
 /** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
@@ -57,9 +122,13 @@ export function allowedTenants(ofClient: readonly string[] | undefined, acrValue
   return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
 }
 
-/** Whether an ID token is about the account of this session, whatever `sub` they share. */
-export function isHintOf(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Record<string, unknown>): boolean {
-  const { accountId } = sessionOf(ctx);
+/** Whether an ID token is about this account, by default the session's, whatever `sub` they share. */
+export function isHintOf(
+  parts: OidcParts,
+  ctx: KoaContextWithOIDC,
+  hint: Record<string, unknown>,
+  accountId = sessionOf(ctx).accountId,
+): boolean {
   if (!accountId || !ctx.oidc.client) return false;
   const pseudonym = pseudonymOf(parts, ctx.oidc.client);
   return (hint.oid ?? hint.sub) === (pseudonym ? pseudonym(accountId) : accountId);

@@ -2,26 +2,32 @@ import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
-import type { Interactions } from '../extension.js';
+import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../extension.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
+import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { createBrowserState } from './browser-state.js';
+import { assertionAudiences } from './client-assertions.js';
+import { requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
 import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
-import { createDocuments } from './documents.js';
+import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
-import { createHookedProvider, onAuthorizationResponse, recordOf } from './internals.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
+import { signedJwt } from './keys.js';
 import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
+import { createPostedRequests, isPostedRequest } from './posted-requests.js';
+import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
 import { createStoredForm } from './stored-form.js';
@@ -34,9 +40,13 @@ import { createUserSessions, type UserSessions } from './user-sessions.js';
 export interface Protocol {
   readonly provider: Provider;
   readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  readonly sign: ExtensionContext['sign'];
   readonly sessions: UserSessions;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
+  /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
+  document(path: string): Document | undefined;
   /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
   readonly middleware: Middleware;
 }
@@ -71,21 +81,29 @@ export function createProtocol(
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const requestUris = createRequestUris(parts);
   const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
+  const parameters: ProviderHooks['parameters'] = (route, given) => wrapToken(route, carryParameters(route, given));
   const provider = createHookedProvider(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
       grant: createGrantRunner(parts, accounts, scopes),
       respond: createResponder(parts),
-      parameters: (route, parameters) => wrapToken(route, carryParameters(route, parameters)),
+      parameters,
+      check(ctx) {
+        requireClientAuthentication(ctx);
+        requestUris.check(ctx);
+      },
+      assertionAudiences: assertionAudiences(options, routes.token),
       scopes: (ctx) => scopes.known(ctx),
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
+        mayBeLocal: !options.production,
       },
       addressOf: dependencies.addressOf,
     },
@@ -98,10 +116,14 @@ export function createProtocol(
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;
+    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
+    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
   const interactions = createInteractions(parts, () => provider);
+
+  const postedRequest = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
   const pushedRequests = createDirectPushedRequests(direct);
@@ -123,12 +145,18 @@ export function createProtocol(
   return {
     provider,
     interactions,
+    claims: createAccountClaims(parts, accounts, findClient),
+    sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     routes,
+    document: documents.peek,
     async middleware(ctx: Context, next: Next) {
+      const isDocument = documents.isAt(ctx.path);
+      if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      if (documents.answer(ctx)) return;
+      if (isPostedRequest(ctx, routes.authorization)) return postedRequest(ctx, next);
+      if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
@@ -141,13 +169,17 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
-      const route = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc?.route;
-      documents.keep(ctx);
+      const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
+      if (isDocument) await documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
 }
+
+/** As oidc-provider's router has it. */
+const isAuthorization = (path: string): boolean => path.toLowerCase().replace(/\/$/, '') === routes.authorization;
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);

@@ -1,7 +1,7 @@
-import { UnsecuredJWT } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { OidcParts } from './dependencies.js';
+import { urlByReference } from './pushed-reference.js';
 
 type Parameters = Readonly<Record<string, string>>;
 
@@ -31,7 +31,9 @@ export function createRestart({ options, keyring }: OidcParts, provider: () => P
   return {
     remember(ctx: Context, uid: string, parameters: Parameters): void {
       if (ctx.cookies.get(name, { signed: false })) return;
-      const value = keyring.encrypt('restart', uid, JSON.stringify(parameters));
+      // Good once, and for minutes.
+      const { login_hint_token: _, sso_token: __, ...lasting } = parameters;
+      const value = keyring.encrypt('restart', uid, JSON.stringify(lasting));
       if (value.length > MAX_LENGTH) return;
       ctx.cookies.set(name, value, { signed: false, path: pathOf(uid), httpOnly: true, sameSite: 'lax', maxAge: KEPT, overwrite: true });
     },
@@ -46,22 +48,7 @@ export function createRestart({ options, keyring }: OidcParts, provider: () => P
     async begin(ctx: Context, uid: string): Promise<string | undefined> {
       const parameters = read(ctx, uid);
       if (!parameters?.client_id) return undefined;
-      const request = new UnsecuredJWT({ ...parameters })
-        .setIssuer(parameters.client_id)
-        .setAudience(options.issuer)
-        .setIssuedAt()
-        .setNotBefore('0s')
-        .setExpirationTime('60s');
-      const { PushedAuthorizationRequest } = provider();
-      const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request: request.encode() }).save(60);
-      const url = new URL(provider().urlFor('authorization'));
-      url.search = new URLSearchParams({
-        client_id: parameters.client_id,
-        request_uri: `urn:ietf:params:oauth:request_uri:${id}`,
-      }).toString();
-      return url.href;
+      return urlByReference(provider(), options, parameters.client_id, parameters);
     },
   };
 }
-
-type PushedConstructor = new (members: { request: string }) => { save(ttl: number): Promise<string> };

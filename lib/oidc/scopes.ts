@@ -9,6 +9,8 @@ export interface Scopes {
    * others that throw: a request that asks for none goes on without, and one that does has been looked at far enough to be answered as it should.
    */
   prepare(ctx: object): Promise<void> | undefined;
+  /** Identity and API scopes that exist now; a promise only if they are not at hand. */
+  now(): ReadonlySet<string> | Promise<ReadonlySet<string>>;
   /** Identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
@@ -47,6 +49,10 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
         });
       keep(owners);
       return undefined;
+    },
+    now() {
+      const owners = directory.apiScopes();
+      return owners instanceof Promise ? owners.then((all) => snapshotOf(all).known) : snapshotOf(owners).known;
     },
     known: (ctx) => of(ctx).known,
     isApiScope: (ctx, scope) => of(ctx).owners.has(scope),

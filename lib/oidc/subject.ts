@@ -7,7 +7,8 @@ import { LRUCache } from 'lru-cache';
  */
 export interface Pseudonyms {
   encipher(sector: string, id: string): string;
-  decipher(sector: string, pseudonym: string): string;
+  /** Undefined for what cannot be one; what is of another sector becomes an id that nobody has. */
+  decipher(sector: string, pseudonym: string): string | undefined;
 }
 
 export function createPseudonyms(salt: Buffer | string): Pseudonyms {
@@ -25,6 +26,7 @@ export function createPseudonyms(salt: Buffer | string): Pseudonyms {
       return Buffer.concat([cipher.update(Buffer.from(id.replaceAll('-', ''), 'hex')), cipher.final()]).toString('base64url');
     },
     decipher(sector, pseudonym) {
+      if (!/^[\w-]{21}[AQgw]$/.test(pseudonym)) return undefined;
       const decipher = createDecipheriv('aes-256-ecb', keyOf(sector), null).setAutoPadding(false);
       const hex = Buffer.concat([decipher.update(Buffer.from(pseudonym, 'base64url')), decipher.final()]).toString('hex');
       return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -16,6 +16,7 @@ export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: 
   const reportReplay = createReplayReport(parts, accounts);
   return async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
     if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
+    else checkScopeBeside(ctx, scopes);
     const unit = adapters.unitOf(ctx);
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -43,6 +44,14 @@ function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): v
   if (!params || !isClient(record)) return;
   const scope = clientCredentialsScope(ctx, scopes, record, params.scope as string | undefined);
   if (scope !== undefined) params.scope = scope;
+}
+
+/** Grants that take no scope, or narrow theirs, still refuse one that the client may not have. @throws InvalidScope @see RFC 6749 §5.2 */
+function checkScopeBeside(ctx: KoaContextWithOIDC, scopes: Scopes): void {
+  const { body, client } = ctx.oidc;
+  const record = client && recordOf(client);
+  if (!isClient(record) || typeof body?.scope !== 'string') return;
+  checkScopes(body.scope.split(' ').filter(Boolean), record.allowedScopes, scopes.known(ctx));
 }
 
 /** A client asks for API scopes it may have; without `scope` it gets them all. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */

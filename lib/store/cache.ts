@@ -21,6 +21,8 @@ export interface Caches {
   rows<R extends Row>(collection: string): Cached<R>;
   /** A new cache of what `load` makes of a key, from rows of these collections alone: it is cleared when one of them changes. */
   over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): Cached<V>;
+  /** Calls back when rows of a collection were written, here or on another node. */
+  watch(collection: string, listener: () => void): void;
   /**
    * To be called after each write to a collection: clears its caches here at once, and on other nodes within the poll interval (while the
    * store cannot be reached: once it can). It never rejects.
@@ -35,14 +37,16 @@ export function createCaches(
   directory: DirectoryStore,
   { pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
 ): Caches {
-  const dependants = new Map<string, ReadThrough<object>[]>();
+  const dependants = new Map<string, (() => void)[]>();
   const byId = new Map<string, ReadThrough<object>>();
+
+  const watch = (collection: string, listener: () => void): void => {
+    dependants.set(collection, [...(dependants.get(collection) ?? []), listener]);
+  };
 
   const over = <V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): ReadThrough<V> => {
     const cache = createReadThrough(load, { max, ttl });
-    for (const collection of collections) {
-      dependants.set(collection, [...(dependants.get(collection) ?? []), cache]);
-    }
+    for (const collection of collections) watch(collection, () => cache.clear());
     return cache;
   };
 
@@ -59,9 +63,9 @@ export function createCaches(
     pollInterval,
     logger,
     onChange: (collection) => {
-      for (const cache of dependants.get(collection) ?? []) cache.clear();
+      for (const listener of dependants.get(collection) ?? []) listener();
     },
   });
 
-  return { rows, over, changed, close };
+  return { rows, over, watch, changed, close };
 }

@@ -29,6 +29,7 @@ export const collections = {
   clients: { name: 'clients', indexes: {} },
   apiResources: { name: 'apiResources', indexes: { byScope: { fields: ['scopes'], unique: true } } },
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
+  signingKeys: { name: 'signingKeys', indexes: { byOutbox: { fields: ['outbox'] } } },
   events: { name: 'events', indexes: {} },
   deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
   sequences: { name: 'sequences', indexes: {} },

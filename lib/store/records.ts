@@ -29,7 +29,12 @@ export interface Branding {
 export interface Tenant extends Stored {
   readonly name: string;
   readonly organisationNumber?: string;
-  readonly signIn?: { readonly methods?: readonly SignInMethodName[]; readonly requireMfa?: boolean };
+  readonly signIn?: {
+    readonly methods?: readonly SignInMethodName[];
+    readonly requireMfa?: boolean;
+    /** Whether people may create accounts for themselves. */
+    readonly selfRegistration?: boolean;
+  };
   readonly branding?: Branding;
   /** A language tag of the pages' languages. */
   readonly locale?: string;
@@ -144,8 +149,10 @@ export interface Client extends Stored {
   readonly email: 'all' | 'first';
   readonly styles?: Branding;
   readonly lifetimes: Lifetimes;
-  /** Tenants whose users may sign in; absent: all. */
+  /** Tenants whose users may sign in, and whom it may ask about; absent: all. */
   readonly allowedTenants?: readonly string[];
+  /** Access tokens it may introspect: those issued to it, or `all`. */
+  readonly introspects: 'own' | 'all';
   /** Tenants it administers; `['*']`: all. */
   readonly adminTenants: readonly string[];
   readonly trustedLoginHint: boolean;
@@ -160,6 +167,12 @@ export interface ApiResource extends Stored {
   readonly secrets: readonly HashedSecret[];
   /** API scopes it owns; it is the audience of access tokens that carry one. */
   readonly scopes: readonly string[];
+  /** Access tokens it may introspect: those with a scope of its own, or `all`. */
+  readonly introspects: 'own' | 'all';
+  /** Tenants whose users it may ask about; absent: all. */
+  readonly allowedTenants?: readonly string[];
+  /** What signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
+  readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
   readonly status: 'active' | 'disabled';
 }
 
@@ -169,6 +182,30 @@ export interface Consent extends Stored {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly at: Date;
+}
+
+/** A key that will sign, does, or did: published in each of these states, with another algorithm's beside it. */
+export interface StoredSigningKey {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256';
+  /** `next`: announced. `active`: signs. `retiring`: what it signed still verifies. One that is removed is no longer here. */
+  readonly state: 'next' | 'active' | 'retiring';
+  /** The private key, a JWK, encrypted. */
+  readonly sealed: string;
+  /** When it came into being, and so was announced. */
+  readonly announcedAt: Date;
+  readonly activatedAt?: Date;
+  readonly retiredAt?: Date;
+  /** When a key that is retiring is to be removed. */
+  readonly removeAt?: Date;
+}
+
+/** All signing keys, and the events of their rotations: one document, so that whoever reads it sees one state of them all. One row. */
+export interface KeyRing extends Stored {
+  readonly keys: readonly StoredSigningKey[];
+  readonly pendingEvents: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
 }
 
 /** A dispatched event; `sequence` is the one order that every reader follows. */

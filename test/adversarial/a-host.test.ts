@@ -70,6 +70,12 @@ const routes: { name: string; method?: string; path: () => string; body?: string
     authorization: authorizationOf('web').authorization as string,
   },
   { name: 'userinfo', path: () => '/connect/userinfo' },
+  {
+    name: 'scope introspection',
+    path: () => '/connect/scope/introspect?sub=x',
+    authorization: authorizationOf('web').authorization as string,
+  },
+  { name: 'scope introspection refused', path: () => '/connect/scope/introspect?sub=x' },
   { name: 'end session', path: () => '/connect/endsession' },
   { name: 'end session with a session', path: () => '/connect/endsession', signedIn: true },
   { name: 'signed out', path: () => '/connect/endsession/success' },

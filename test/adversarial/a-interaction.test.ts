@@ -38,6 +38,8 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
       await victim.get(`${page.url}/restart`),
       await victim.post(action, { ...fields, identifier: 'alice@acme.test' }),
       await victim.post(`${page.url}/password`, { ...fields, identifier: 'alice@acme.test', password: 'alice' }),
+      await victim.post(`${page.url}/account`, { ...fields, choice: 'x' }),
+      await victim.post(`${page.url}/create`, { ...fields, email: 'new@acme.test', password: 'long enough for anybody' }),
       await victim.post(`${page.url}/organisation`, { ...fields, choice: 'x' }),
       await victim.post(`${page.url}/consent`, { ...fields, decision: 'allow' }),
       await victim.follow(await victim.get(`${it.issuer}/connect/authorize/${uid}`)),

@@ -216,7 +216,7 @@ describe('B9: a client authenticates in one way, its own', () => {
   test('B9: credentials in the query count for nothing', async () => {
     const query = new URLSearchParams({ ...grant, client_id: 'service', client_secret: 'service-secret' });
     const { status, json } = await postForm(`${it.issuer}/connect/token?${query}`, grant);
-    expect({ status, error: json.error }).toEqual({ status: 400, error: 'invalid_request' });
+    expect({ status, error: json.error }).toEqual({ status: 401, error: 'invalid_client' });
   });
 });
 

@@ -17,7 +17,7 @@ afterAll(() => it.close());
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const authorization = () => authorizationOf('web').authorization as string;
-const endpoints = ['token', 'introspect', 'revocation', 'par'];
+const endpoints = ['token', 'introspect', 'revocation', 'par', 'scope/introspect'];
 const urlencoded = 'application/x-www-form-urlencoded';
 const post = (path: string, body: string, type: string, headers: Record<string, string> = {}): Promise<Answer> =>
   new Agent({ accept: '*/*' }).request(`${it.issuer}/connect/${path}`, {
@@ -105,8 +105,8 @@ describe('the authorization endpoint', () => {
       [{ id_token_hint: 'a.b.c' }, 'invalid_request'],
       [{ scope: 'openid nothing' }, 'invalid_scope'],
       [{ scope: 'openid "' }, 'invalid_scope'],
-      [{ request: 'a.b.c' }, 'request_not_supported'],
-      [{ request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
+      [{ request: 'a.b.c' }, 'invalid_request_object'],
+      [{ request_uri: 'https://evil.example/request' }, 'invalid_request_uri'],
       [{ registration: '{}' }, 'registration_not_supported'],
       [{ claims: '{' }, undefined],
       [{ acr_values: 'tenant:'.repeat(500) }, undefined],
@@ -161,6 +161,7 @@ describe('any route', () => {
     '/connect/authorize/..%2f..%2f',
     `/connect/authorize/${'x'.repeat(5000)}`,
     '/connect/authorize/__proto__',
+    `/connect/authorize/${'A'.repeat(43)}?client_id=web&response_type=code&redirect_uri=${encodeURIComponent(redirectUri)}&__custom=x`,
     '/idp/interaction/%E0%A4%A',
     '/idp/interaction/%zz/password',
     '/idp/interaction/..%2f..',
@@ -251,6 +252,19 @@ describe('the sign-in forms', () => {
       );
     }
     expect((await agent.get(page.url)).status).toBe(200);
+  });
+
+  test('a form in an encoding that it is not in is refused', async () => {
+    for (const encoding of ['gzip', 'deflate', 'br']) {
+      const headers = { 'content-type': urlencoded, 'content-encoding': encoding };
+      const { status, body } = await new Agent().request(`${it.issuer}/idp/interaction/x/identifier`, {
+        method: 'POST',
+        body: 'csrf=x',
+        headers,
+      });
+      expect(status).toBe(400);
+      expectNothingInternal(body);
+    }
   });
 });
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import type { Browser, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
@@ -66,6 +67,12 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
         clients: [
           ...testSeed.clients,
           { id: 'plain', name: 'Plain', secret: 'plain-secret', metadata: { redirect_uris }, allowedScopes: ['openid'] },
+          {
+            id: 'front',
+            name: 'Tokens in the browser',
+            metadata: { redirect_uris, response_types: ['code id_token token', 'token'], token_endpoint_auth_method: 'none' },
+            allowedScopes: ['openid'],
+          },
           { id: 'evil', secret: 'evil-secret', requireConsent: true, ...hostile },
         ],
         apiResources: [...testSeed.apiResources, { id: 'evil-api', name: hostileName, secret: 'evil-api-secret', scopes: ['evil.read'] }],
@@ -133,6 +140,65 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
         expect(received.length).toBe(before + 1);
         expect({ mode, ...Object.fromEntries(received.at(-1) as URLSearchParams) }).toMatchObject({ mode, ...custom, state });
       }
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  /** Names of the protocol's own, and of JWTs. */
+  const claimed = {
+    code: 'evil',
+    iss: 'evil',
+    error: 'evil',
+    access_token: 'evil',
+    id_token: 'evil',
+    response: 'evil',
+    aud: 'evil',
+    exp: '1',
+  };
+  const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
+
+  test.each([
+    ['plain', 'code'],
+    ['front', 'code id_token token'],
+    ['front', 'token'],
+  ])('A4, A5: nothing runs, and no member of the response is replaced, in any mode: %s, %s', async (client, type) => {
+    const { page, incidents, close } = await openPage();
+    await signIn(page, authorize({}));
+    await page.waitForURL(`${origin}/callback**`);
+    const custom = Object.fromEntries(payloads.map((payload) => [payload, payload]));
+    const state = payloads.join('');
+    for (const mode of modes.filter((one) => type === 'code' || !one.startsWith('query')))
+      for (const error of [undefined, 'invalid_scope']) {
+        const count = received.length;
+        const scope = error ? 'nothing openid' : 'openid';
+        await page.goto(authorize({ ...claimed, ...custom, state, scope, response_type: type, nonce: 'n', response_mode: mode }, client));
+        await page.waitForURL(`${origin}/callback**`);
+        const { hash } = new URL(page.url());
+        expect({ mode, count: received.length }).toEqual({ mode, count: count + 1 });
+        const sent = Object.fromEntries(hash === '' ? (received.at(-1) as URLSearchParams) : new URLSearchParams(hash.slice(1)));
+        const members: Record<string, unknown> = mode.endsWith('jwt') ? decodeJwt(sent.response ?? '') : sent;
+        if (mode.endsWith('jwt')) expect(Object.keys(sent)).toEqual(['response']);
+        expect({ mode, ...members }).toMatchObject({ mode, ...custom, state, iss: it.issuer, ...(error ? { error } : {}) });
+        const own = ['code', 'access_token', 'id_token', 'error', 'response', ...(mode.endsWith('jwt') ? ['aud', 'exp'] : [])];
+        expect({ mode, taken: own.filter((name) => members[name] === claimed[name as 'code']) }).toEqual({ mode, taken: [] });
+        expect({ mode, names: type.split(' ').map((name) => (name === 'token' ? 'access_token' : name) in members) }).toEqual({
+          mode,
+          names: type.split(' ').map(() => error === undefined),
+        });
+      }
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  test('design §5: a request by POST from another site finds the session of the browser', async () => {
+    const { page, incidents, close } = await openPage();
+    await signIn(page, authorize({}));
+    await page.waitForURL(`${origin}/callback**`);
+    const fields = Object.fromEntries(new URL(authorize({ prompt: 'none', state: hostileName, [hostileName]: hostileName })).searchParams);
+    await page.goto(`${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${it.issuer}/connect/authorize`, fields }) })}`);
+    await page.waitForURL(`${origin}/callback**`);
+    const answer = Object.fromEntries(received.at(-1) as URLSearchParams);
+    expect(answer).toMatchObject({ code: expect.any(String), state: hostileName, [hostileName]: hostileName });
     expect(incidents).toEqual([]);
     await close();
   });

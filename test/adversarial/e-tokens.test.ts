@@ -138,7 +138,7 @@ describe('E5: nobody revokes what is not theirs', () => {
       for (const caller of ['third-party', 'service', 'orders', owner === 'web' ? 'jwt' : 'web'])
         for (const token of [tokens.access_token, tokens.refresh_token])
           expect(await revoke(it.issuer, token, caller)).toMatchObject({ status: 200, text: '' });
-      expect((await postForm(`${it.issuer}/connect/revocation`, { token: tokens.refresh_token })).status).toBe(400);
+      expect((await postForm(`${it.issuer}/connect/revocation`, { token: tokens.refresh_token })).status).toBe(401);
       expect((await postForm(`${it.issuer}/connect/revocation`, { token: tokens.refresh_token, client_id: 'spa' })).text).toBe('');
       for (const token of [tokens.access_token, tokens.refresh_token]) expect(await isActive(it.issuer, token, owner)).toBe(true);
     }

@@ -62,6 +62,17 @@ describe('issue 4 D12: the tables of the README', () => {
     expect([client.allowedTenants, client.styles]).toEqual([undefined, undefined]);
   });
 
+  test('fields of an API resource have these defaults', async () => {
+    const { apiResource } = await it.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
+    const words = { ...apiResource, scopes: '–', allowedTenants: 'all', introspectionSignedResponseAlg: "'RS256'" };
+    const documented = table('Clients and API resources', 'Field of an API resource');
+    expect(documented.length).toBeGreaterThan(3);
+    expect(documented.map(([field, value]) => [field, value?.replaceAll("'", '')])).toEqual(
+      documented.map(([field = '']) => [field, String(Reflect.get(words, field)).replaceAll("'", '')]),
+    );
+    expect([apiResource.allowedTenants, apiResource.introspectionSignedResponseAlg]).toEqual([undefined, undefined]);
+  });
+
   test('events are those of the code', () => {
     const [, names = ''] = section('Tenants, persons, users, linked accounts').match(/^Events: ([^.]*)\. Each /m) ?? [];
     const events = parse('lib/events.ts', readFileSync('lib/events.ts', 'utf8')).statements.find(

@@ -1,6 +1,9 @@
 /** design §2: an extension is one plain object. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Extension, ExtensionContext } from 'tenant-idp';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
+import { postForm } from '../support/agent.js';
+import { credentialsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 
 const closed: string[] = [];
@@ -39,6 +42,51 @@ describe('an extension', () => {
     const token = await fetch(`${it.issuer}/connect/token`, { method: 'POST' });
     expect(token.headers.get('x-around')).toBeNull();
   });
+});
+
+test('design §2: an extension learns who authenticated, and gets JWTs signed and claims about accounts', async () => {
+  const learned: unknown[] = [];
+  const learning: Extension = {
+    name: 'learning',
+    around: {
+      introspection:
+        ({ sign, signingAlgorithms, claims, directory }) =>
+        async (ctx, next) => {
+          await next();
+          const { caller } = ctx.state as CallerState;
+          const [account] = await directory.accounts.candidates('bob@globex.test');
+          if (!caller || !account) return void learned.push('nobody');
+          const signed = await Promise.all(['RS256', 'ES256'].map((alg) => sign('learned+jwt', { by: alg }, alg as 'RS256')));
+          learned.push(
+            caller.id,
+            signingAlgorithms,
+            signed.map(decodeProtectedHeader),
+            signed.map((jwt) => decodeJwt(jwt)),
+          );
+          learned.push(await claims.about(account, new Set(['profile']), 'userinfo', caller), claims.scopes.has('perms'));
+        },
+    },
+  };
+  const it = await startIdp({ extensions: [learning] });
+  const ask = (headers: Record<string, string>) => postForm(`${it.issuer}/connect/introspect`, { token: 'x' }, headers);
+  await ask({});
+  expect(learned.splice(0)).toEqual(['nobody']);
+  // Answered with oidc-provider and without.
+  for (const type of ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"']) {
+    await ask({ ...credentialsOf('orders'), 'content-type': type });
+    expect(learned.splice(0)).toEqual([
+      'orders',
+      ['RS256', 'ES256'],
+      [
+        { alg: 'RS256', typ: 'learned+jwt', kid: 'test-rs256' },
+        { alg: 'ES256', typ: 'learned+jwt', kid: 'test-es256' },
+      ],
+      [{ by: 'RS256' }, { by: 'ES256' }],
+      expect.objectContaining({ sub: expect.any(String), tid: expect.any(String), name: 'Bob Brown' }),
+      true,
+    ]);
+  }
+  await it.close();
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {

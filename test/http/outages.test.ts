@@ -94,7 +94,7 @@ const call = <T>(
   says: Case['says'],
   make: () => Promise<T>,
   during: (made: T) => Promise<Reply & { json: Json }>,
-  right: (answer: { status: number; json: Json }) => void,
+  right: (answer: { status: number; text: string; json: Json }) => void,
 ): Case => ({
   says,
   async prepare() {
@@ -326,6 +326,19 @@ const cases: Record<string, Case> = {
     async () => (await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service'))).json,
     ({ access_token: token }) => introspect(it.issuer, token, 'orders'),
     ({ json: body }) => expect(body.active).toBe(true),
+  ),
+  'introspection, answered as a JWT': call(
+    ['json', 'ok', 'json', 'json', 'json'],
+    () => offline(),
+    ({ access_token: token }) =>
+      postForm(`${it.issuer}/connect/introspect`, { token }, { ...authorizationOf('web'), accept: 'application/token-introspection+jwt' }),
+    ({ status, text }) => expect([status, text.split('.').length]).toEqual([200, 3]),
+  ),
+  'scope introspection': call(
+    ['ok', 'ok', 'ok', 'json', 'json'],
+    async () => (await userinfo(it.issuer, (await offline()).access_token)).json,
+    ({ sub, tid }) => json(`${it.issuer}/connect/scope/introspect?${new URLSearchParams({ sub, tid })}`, authorizationOf('orders')),
+    is200,
   ),
   revocation: {
     says: ['json', 'json', 'json', 'ok', 'json'],

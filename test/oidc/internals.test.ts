@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
@@ -49,10 +50,12 @@ const hooks: ProviderHooks = {
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,
+  check: () => {},
+  assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
-  clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right' },
+  clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
   addressOf: () => '192.0.2.1',
 };
 const bare: Untyped = new Provider(issuer, configuration());
@@ -84,6 +87,12 @@ describe('registerResponseMode, registerGrantType', () => {
     expectInOrder('actions/authorization/respond.js', 'await handler(ctx, params.redirect_uri, ');
     expectInOrder('shared/authorization_error_handler.js', 'await handler(ctx, safe(params.redirect_uri), ');
     expectInOrder('actions/token.js', 'grantTypeHandlers', '(ctx');
+  });
+
+  test('an error may be answered by the query, which a signed response does not look at', () => {
+    expectInOrder('shared/authorization_error_handler.js', 'oidc.body : ctx.query) || {} } = oidc', 'await handler(ctx');
+    expectInOrder('response_modes/jwt.js', 'const { params } = ctx.oidc', 'params.response_mode');
+    expect(source('actions/authorization/resume.js')).not.toContain('query');
   });
 });
 
@@ -123,6 +132,41 @@ describe('OIDCContext', () => {
     expect(members.urlFor?.value).toEqual(expect.any(Function));
     expect(members.clientJwtAuthExpectedAudience?.value).toEqual(expect.any(Function));
     expectInOrder('shared/jwt_client_auth.js', 'ctx.oidc.clientJwtAuthExpectedAudience()');
+  });
+
+  test('parameters are assembled where errors are answered, and before a client authenticates', () => {
+    expect(Object.hasOwn(bare.OIDCContext.prototype, 'params')).toBe(false);
+    expect(source('helpers/oidc_context.js')).not.toContain('this.params =');
+    expectInOrder('shared/assemble_params.js', 'ctx.oidc.params = new Params(');
+    expectInOrder('helpers/initialize_app.js', "post('token', routes.token, error('grant.error')");
+    expectInOrder('actions/token.js', 'assembleTokenParams', '...clientAuth');
+    expectInOrder('actions/introspection.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/revocation.js', 'paramsMiddleware', '...clientAuth');
+    expectInOrder('actions/authorization/index.js', 'use(assembleClientAuthParams,', 'use(clientAuthMiddlware,');
+  });
+
+  test('parameters of a request object take their place in one go, which begins with `request` taken away', () => {
+    expectInOrder(
+      'actions/authorization/process_request_object.js',
+      'const { params, client, route } = ctx.oidc',
+      'await features.requestObjects.assertJwtClaimsAndHeader(',
+      'await JWT.verify(params.request',
+      'params.request = undefined;',
+      'Object.keys(params).forEach((key) => {',
+      'return next();',
+    );
+    const [, after = ''] = source('actions/authorization/process_request_object.js').split('params.request = undefined;');
+    expect(after.slice(0, after.indexOf('return next();'))).not.toMatch(/await|oidc\.params/);
+    const context: Untyped = new hooked.OIDCContext({ req: {}, method: 'GET', query: {} });
+    context.params = { request: 'x', state: 'beside' };
+    context.onceTaken((params: Untyped) => Object.assign(params, { state: `${params.state}, rewritten` }));
+    expect(context.params.state).toBe('beside');
+    Object.assign(context.params, { request: undefined, state: 'inside' });
+    expect([context.params.state, context.params.state]).toEqual(['inside, rewritten', 'inside, rewritten']);
+  });
+
+  test('the token endpoint asks the client whether it may use the grant type, once it authenticated', () => {
+    expectInOrder('actions/token.js', '...clientAuth', 'ctx.oidc.client.grantTypeAllowed(ctx.oidc.params.grant_type)');
   });
 
   test('urlFor of the provider follows the issuer, of the context the request; ours always the issuer', () => {
@@ -389,6 +433,71 @@ describe('steps', () => {
       'await pushedAuthorizationRequest?.consume()',
       'processResponseTypes(ctx)',
     );
+  });
+});
+
+test('what a client signed is verified with its asymmetricKeyStore, which is refreshed; times are checked', () => {
+  expectInOrder(
+    'helpers/jwt.js',
+    'export async function verify(jwt, keystore, options = {})',
+    'keystore.selectForVerify(',
+    'await keystore.refresh()',
+    'assertPayload(payload, options)',
+    'return { payload, header: protectedHeader }',
+  );
+  expectInOrder('actions/authorization/process_request_object.js', 'JWT.verify(params.request, client.asymmetricKeyStore, opts)');
+});
+
+test('a hint is validated where the request comes in, and not where it is resumed', () => {
+  expectInOrder('actions/authorization/index.js', 'use(checkIdTokenHint, ', 'A, DA, ', 'PAR');
+  expect(source('actions/authorization/index.js')).toMatch(/use\(checkIdTokenHint, +A, DA, +PAR +\);/);
+  expectInOrder('actions/authorization/claims.js', "ctx.oidc.entity('IdTokenHint', idTokenHint)");
+});
+
+describe('implicit and hybrid flows', () => {
+  const implicit = { responseTypes: ['code', 'id_token token'] } as const;
+  const client = { client_id: 'i', grant_types: ['implicit'], token_endpoint_auth_method: 'none' };
+
+  test('the constructor refuses `token` alone; the configuration inside takes it, and its handler is there', async () => {
+    expect(() => new Provider(issuer, { ...configuration(), responseTypes: ['token' as never] })).toThrow('unsupported response type');
+    expect(insideOf(new Provider(issuer, { ...configuration(), ...implicit })).configuration.responseTypes).toEqual([
+      'code',
+      'id_token token',
+    ]);
+    expect(insideOf(createHookedProvider(issuer, { ...configuration(), ...implicit }, hooks)).configuration.responseTypes).toContain(
+      'token',
+    );
+    expect(insideOf(hooked).configuration.responseTypes).not.toContain('token');
+    expectInOrder('helpers/process_response_types.js', 'async function tokenHandler(ctx)', "case 'token':", 'return tokenHandler(ctx)');
+    expectInOrder(
+      'actions/authorization/response_parameters.js',
+      'configuration.responseTypes',
+      'supported.includes(params.response_type)',
+    );
+    expectInOrder('helpers/client_schema.js', 'response_types: () => configuration.responseTypes');
+  });
+
+  test('a client with redirect URIs by http is refused with a code; where it may be local, only elsewhere', async () => {
+    expectInOrder('helpers/client_schema.js', "'implicit-force-https'", "'implicit-forbid-localhost'");
+    const settings = { ...configuration(), ...implicit };
+    const build = (mayBeLocal: boolean, ...uris: string[]) => {
+      const provider = createHookedProvider(issuer, settings, { ...hooks, clients: { ...hooks.clients, mayBeLocal } });
+      return new (provider.Client as Untyped)({ ...client, response_types: ['token'], redirect_uris: uris });
+    };
+    expect(build(true, 'http://localhost:8080/', 'https://localhost/', 'http://127.0.0.1/')).toMatchObject({ clientId: 'i' });
+    expect(() => build(true, 'http://localhost/', 'http://rp.example/')).toThrow('invalid_');
+    for (const uri of ['http://localhost/', 'https://localhost/']) expect(() => build(false, uri)).toThrow('invalid_');
+  });
+
+  test('a signed response is what an IdToken issues for `authorization`', () => {
+    expectInOrder(
+      'response_modes/jwt.js',
+      'new IdToken({}, { ctx })',
+      'token.extra = payload',
+      "await token.issue({ use: 'authorization' })",
+      'modes[mode](ctx, redirectUri, { response })',
+    );
+    expectInOrder('models/id_token.js', "case 'authorization':", 'audience: client.clientId', 'issuer: provider.issuer', 'noIat: true');
   });
 });
 

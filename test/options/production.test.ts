@@ -15,9 +15,13 @@ const matrix: readonly (readonly [string, object, readonly string[]])[] = [
   ['an artifact store in memory', { artifacts: storeLike(true) }, ['artifacts']],
   ['no directory store', { directory: undefined }, ['directory']],
   ['a directory store in memory', { directory: storeLike(true) }, ['directory']],
-  ['no signing keys', { keys: { encryption: complete.keys.encryption } }, ['keys.signing']],
   ['no encryption key', { keys: { signing: complete.keys.signing } }, ['keys.encryption']],
   ['no keys', { keys: undefined }, ['keys.signing', 'keys.encryption']],
+  [
+    'signing keys that are made and not kept',
+    { keys: { encryption: complete.keys.encryption }, directory: storeLike(true) },
+    ['directory', 'keys.signing'],
+  ],
   ['no cookie keys', { cookies: {} }, ['cookies.keys']],
   [
     'passwords in the seed',
@@ -36,6 +40,12 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
     const seed = { persons: [{ user: { userName: 'a', devPassword: undefined } }] };
     const resolved = resolveOptions({ ...complete, seed }, production);
     expect(resolved.production).toBe(true);
+    expect(developmentNotice(resolved)).toBeUndefined();
+  });
+
+  it('accepts signing keys that are made and kept, and has no notice for them', () => {
+    const resolved = resolveOptions({ ...complete, keys: { encryption: complete.keys.encryption } }, production);
+    expect(resolved.keys.signing).toBeUndefined();
     expect(developmentNotice(resolved)).toBeUndefined();
   });
 
@@ -67,7 +77,7 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
           '  issuer: expected an https URL (in production), got "http://localhost:3000"',
           '  artifacts: expected a store that outlives the process (in production)',
           '  directory: expected a store that outlives the process (in production)',
-          '  keys.signing: expected private signing keys (in production)',
+          '  keys.signing: expected private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
           '  keys.encryption: expected one or more encryption keys (in production)',
           '  cookies.keys: expected one or more cookie keys (in production)',
           '  seed.persons[0].user.devPassword: expected no password for development (in production), got [redacted]',

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
+import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
@@ -33,20 +34,7 @@ const request = (parameters: Record<string, string | undefined> = {}): string =>
 const respond = async (parameters: Record<string, string | undefined> = {}, agent = alice): Promise<Answer> =>
   agent.follow(await agent.get(request(parameters)));
 
-/** The members of an authorization response, whichever way it was sent. */
-function membersOf(answer: Answer, target = redirectUri): Record<string, string> {
-  if (answer.location === undefined) {
-    const { action, fields } = formOf(answer);
-    expect(action).toBe(target);
-    return fields;
-  }
-  expect(answer.location.startsWith(target)).toBe(true);
-  const { search, hash } = new URL(answer.location);
-  return Object.fromEntries(new URLSearchParams(hash === '' ? search : hash.slice(1)));
-}
 const responseTo = async (parameters: Record<string, string | undefined>, agent?: Agent) => membersOf(await respond(parameters, agent));
-
-const isSignInPage = ({ status, body }: Answer): boolean => status === 200 && body.includes('name="identifier"');
 
 describe('4.2 code flow', () => {
   test('4.2 a client library signs a user in; the ID token verifies against the published keys', async () => {
@@ -105,21 +93,10 @@ describe('4.2 code flow', () => {
     expect(await responseTo({ code_challenge_method: undefined })).toMatchObject({ error: 'invalid_request' });
   });
 
-  test.each(['token', 'id_token', 'code id_token', 'none'])('4.2 response type %s is refused', async (responseType) => {
-    expect(await responseTo({ response_type: responseType, nonce: 'n' })).toMatchObject({
-      error: expect.stringMatching(/^unsupported_response_type|unauthorized_client$/),
-    });
-  });
-
   test('4.2 `request` and `request_uri` of a caller are refused', async () => {
-    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'request_not_supported' });
+    expect(await responseTo({ request: 'eyJhbGciOiJub25lIn0.e30.' })).toMatchObject({ error: 'invalid_request_object' });
     const { status, location } = await respond({ request_uri: 'https://elsewhere.test/request' });
-    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'request_uri_not_supported']);
-  });
-
-  test('4.2 POST is refused, without a response to the client', async () => {
-    const answer = await alice.post(`${it.issuer}/connect/authorize`, Object.fromEntries(new URL(request()).searchParams));
-    expect([answer.status, answer.location]).toEqual([405, undefined]);
+    expect([status, location && new URL(location).searchParams.get('error')]).toEqual([303, 'invalid_request_uri']);
   });
 });
 
@@ -346,10 +323,9 @@ describe('4.2 custom parameters', () => {
 });
 
 test('4.2 acr_values: `tenant:` is a constraint on the session as well', async () => {
-  const accounts = await it.idp.directory.accounts.candidates('bob@globex.test');
-  const globex = accounts[0]?.tenant.id;
-  expect(await responseTo({ acr_values: `tenant:${globex}`, prompt: 'none' })).toMatchObject({ error: 'login_required' });
-  expect(isSignInPage(await respond({ acr_values: `tenant:${globex}` }))).toBe(true);
+  const { id } = await it.idp.directory.tenants.create({ name: 'Initech' });
+  expect(await responseTo({ acr_values: `tenant:${id}`, prompt: 'none' })).toMatchObject({ error: 'login_required' });
+  expect(isSignInPage(await respond({ acr_values: `tenant:${id}` }))).toBe(true);
 });
 
 test.each(['mfa', 'mfa:true', 'impersonate', 'impersonate:somebody', 'idp:eid'])(

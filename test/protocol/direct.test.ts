@@ -28,12 +28,28 @@ beforeAll(async () => {
     allowedScopes: ['openid', 'profile', 'email', 'org', 'roles', 'perms'],
     idTokenClaims: 'scopes',
   });
+  await it.idp.directory.clients.create({
+    id: 'brief',
+    name: 'With lifetimes of its own',
+    secret: 'brief-secret',
+    metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] },
+    allowedScopes: ['openid', 'orders.read'],
+    lifetimes: { accessToken: 120, idToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 200 },
+  });
   ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
 });
 afterAll(() => it.close());
 afterEach(backToPresent);
 
-const headersCompared = ['content-type', 'cache-control', 'pragma', 'vary', 'access-control-allow-origin', 'www-authenticate'];
+const headersCompared = [
+  'content-type',
+  'cache-control',
+  'pragma',
+  'vary',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'www-authenticate',
+];
 
 /** What a caller sees of an answer. */
 async function answerTo(path: string, init: RequestInit): Promise<unknown> {
@@ -74,6 +90,37 @@ describe('4.5 a plain introspection is answered like any other', () => {
     const [direct, other] = await introspected({ token: pairwise.access_token }, credentialsOf('pairwise'));
     expect(direct).toMatchObject({ body: { active: true } });
     expect(direct).toEqual(other);
+  });
+
+  test('of tokens of the authorization endpoint; userinfo and revocation alike', async () => {
+    const { agent } = await obtainTokens(it.issuer);
+    await it.idp.directory.clients.create({
+      id: 'hybrid',
+      name: 'Hybrid',
+      secret: 'hybrid-secret',
+      metadata: { redirect_uris: [redirectUri], response_types: ['token', 'code id_token token'] },
+      allowedScopes: ['openid', 'profile', 'orders.read'],
+    });
+    const { challenge } = createPkce();
+    for (const type of ['token', 'code id_token token']) {
+      const pkce = type.includes('code') ? { code_challenge: challenge, code_challenge_method: 'S256' } : {};
+      const scope = 'openid profile orders.read';
+      const url = authorizeUrl(it.issuer, { client_id: 'hybrid', response_type: type, nonce: 'n', scope, ...pkce });
+      const { location = '' } = await agent.follow(await agent.get(url));
+      const token = new URLSearchParams(new URL(location).hash.slice(1)).get('access_token') ?? '';
+      for (const caller of ['hybrid', 'orders', 'web']) {
+        const [direct, other] = await introspected({ token }, credentialsOf(caller));
+        expect(direct).toMatchObject({ body: { active: caller !== 'web' } });
+        expect(direct).toEqual(other);
+      }
+      const init = { headers: { authorization: `Bearer ${token}` } };
+      const [plain, unusual] = await Promise.all(['', '?unusual=yes'].map((query) => answerTo(`/connect/userinfo${query}`, init)));
+      expect(plain).toMatchObject({ status: 200, body: { name: 'Alice Adams' } });
+      expect(plain).toEqual(unusual);
+      await endpoints.revoke(token, 'hybrid');
+      const [direct, other] = await introspected({ token }, credentialsOf('hybrid'));
+      expect([direct, (direct as Json).body]).toEqual([other, { active: false }]);
+    }
   });
 
   test.each<[string, Record<string, string>, Record<string, string>]>([
@@ -150,7 +197,7 @@ const statusOf = (url: string, headers: Record<string, string>): Promise<number 
     get(url, { headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);
   });
 
-describe('4.3 a plain client credentials request is answered like any other', () => {
+describe('4.4 a plain client credentials request is answered like any other', () => {
   /** Two tokens are never the same; all else is. */
   const withoutToken = (answer: unknown) => JSON.parse(JSON.stringify(answer).replace(/"access_token":"[\w-]{44}"/, '"access_token":"…"'));
 
@@ -166,6 +213,7 @@ describe('4.3 a plain client credentials request is answered like any other', ()
     ['an API resource', {}, 'orders'],
     ['another client id', { client_id: 'web' }, 'service'],
     ['a parameter nobody knows', { unknown: 'x' }, 'service'],
+    ['a lifetime of its own', {}, 'brief'],
   ])('%s', async (_what, fields, caller) => {
     const answers = [plainType, unusualType].map((type) =>
       answerTo('/connect/token', {
@@ -192,7 +240,7 @@ describe('4.3 a plain client credentials request is answered like any other', ()
   });
 });
 
-describe('4.3 a plain code or refresh request is answered like any other', () => {
+describe('4.4 a plain code or refresh request is answered like any other', () => {
   interface Party {
     readonly client: string;
     readonly secret: string;
@@ -231,6 +279,7 @@ describe('4.3 a plain code or refresh request is answered like any other', () =>
     ['all claims, offline', web('openid profile email org roles perms offline_access orders.read')],
     ['without openid', web('orders.read')],
     ['a pairwise client', pairwise],
+    ['lifetimes of its own', { client: 'brief', secret: 'brief-secret', scope: 'openid offline_access orders.read' }],
     ['claims in the ID token, ES256', { ...web('openid profile email org roles perms offline_access'), client: 'es256' }],
   ])('%s', async (_what, party) => {
     const { agent } = await obtainTokens(it.issuer, { ...party });
@@ -261,6 +310,8 @@ describe('4.3 a plain code or refresh request is answered like any other', () =>
     ['another redirect_uri', { grant_type: 'authorization_code', redirect_uri: 'https://other.example.com/callback' }],
     ['no redirect_uri', { grant_type: 'authorization_code' }],
     ['no code_verifier', { grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: '' }],
+    ['a scope nobody knows', { grant_type: 'authorization_code', redirect_uri: redirectUri, scope: 'nonsense' }],
+    ['a scope it may not have', { grant_type: 'authorization_code', redirect_uri: redirectUri, scope: 'invoices.read' }],
     ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'a'.repeat(44) }],
     ['no refresh token', { grant_type: 'refresh_token' }],
     ['an unknown grant type', { grant_type: 'password' }],
@@ -296,13 +347,13 @@ describe('4.3 a pushed request like one that was accepted is answered like any o
         ...fields,
       }),
     );
-  /** What the request comes to: the redirect, the code in it left out. */
+  /** What the request comes to: the redirect, without what is another each time. */
   async function outcome({ body }: { body: Json }): Promise<Record<string, string>> {
     const { agent } = await obtainTokens(it.issuer);
     const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
     const { location = '' } = await agent.get(`${it.issuer}/connect/authorize?${query}`);
-    const { code, ...rest } = Object.fromEntries(new URL(location).searchParams);
-    expect(code).toEqual(expect.any(String));
+    const { code, session_state, ...rest } = Object.fromEntries(new URL(location).searchParams);
+    expect([code, session_state]).toEqual([expect.any(String), expect.any(String)]);
     return rest as Record<string, string>;
   }
 

@@ -35,9 +35,10 @@ describe('4.1 discovery', () => {
         'address',
         'offline_access',
       ]),
-      response_types_supported: ['code'],
-      response_modes_supported: expect.arrayContaining(['query', 'fragment', 'form_post']),
-      grant_types_supported: expect.arrayContaining(['authorization_code', 'refresh_token', 'client_credentials']),
+      response_types_supported: ['code', 'id_token', 'token id_token', 'code id_token', 'code token', 'code id_token token'],
+      response_modes_supported: ['form_post', 'fragment', 'query', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'],
+      authorization_signing_alg_values_supported: ['RS256', 'ES256'],
+      grant_types_supported: expect.arrayContaining(['authorization_code', 'implicit', 'refresh_token', 'client_credentials']),
       subject_types_supported: ['public', 'pairwise'],
       id_token_signing_alg_values_supported: expect.arrayContaining(['RS256', 'ES256']),
     });
@@ -62,7 +63,8 @@ describe('4.1 discovery', () => {
         'private_key_jwt',
         'none',
       ]),
-      request_uri_parameter_supported: false,
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+      request_uri_parameter_supported: true,
       claims_parameter_supported: false,
     });
     expect(document.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');
@@ -115,7 +117,7 @@ test.each([
   ['PUT', '/connect/token', 'POST'],
   ['GET', '/connect/introspect', 'POST'],
   ['GET', '/connect/revocation', 'POST'],
-  ['PUT', '/connect/authorize', 'GET'],
+  ['PUT', '/connect/authorize', 'GET, POST'],
   ['DELETE', '/connect/userinfo', 'GET, POST'],
   ['POST', '/connect/endsession', 'GET'],
   ['POST', '/.well-known/openid-configuration', 'GET'],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
-import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
-import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
+import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri } from '../support/seed.js';
@@ -54,6 +54,12 @@ describe('Special claims: a linked user', () => {
     const { agent, tokens } = await obtainTokens(it.issuer, { ...account, ...asJwt, scope: 'openid org offline_access orders.read' });
     const refreshed = (await endpoints.refresh(tokens.refresh_token, 'jwt')).json;
     const reference = (await obtainTokens(it.issuer, { agent, scope: 'openid org' })).tokens;
+    const own = credentialsOf('jwt');
+    const asJwtOf = { ...own, accept: 'application/token-introspection+jwt' };
+    const introspected = await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token }, asJwtOf);
+    const { sub, tid, oid } = decodeJwt(tokens.id_token) as Json;
+    const scopeIntrospection = async (query: Record<string, string>) =>
+      (await postForm(`${it.issuer}/connect/scope/introspect`, query, own)).json;
     const answers = {
       'ID token': decodeJwt(tokens.id_token),
       'refreshed ID token': decodeJwt(refreshed.id_token),
@@ -64,6 +70,9 @@ describe('Special claims: a linked user', () => {
       introspection: (await endpoints.introspect(tokens.access_token, 'jwt')).json,
       'introspection by the API resource': (await endpoints.introspect(tokens.access_token, 'orders')).json,
       'introspection of the refresh token': (await endpoints.introspect(refreshed.refresh_token, 'jwt')).json,
+      'introspection as a JWT': (decodeJwt(introspected.text) as Json).token_introspection,
+      'scope introspection': await scopeIntrospection({ sub, tid }),
+      'scope introspection by oid': await scopeIntrospection({ sub: oid, tid }),
       'ID token of another client': decodeJwt(reference.id_token),
       'introspection of a reference token': (await endpoints.introspect(reference.access_token)).json,
       'userinfo with a reference token': (await endpoints.userinfo(reference.access_token)).json,
@@ -125,7 +134,7 @@ describe('Special claims: a linked user', () => {
   test('design §3: `tenant:` admits the account of that tenant and no other', async () => {
     const { tid } = await accountOf('alice@globex.test');
     const { agent } = await obtainTokens(it.issuer, acmeAlice);
-    expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('login_required');
+    expect((await silently(agent, { acr_values: `tenant:${tid}` })).get('error')).toBe('account_selection_required');
     const refused = await signIn(
       new Agent(),
       authorizeUrl(it.issuer, { acr_values: `tenant:${tid}`, code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),

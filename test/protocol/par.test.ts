@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
-import { Agent, createPkce, postForm, signIn } from '../support/agent.js';
+import { Agent, basic, createPkce, postForm, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { responseOf } from '../support/steps.js';
 
 let it: TestIdp;
 let endpoints: Endpoints;
@@ -116,4 +117,98 @@ test('4.3 takes private_key_jwt', async () => {
   const { client_id: _, ...parameters } = request;
   const url = await openid.buildAuthorizationUrlWithPAR(party, parameters);
   expect(url.searchParams.get('request_uri')).toMatch(/^urn:/);
+});
+
+test.each(['response_type', 'client_id', 'redirect_uri', 'scope'])('4.3 %s is required', async (name) => {
+  const { [name]: _, ...without } = request as Record<string, string>;
+  for (const fields of [without, { ...without, [name]: '' }])
+    expect(await endpoints.par(fields)).toMatchObject({
+      status: 400,
+      json: { error: expect.stringMatching(/^invalid_(request|redirect_uri)$/) },
+    });
+});
+
+test('4.3 state and nonce are not', async () => {
+  const { state: _, ...without } = request;
+  const { json } = await endpoints.par(without);
+  const response = responseOf(await signIn(new Agent(), authorize(json.request_uri)));
+  expect([response.has('code'), response.has('state')]).toEqual([true, false]);
+});
+
+test('4.3 nonce is required for id_token requests', async () => {
+  await it.idp.directory.clients.create({
+    id: 'hybrid',
+    name: 'Hybrid',
+    secret: 'hybrid-secret',
+    metadata: { redirect_uris: [redirectUri], response_types: ['code id_token'] },
+    allowedScopes: ['openid'],
+  });
+  const hybrid = { ...request, client_id: 'hybrid', response_type: 'code id_token' };
+  expect(await endpoints.par(hybrid, 'hybrid')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  expect(await endpoints.par({ ...hybrid, nonce: 'n' }, 'hybrid')).toMatchObject({ status: 201 });
+});
+
+test('4.3 a confidential client authenticates by HTTP Basic, or in the body; nobody authenticates for another', async () => {
+  const url = `${it.issuer}/connect/par`;
+  const web = { authorization: basic('web', 'web-secret') };
+  expect(await postForm(url, request, web)).toMatchObject({ status: 201 });
+  expect(await postForm(url, { ...request, client_secret: 'web-secret' })).toMatchObject({ status: 201 });
+  expect(await postForm(url, request, { authorization: basic('web', 'wrong') })).toMatchObject({ status: 401 });
+  expect(await postForm(url, { ...request, client_secret: 'web-secret' }, web)).toMatchObject({ status: 400 });
+  expect(await postForm(url, request, { authorization: basic('jwt', 'jwt-secret') })).toMatchObject({ status: 400 });
+  expect(await postForm(url, { ...request, client_id: 'orders' }, { authorization: basic('orders', 'orders-secret') })).toMatchObject({
+    status: 400,
+  });
+});
+
+test('4.3 a public client uses PKCE', async () => {
+  const { code_challenge: _, code_challenge_method: __, ...without } = { ...request, client_id: 'spa' };
+  const url = `${it.issuer}/connect/par`;
+  expect(await postForm(url, without)).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+  const { json } = await postForm(url, { ...request, client_id: 'spa' });
+  const code = responseOf(await signIn(new Agent(), authorize(json.request_uri, 'spa'))).get('code') ?? '';
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id: 'spa', code_verifier: pkce.verifier };
+  expect(await postForm(`${it.issuer}/connect/token`, fields)).toMatchObject({ status: 200 });
+});
+
+test('4.3 a sign-in that began within the lifetime may end after it', async () => {
+  const agent = new Agent();
+  const page = await agent.follow(await agent.get(authorize(await push())));
+  passTime(90);
+  const password = await agent.submit(page, { identifier: 'alice@acme.test' });
+  const response = responseOf(await agent.follow(await agent.submit(password, { password: 'alice' })));
+  expect([response.has('code'), response.get('state')]).toEqual([true, request.state]);
+});
+
+test('4.3 a browser may open it again until there is a response', async () => {
+  const agent = new Agent();
+  const url = authorize(await push());
+  for (const _ of [1, 2]) expect((await agent.follow(await agent.get(url))).status).toBe(200);
+  expect(responseOf(await signIn(agent, url)).has('code')).toBe(true);
+  expect((await agent.get(url)).status).toBe(400);
+});
+
+test('4.3 what the browser cannot bring: another client, another reference, no client', async () => {
+  const uri = await push();
+  for (const query of [
+    { client_id: 'jwt', request_uri: uri },
+    { client_id: 'nobody', request_uri: uri },
+    { request_uri: uri },
+    { client_id: 'web', request_uri: `${uri}x` },
+    { client_id: 'web', request_uri: uri.toUpperCase() },
+  ]) {
+    const { status, location } = await new Agent().get(
+      `${it.issuer}/connect/authorize?${new URLSearchParams(query as Record<string, string>)}`,
+    );
+    expect({ query, status, location }).toEqual({ query, status: 400, location: undefined });
+  }
+  expect(responseOf(await signIn(new Agent(), authorize(uri))).has('code')).toBe(true);
+});
+
+test('4.3 a client that was disabled meanwhile cannot use what it pushed', async () => {
+  const uri = await push();
+  await it.idp.directory.clients.update('web', { status: 'disabled' });
+  const { status, location } = await new Agent().get(authorize(uri));
+  await it.idp.directory.clients.update('web', { status: 'active' });
+  expect([status, location]).toEqual([400, undefined]);
 });

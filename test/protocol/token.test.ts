@@ -175,6 +175,18 @@ describe('4.4 authorization code', () => {
     expect(await redeem({})).toMatchObject({ status: 200 });
   });
 
+  test('4.4 scope beside a code is ignored; one the client may not have is invalid_scope, and the code is still good', async () => {
+    const pkce = createPkce();
+    const { agent } = await obtainTokens(it.issuer);
+    const { location = '' } = await agent.get(authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const code = new URL(location).searchParams.get('code') ?? '';
+    const redeem = (scope: string) =>
+      endpoints.token({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier, scope });
+    for (const scope of ['nonsense', 'openid invoices.read'])
+      expect(await redeem(scope)).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
+    expect(await redeem('openid profile')).toMatchObject({ status: 200, json: { scope: 'openid' } });
+  });
+
   test('design §10: a code lives for a minute', async () => {
     const pkce = createPkce();
     const { agent } = await obtainTokens(it.issuer);
@@ -214,7 +226,7 @@ describe('4.4 client credentials', () => {
   test('4.4 is for clients that registered it', async () => {
     for (const caller of ['web', 'orders']) {
       const { status, json } = await endpoints.token({ grant_type: 'client_credentials' }, caller);
-      expect({ status, json }).toEqual({ status: 400, json: { error: expect.any(String), error_description: expect.any(String) } });
+      expect({ status, json }).toEqual({ status: 400, json: { error: 'unauthorized_client', error_description: expect.any(String) } });
     }
   });
 
@@ -272,7 +284,8 @@ describe('4.4 refresh tokens', () => {
     const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile offline_access' });
     const refresh = (scope: string, refreshToken: string) =>
       endpoints.token({ grant_type: 'refresh_token', refresh_token: refreshToken, scope });
-    expect(await refresh('openid email', tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
+    for (const scope of ['openid email', 'openid nonsense', 'openid invoices.read'])
+      expect(await refresh(scope, tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
     expect(await refresh('openid', tokens.refresh_token)).toMatchObject({ status: 200, json: { scope: 'openid' } });
   });
 

@@ -65,7 +65,7 @@ export async function startLoad(issuer: string, busy = 2): Promise<Load> {
       ...(said === 'wrong' ? { reply: `${status} ${location ?? ''} ${text.replace(/<style[\s\S]*?<\/style>/g, '').slice(0, 200)}` } : {}),
     });
     if (said === 'right') return reply;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 100));
     return undefined;
   }
   const form = async (answering: ReturnType<typeof postForm>): Promise<Reply & { json: Json }> => ({

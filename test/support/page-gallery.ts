@@ -32,6 +32,8 @@ const choices = [
   { value: '1', ...alice },
   { value: '2', personName: 'Alice Andersen', userName: 'alice@globex.test', tenantName: 'Globex' },
 ];
+const create = { page: 'create', ...form, passwordLength: 15, signIn: '/interaction/1?restart=yes' } as const;
+const filled = { givenName: 'Alice', familyName: 'Andersen', email: 'alice@acme.test' };
 const consent = {
   page: 'consent',
   ...form,
@@ -79,6 +81,31 @@ export const gallery: readonly GalleryPage[] = [
     view: { ...password, identifier: longUserName, problem: 'credentials.mismatch' },
     frame: long,
   },
+  {
+    name: 'accounts',
+    view: {
+      page: 'accounts',
+      ...form,
+      other: '/interaction/1?restart=yes',
+      choices: choices.map((choice, at) => ({ ...choice, isSignedIn: at === 0 })),
+    },
+    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+  },
+  {
+    name: 'accounts-long',
+    view: {
+      page: 'accounts',
+      ...form,
+      other: '/interaction/1?restart=yes',
+      choices: [{ value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '', isSignedIn: false }],
+    },
+    frame: long,
+  },
+  { name: 'create', view: create, frame },
+  { name: 'create-weak', view: { ...create, ...filled, problem: 'password.weak' }, frame: { ...frame, locale: 'sv' } },
+  { name: 'create-taken', view: { ...create, ...filled, problem: 'email.taken' }, frame: { ...frame, locale: 'da' } },
+  { name: 'create-throttled', view: { ...create, ...filled, problem: 'attempts.exceeded', minutes: 4 }, frame: { ...frame, locale: 'fi' } },
+  { name: 'create-long', view: { ...create, email: longUserName, problem: 'familyName.missing' }, frame: long },
   {
     name: 'organisation',
     view: { page: 'organisation', ...form, choices },

@@ -72,6 +72,7 @@ export const client = (values: Partial<Client> = {}): Client => ({
   idTokenClaims: 'minimal',
   email: 'all',
   lifetimes: {},
+  introspects: 'own',
   adminTenants: [],
   trustedLoginHint: false,
   corsOrigins: [],

@@ -1,0 +1,30 @@
+/** Introspection answers as signed JWTs, for callers that ask for them. @see RFC 9701 */
+import type { Middleware } from 'koa';
+import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/extension.js';
+
+const TYPE = 'application/token-introspection+jwt';
+
+export const jwtIntrospection = (): Extension => ({
+  name: 'jwt-introspection',
+  around: { introspection: answerInJwt },
+  // @see RFC 9701 §7
+  discovery: ({ signingAlgorithms }) => ({ introspection_signing_alg_values_supported: signingAlgorithms }),
+});
+
+/** Signs the JSON answer to a caller that prefers a JWT; errors stay JSON. @see RFC 9701 §4, §5 */
+const answerInJwt = ({ issuer, sign }: ExtensionContext): Middleware =>
+  async function answerIntrospectionInJwt(ctx, next) {
+    await next();
+    const { caller } = ctx.state as CallerState;
+    if (!caller || ctx.status !== 200 || !ctx.response.is('json') || ctx.accepts('json', TYPE) !== TYPE) return;
+    const answer: unknown = typeof ctx.body === 'string' ? JSON.parse(ctx.body) : ctx.body;
+    const payload = { iss: issuer, aud: caller.id, iat: Math.floor(Date.now() / 1000), token_introspection: answer };
+    ctx.body = await sign('token-introspection+jwt', payload, algorithmFor(caller));
+    ctx.set('Content-Type', TYPE);
+  };
+
+/** @see RFC 9701 §6 */
+const algorithmFor = (caller: Caller): 'RS256' | 'ES256' => {
+  const registered = 'metadata' in caller ? caller.metadata.introspection_signed_response_alg : caller.introspectionSignedResponseAlg;
+  return registered === 'ES256' ? 'ES256' : 'RS256';
+};

@@ -1,0 +1,39 @@
+/** Current claims of a user, for APIs that would rather not rely on what a token froze. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { IdpError } from '../../lib/errors.js';
+import type { CallerState, Extension, ExtensionContext } from '../../lib/extension.js';
+import { clientAuth } from '../../lib/http/client-auth.js';
+import { form } from '../../lib/http/form.js';
+import { answerJson } from '../../lib/http/json.js';
+import { parametersOf } from '../../lib/http/parameters.js';
+import { introspectScopes } from './introspect-scopes.js';
+
+export { introspectScopesFor } from './introspect-scopes.js';
+
+const PATH = '/connect/scope/introspect';
+
+export const scopeIntrospection = (): Extension => ({
+  name: 'scope-introspection',
+  discovery: ({ url }) => ({ scope_introspection_endpoint: url(PATH) }),
+  routes,
+});
+
+/** Parameters are in the query or in a form, by GET as by POST; credentials in a header or in the form. */
+function routes(router: Router, context: ExtensionContext): void {
+  const authenticate = clientAuth(context.directory, context.issuer);
+
+  async function answer(ctx: Context): Promise<void> {
+    const { sub, scope, tid } = parametersOf(ctx, ['sub', 'scope', 'tid']);
+    if (sub === undefined) throw new IdpError('invalid_request');
+    answerJson(ctx, await introspectScopes(context, { sub, scope, tid }, (ctx.state as CallerState).caller));
+  }
+
+  router.get(PATH, neverStored, form, authenticate, answer);
+  router.post(PATH, neverStored, form, authenticate, answer);
+}
+
+function neverStored(ctx: Context, next: () => Promise<void>): Promise<void> {
+  ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+  return next();
+}

@@ -1,0 +1,51 @@
+import { IdpError } from '../../lib/errors.js';
+import type { Caller, ExtensionContext } from '../../lib/extension.js';
+
+interface Query {
+  /** A `sub` or `oid`, as the caller sees it. */
+  readonly sub: string;
+  readonly scope?: string | undefined;
+  readonly tid?: string | undefined;
+}
+
+type Claims = Record<string, unknown>;
+
+/**
+ * The claims of these scopes that a user has now. A user who may not sign in, or is of a tenant that is not the caller's, does not exist.
+ * @param caller absent: the service itself, which may know all.
+ * @throws IdpError `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`.
+ */
+export async function introspectScopes(
+  { claims, directory }: ExtensionContext,
+  { sub, scope, tid }: Query,
+  caller?: Caller,
+): Promise<Claims> {
+  const scopes = scopesOf(scope);
+  for (const name of scopes) if (!claims.scopes.has(name)) throw new IdpError('invalid_scope');
+  if (caller && 'allowedScopes' in caller)
+    for (const name of scopes) if (!caller.allowedScopes.includes(name)) throw new IdpError('insufficient_scope');
+
+  const id = await claims.userIdOf(sub, caller);
+  const named = id === undefined ? [] : await directory.accounts.named(id);
+  const [account, other] = named.filter(
+    ({ tenant }) => (caller?.allowedTenants?.includes(tenant.id) ?? true) && (tid === undefined || tenant.id === tid),
+  );
+  if (!account) throw new IdpError('not_found');
+  if (other) throw new IdpError('tid_required');
+  return claims.about(account, scopes, 'scope_introspection', caller);
+}
+
+const scopesOf = (scope = ''): ReadonlySet<string> => {
+  const names = scope.split(' ').filter((name) => name !== '');
+  return new Set(names.length > 0 ? names : ['perms']);
+};
+
+/** {@link introspectScopes} in process, where a caller is named instead of authenticated. @throws IdpError `invalid_client` too. */
+export const introspectScopesFor =
+  (context: ExtensionContext) =>
+  async ({ client: id, ...query }: Query & { readonly client?: string }): Promise<Claims> => {
+    const { clients, apiResources } = context.directory;
+    const caller = id === undefined ? undefined : ((await clients.get(id)) ?? (await apiResources.get(id)));
+    if (id !== undefined && caller?.status !== 'active') throw new IdpError('invalid_client');
+    return introspectScopes(context, query, caller);
+  };

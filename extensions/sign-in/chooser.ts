@@ -1,0 +1,47 @@
+/** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
+import type { Context } from 'koa';
+import type { Account } from '../../lib/directory/index.js';
+import type { ExtensionContext, Interaction } from '../../lib/extension.js';
+import { field, nameOf, type Steps } from './steps.js';
+
+export function createChooser({ interactions }: ExtensionContext, { page, form, url, goOn }: Steps) {
+  const show = async (ctx: Context, interaction: Interaction, hidden?: string): Promise<boolean> => {
+    const known = (await interactions.accounts(ctx, interaction)).filter(({ account }) => account.person.user.id !== hidden);
+    if (known.length === 0) return false;
+    const choices = known.map(({ account: { person, tenant }, isSignedIn }) => ({
+      value: person.user.id,
+      tenantName: tenant.name,
+      personName: nameOf(person),
+      userName: person.user.userName,
+      isSignedIn,
+    }));
+    await page(ctx, interaction, {
+      page: 'accounts',
+      ...form(ctx, interaction, '/account'),
+      choices,
+      other: `${url(interaction)}?restart=yes`,
+    });
+    return true;
+  };
+
+  return {
+    /** False when there is none to choose. */
+    show,
+
+    /** Goes on as the account that was chosen, or answers the one whose password is wanted first. */
+    async choose(ctx: Context, interaction: Interaction): Promise<Account | undefined> {
+      const forgotten = field(ctx, 'forget');
+      if (forgotten !== '') {
+        interactions.forget(ctx, forgotten);
+        if (!(await show(ctx, interaction, forgotten))) goOn(ctx, `${url(interaction)}?restart=yes`);
+        return undefined;
+      }
+      const oid = field(ctx, 'choice');
+      const chosen = (await interactions.accounts(ctx, interaction)).find(({ account }) => account.person.user.id === oid);
+      const target = chosen?.isSignedIn ? await interactions.select(ctx, interaction, oid) : undefined;
+      if (!target && chosen) return chosen.account;
+      goOn(ctx, target ?? url(interaction));
+      return undefined;
+    },
+  };
+}

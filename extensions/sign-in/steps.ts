@@ -1,0 +1,59 @@
+/** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
+import type { Context } from 'koa';
+import type { ExtensionContext, Interaction } from '../../lib/extension.js';
+import { type Surroundings, show } from './show.js';
+import type { PageName, PageView } from './view-models.js';
+
+export type Steps = ReturnType<typeof createSteps>;
+
+export function createSteps(context: ExtensionContext) {
+  const { own, interactions, directory, csrf } = context;
+  const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
+
+  const surroundings = async ({ client, parameters, tids }: Interaction): Promise<Surroundings> => {
+    const [only, ...others] = tids ?? [];
+    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
+    return { client, tenant, uiLocales: parameters.ui_locales };
+  };
+
+  return {
+    /** The path that all steps begin with. */
+    base: `${own}/interaction/:uid`,
+    url,
+    /** What each form has. */
+    form: (ctx: Context, interaction: Interaction, step: string) => ({
+      action: url(interaction, step),
+      csrf: csrf.token(ctx, interaction.uid),
+    }),
+
+    async page<Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> {
+      ctx.status = status;
+      show(ctx, context, view, await surroundings(interaction));
+    },
+
+    goOn(ctx: Context, target: string): void {
+      ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+      ctx.status = 303;
+      ctx.redirect(target);
+    },
+
+    /** The interaction of a posted form; undefined once a page was shown instead. */
+    async posted(ctx: Context): Promise<Interaction | undefined> {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return undefined;
+      if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
+      ctx.status = 403;
+      show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
+      return undefined;
+    },
+  };
+}
+
+/** A text field of the posted form; empty when it is missing or repeated. */
+export function field(ctx: Context, name: string): string {
+  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+export const nameOf = ({ givenName, familyName }: { readonly givenName: string; readonly familyName: string }): string =>
+  `${givenName} ${familyName}`.trim();

@@ -1,0 +1,31 @@
+/** Which of the accounts that this browser knows to go on as. */
+import { html } from '../../../lib/http/html.js';
+import type { PageView } from '../view-models.js';
+import { hiddenFields, person } from './form.js';
+import { chevronIcon } from './icons.js';
+import type { PageContent, PageContext } from './layout.js';
+
+export function accountsView(view: PageView<'accounts'>, { text, frame }: PageContext): PageContent {
+  return {
+    title: text('accounts.title'),
+    ...(frame.client && { lead: text('organisation.lead', { client: frame.client.name }) }),
+    problem: false,
+    body: html`<form class="stack" method="post" action="${view.action}">
+${hiddenFields({ csrf: view.csrf })}
+<ul class="choices">${view.choices.map(
+      ({ value, tenantName, personName, userName, isSignedIn }) => html`<li>
+<button class="account" type="submit" name="choice" value="${value}">${person(personName, [
+        userName,
+        tenantName,
+        ...(isSignedIn ? [] : [text('accounts.signedOut')]),
+      ])}${chevronIcon}</button>
+${
+  !isSignedIn &&
+  html`<button class="text-link" type="submit" name="forget" value="${value}">${text('accounts.forget', { name: userName })}</button>`
+}
+</li>`,
+    )}</ul>
+<a class="button quiet" href="${view.other}">${text('accounts.other')}</a>
+</form>`,
+  };
+}

@@ -1,0 +1,62 @@
+import { IdpError } from '../errors.js';
+import type { PersonWithUser, Tenant } from '../store/records.js';
+import { type Credentials, minimumLength } from './credentials.js';
+import { newId } from './identifiers.js';
+import type { Persons } from './persons.js';
+import type { Tenants } from './tenants.js';
+import { hasUser } from './user-record.js';
+
+/** What people say of themselves. */
+export interface RegistrationInput {
+  readonly givenName: string;
+  readonly familyName: string;
+  /** The user name as well; not verified. */
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Accounts that people create for themselves, in a tenant that lets them. */
+export interface Registration {
+  /** Undefined where people may not. */
+  rules(): Promise<{ readonly passwordLength: number } | undefined>;
+  /**
+   * The person, their user and its password.
+   * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
+   */
+  register(input: RegistrationInput): Promise<PersonWithUser>;
+}
+
+interface Parts {
+  readonly tenants: Tenants;
+  readonly persons: Persons;
+  readonly credentials: Credentials;
+}
+
+export function createRegistration({ tenants, persons, credentials }: Parts, tid: string): Registration {
+  const open = async (): Promise<Tenant | undefined> => {
+    const tenant = await tenants.get(tid);
+    return tenant?.status === 'active' && tenant.signIn?.selfRegistration ? tenant : undefined;
+  };
+  return {
+    async rules() {
+      const tenant = await open();
+      return tenant && { passwordLength: minimumLength(tenant) };
+    },
+
+    async register({ givenName, familyName, email, password }) {
+      const tenant = await open();
+      if (!tenant) throw new IdpError('not_found');
+      const user = { id: newId(), userName: email };
+      // A password without a user signs nobody in; a user without a password would keep the name taken.
+      await credentials.setFirstPassword(tenant, user, password);
+      try {
+        const person = await persons.create({ givenName, familyName, email, user });
+        if (hasUser(person)) return person;
+        throw new IdpError('not_found');
+      } catch (error) {
+        await credentials.forget(user.id).catch(() => undefined);
+        throw error;
+      }
+    },
+  };
+}

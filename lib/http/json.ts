@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+
+/**
+ * Answers JSON with a strong validator; 304 to who has it already. `ctx.fresh` would not do: it is for caches, and answers in full whoever
+ * sends `Cache-Control: no-cache`, as `fetch` does with every condition of the caller's own.
+ * @see RFC 9110 §8.8.3, §13.1.2
+ */
+export function answerJson(ctx: Context, body: object): void {
+  const text = JSON.stringify(body);
+  const etag = `"${hash('sha256', text, 'base64url')}"`;
+  ctx.set('ETag', etag);
+  if ((ctx.method === 'GET' || ctx.method === 'HEAD') && names(ctx.get('If-None-Match'), etag)) {
+    ctx.status = 304;
+    return;
+  }
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.body = text;
+}
+
+const names = (condition: string, etag: string): boolean =>
+  condition.trim() === '*' || condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

@@ -1,0 +1,31 @@
+import type { Client } from 'oidc-provider';
+import { subOf } from '../directory/index.js';
+import type { AccountClaims, Caller } from '../extension.js';
+import type { Accounts } from './account.js';
+import { isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { pseudonymOf, userIdOf } from './pairwise.js';
+
+/** The claims of tokens and userinfo, for whoever asks without a token. */
+export function createAccountClaims(
+  parts: OidcParts,
+  accounts: Accounts,
+  findClient: (id: string) => Promise<Client | undefined>,
+): AccountClaims {
+  /** To others, ids are what they are. */
+  const pairwiseClient = async (caller: Caller | undefined): Promise<Client | undefined> =>
+    isClient(caller) && caller.metadata.subject_type === 'pairwise' ? findClient(caller.id) : undefined;
+  return {
+    scopes: new Set(['openid', ...parts.claims.scopes.keys()]),
+    async about(account, scopes, target, caller) {
+      const client = await pairwiseClient(caller);
+      const sub = subOf(account.person.user);
+      const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
+      return { sub: (client && pseudonymOf(parts, client)?.(sub)) ?? sub, ...claims };
+    },
+    async userIdOf(identifier, caller) {
+      const client = await pairwiseClient(caller);
+      return client ? userIdOf(parts, client, identifier) : identifier;
+    },
+  };
+}

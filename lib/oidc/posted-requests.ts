@@ -1,0 +1,59 @@
+import { parse, stringify } from 'node:querystring';
+import type { Context, Middleware } from 'koa';
+import bodyParser from 'koa-bodyparser';
+import type Provider from 'oidc-provider';
+import type { OidcParts } from './dependencies.js';
+import type { ProviderHooks } from './internals.js';
+import { urlByReference } from './pushed-reference.js';
+
+const form = bodyParser({ enableTypes: ['form'], formLimit: '56kb' });
+
+/** Bytes of a query that every server takes together with its cookies. */
+const MAX_QUERY = 8 * 1024;
+
+/**
+ * Authorization requests by POST: sent on as the same request by GET, with which cookies come along whoever's page it was posted from. All that is
+ * wrong with it is found there.
+ * @see OpenID Connect Core §3.1.2.1
+ */
+export function createPostedRequests(
+  { options }: OidcParts,
+  provider: () => Provider,
+  parameters: ProviderHooks['parameters'],
+): Middleware {
+  return async (ctx) => {
+    await form(ctx, async () => {});
+    const { rawBody } = ctx.request as { rawBody?: string };
+    if (rawBody === undefined) return refuse(415, 'an authorization request by POST is a form');
+    const posted = parse(rawBody);
+    const url = (await byReference(posted)) ?? byQuery(rawBody);
+    ctx.set('Cache-Control', 'no-store');
+    ctx.status = 303;
+    ctx.redirect(url);
+  };
+
+  /** Undefined for what only the client itself may push, and for what a reference would hide from its checks. */
+  async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
+    const known = parameters('authorization', { ...posted });
+    const { client_id: clientId } = known;
+    if (typeof clientId !== 'string' || 'request' in known || 'request_uri' in known) return undefined;
+    if (Object.values(known).some((value) => typeof value !== 'string')) return undefined;
+    const client = await provider().Client.find(clientId);
+    if (!client || client.requirePushedAuthorizationRequests || client.requireSignedRequestObject) return undefined;
+    return urlByReference(provider(), options, clientId, known);
+  }
+
+  function byQuery(rawBody: string): string {
+    const query = stringify(parse(rawBody));
+    if (query.length > MAX_QUERY) return refuse(413, 'the request is too long');
+    return `${provider().urlFor('authorization')}?${query}`;
+  }
+}
+
+function refuse(status: number, message: string): never {
+  throw Object.assign(new Error(message), { status, expose: true });
+}
+
+/** Whether the protocol's middleware has such a request before it. */
+export const isPostedRequest = (ctx: Context, path: string): boolean =>
+  ctx.method === 'POST' && ctx.path.toLowerCase().replace(/\/$/, '') === path;

@@ -1,0 +1,118 @@
+/**
+ * Authorization requests that a client signed. oidc-provider verifies signature, issuer, audience and expiry; here is what it leaves out, and
+ * fetching one that is at a URL.
+ * @see RFC 9101
+ */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { carryParameters } from './authorize.js';
+import { findCaller, isClient } from './clients.js';
+import type { OidcParts } from './dependencies.js';
+import { onceTaken } from './internals.js';
+import { perRequest } from './per-request.js';
+import { hashedPlainChallenge } from './pkce.js';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Seconds that a request object may be valid for. */
+const MAX_LIFETIME = 3600;
+/** Seconds that a client's clock may be off. */
+const TOLERANCE = 15;
+
+/** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
+const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
+/** Members of every JWT. @see RFC 7519 §4.1 */
+const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+
+const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
+
+/** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
+export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void {
+  // What was pushed as a form is kept as an unsigned one, and no client can bring that.
+  if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
+  const { aud, sub, exp, nbf, iat, client_id: clientId } = claims;
+  const { typ } = header;
+  if (!types.has(typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ))
+    throw invalid('typ is of another kind of JWT');
+  if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
+  const missing = requiredMembers(ctx).find((name) => claims[name] === undefined);
+  if (missing) throw invalid(`${missing} must be in the request object`);
+  // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
+  if (sub !== undefined && sub === clientId) throw invalid('sub must not be the client_id');
+  const now = Math.floor(Date.now() / 1000);
+  const from = [nbf, iat].find((each): each is number => typeof each === 'number') ?? now;
+  if (typeof exp !== 'number' || exp - Math.min(from, now) > MAX_LIFETIME + TOLERANCE)
+    throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
+
+  const members = Object.entries(claims).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && !registeredClaims.has(entry[0]),
+  );
+  // Whatever was beside it, or in it under our own name, gives way to what it carries.
+  const { __custom: carried } = carryParameters('authorization', Object.fromEntries(members));
+  onceTaken(ctx, (params) => Object.assign(params, hashedPlainChallenge(params), { __custom: carried }));
+}
+
+/** @see RFC 9101 §4, CIBA Core §7.1.1, FAPI 2.0 Message Signing §5.3.1 */
+function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
+  if (oidc.route === 'backchannel_authentication') return ['exp', 'iat', 'nbf', 'jti'];
+  return ['client_id', 'exp', ...(oidc.isFapi('1.0 Final', '2.0') ? ['nbf'] : [])];
+}
+
+/** A reference to a pushed request. @see RFC 9126 §2.2 */
+const pushed = 'urn:ietf:params:oauth:request_uri:';
+/** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
+const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
+const LIMITS = { timeoutMs: 2000, maxBytes: 65_536 };
+
+export interface RequestUris {
+  /** Puts the request object that a registered URL has in the place of the URL. */
+  resolve(ctx: Context): Promise<void>;
+  /** @throws InvalidRequest, InvalidRequestUri */
+  check(ctx: KoaContextWithOIDC): void;
+}
+
+/** @see RFC 9101 §5.2 */
+export function createRequestUris({ directory, fetch, logger }: OidcParts): RequestUris {
+  const problems = perRequest((): { uri?: string } => ({}));
+
+  async function read(uri: string): Promise<string> {
+    const { status, headers, body } = await fetch(uri, { ...LIMITS, headers: { accept: mediaTypes.join(', ') } });
+    if (status !== 200) throw new Error(`${status} is not 200`);
+    const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
+    if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
+    const { hash: fragment } = new URL(uri);
+    if (fragment && fragment.slice(1) !== hash('sha256', body, 'base64url')) throw new Error('the content is not the one registered');
+    return body.toString().trim();
+  }
+
+  return {
+    async resolve(ctx) {
+      const { client_id: clientId, request_uri: uri, request } = ctx.query;
+      if (typeof uri !== 'string' || uri.startsWith(pushed) || typeof clientId !== 'string' || request !== undefined) return;
+      const client = await findCaller(directory, clientId);
+      if (!isClient(client)) return;
+      const { request_uris: registered } = client.metadata;
+      if (!Array.isArray(registered) || !registered.includes(uri)) {
+        problems(ctx).uri = 'request_uri is not registered';
+        return;
+      }
+      try {
+        const { request_uri: _, ...query } = ctx.query;
+        Object.defineProperty(ctx, 'query', { configurable: true, value: { ...query, request: await read(uri) } });
+      } catch (error) {
+        // Whoever asks does not learn why: it would tell them about the network.
+        logger.info({ err: error, client: clientId }, 'request_uri could not be read');
+        problems(ctx).uri = 'request_uri could not be read';
+      }
+    },
+    check(ctx) {
+      const { route, params } = ctx.oidc;
+      if (route !== 'authorization' && route !== 'pushed_authorization_request') return;
+      if (params?.request !== undefined && params.request_uri !== undefined)
+        throw new errors.InvalidRequest('request and request_uri cannot be used together');
+      const { uri } = problems(ctx);
+      if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
+    },
+  };
+}

@@ -1,0 +1,196 @@
+/** Cross-JWT confusion: each JWT of this service or of its clients, handed in wherever a JWT is taken. @see RFC 8725 §3.11 */
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
+import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
+import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { testKeys } from '../support/keys.js';
+import { expectQuietLog } from '../support/leaks.js';
+import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
+import { redirectUri, testSeed } from '../support/seed.js';
+import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+
+let it: TestIdp;
+let receiver: LogoutReceiver;
+const alice = new Agent();
+const other = new Agent();
+let asserting: AssertingClient;
+let tokens: Json;
+let discovery: Json;
+
+beforeAll(async () => {
+  receiver = await startLogoutReceiver();
+  asserting = await createAssertingClient();
+  const clients = testSeed.clients.map((client) =>
+    client.id === 'jwt'
+      ? {
+          ...client,
+          metadata: {
+            ...client.metadata,
+            id_token_signed_response_alg: 'RS256',
+            backchannel_logout_uri: receiver.url,
+          },
+        }
+      : client,
+  );
+  it = await startIdp({ seed: { ...testSeed, clients: [...clients, asserting.seed] }, outgoing: callLoopback });
+  // The client that trusts a hint most, and so would be fooled most.
+  await it.idp.directory.clients.update('jwt', { trustedLoginHint: true });
+  await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
+  await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+  await receiver.received(1);
+  tokens = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
+  discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
+});
+afterAll(async () => {
+  await it.close();
+  receiver.close();
+});
+
+const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+const hasCode = async (agent: Agent, parameters: Record<string, string>) =>
+  responseOf(await agent.get(authorizeUrl(it.issuer, { ...pkce(), ...parameters }))).has('code');
+const isAnswered = async (path: string, fields: Record<string, string>, client?: string) =>
+  (await postForm(it.issuer + path, fields, client === undefined ? {} : authorizationOf(client))).status === 200;
+/** Of the account, which no other shares. */
+const alicesOid = (): string => String(decodeJwt(tokens.id_token).oid);
+const assertion = (jwt: string) => ({ client_assertion_type: assertionType, client_assertion: jwt });
+
+/** Where a JWT may be handed in, and whether it was taken for what is meant there. */
+const consumers = {
+  'id_token_hint at authorize': (jwt) => hasCode(alice, { client_id: 'jwt', prompt: 'none', id_token_hint: jwt }),
+  // Signed out already: a hint that counts is not an error.
+  'id_token_hint at end session': async (jwt) =>
+    (await new Agent().get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
+  'login_hint_token of a trusted client': (jwt) =>
+    hasCode(new Agent(), {
+      client_id: 'jwt',
+      prompt: 'none',
+      login_hint_token: jwt,
+      acr_values: `tenant:${decodeJwt(tokens.id_token).tid}`,
+    }),
+  'Bearer at userinfo': async (jwt) => (await userinfo(it.issuer, jwt)).status === 200,
+  'token at introspection': (jwt) => isActive(it.issuer, jwt, 'jwt'),
+  'token at introspection by the API': (jwt) => isActive(it.issuer, jwt, 'orders'),
+  client_assertion: (jwt) => isAnswered('/connect/token', { grant_type: 'client_credentials', ...assertion(jwt) }),
+  'client_assertion of a client with a secret': (jwt) =>
+    isAnswered('/connect/introspect', { token: 'x', client_id: 'jwt', ...assertion(jwt) }),
+  'client_assertion at scope introspection': (jwt) =>
+    isAnswered('/connect/scope/introspect', { sub: alicesOid(), scope: 'openid', client_id: 'asserting', ...assertion(jwt) }),
+  code: (jwt) => isAnswered('/connect/token', { grant_type: 'authorization_code', code: jwt, redirect_uri: redirectUri }, 'jwt'),
+  refresh_token: (jwt) => isAnswered('/connect/token', { grant_type: 'refresh_token', refresh_token: jwt }, 'jwt'),
+  request: (jwt) => hasCode(alice, { client_id: 'jwt', request: jwt }),
+  'request of a client with keys': (jwt) => hasCode(alice, { client_id: 'asserting', request: jwt }),
+  'request at PAR': async (jwt) =>
+    (await postForm(`${it.issuer}/connect/par`, { client_id: 'jwt', request: jwt }, authorizationOf('jwt'))).status === 201,
+} satisfies Record<string, (jwt: string) => Promise<boolean>>;
+type Consumer = keyof typeof consumers;
+
+const takenBy = async (jwt: string): Promise<string[]> => {
+  const taken = await Promise.all(Object.entries(consumers).map(async ([name, take]) => ((await take(jwt)) ? [name] : [])));
+  return taken.flat();
+};
+
+interface Kind {
+  /** `typ` of its header. */
+  readonly typ?: string;
+  /** Whose key signs it. */
+  readonly by: 'the service' | 'a client';
+  mint(): Promise<string>;
+  /** The diagonal. */
+  takenBy(): readonly Consumer[];
+}
+
+/** Another kind of JWT is another row here, another place for one another row above. */
+const kinds: Readonly<Record<string, Kind>> = {
+  'ID token': {
+    by: 'the service',
+    mint: async () => tokens.id_token,
+    takenBy: () => ['id_token_hint at authorize', 'id_token_hint at end session'],
+  },
+  'access token': {
+    typ: 'at+jwt',
+    by: 'the service',
+    mint: async () => tokens.access_token,
+    takenBy: () => ['Bearer at userinfo', 'token at introspection', 'token at introspection by the API'],
+  },
+  'introspection response': {
+    typ: 'token-introspection+jwt',
+    by: 'the service',
+    async mint() {
+      const headers = { ...authorizationOf('jwt'), accept: 'application/token-introspection+jwt' };
+      return (await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token }, headers)).text;
+    },
+    takenBy: () => [],
+  },
+  'authorization response': {
+    by: 'the service',
+    async mint() {
+      const request = { client_id: 'jwt', response_mode: 'jwt', ...pkce() };
+      return responseOf(await alice.get(authorizeUrl(it.issuer, request))).get('response') ?? '';
+    },
+    takenBy: () => [],
+  },
+  'logout token': { typ: 'logout+jwt', by: 'the service', mint: async () => receiver.tokens[0] as string, takenBy: () => [] },
+  'client assertion': {
+    by: 'a client',
+    mint: async () => (await asserting.sign(it.issuer)).client_assertion as string,
+    takenBy: () => ['client_assertion'],
+  },
+  'request object': {
+    typ: 'oauth-authz-req+jwt',
+    by: 'a client',
+    async mint() {
+      const request = { client_id: 'asserting', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...pkce() };
+      const { client_assertion } = await asserting.sign(it.issuer, { ...request, sub: undefined }, { typ: 'oauth-authz-req+jwt' });
+      return client_assertion as string;
+    },
+    takenBy: () => (discovery.request_parameter_supported ? ['request of a client with keys'] : []),
+  },
+};
+
+describe.each(Object.entries(kinds))('B13: %s', (_name, kind) => {
+  test('says what it is', async () => {
+    expect(decodeProtectedHeader(await kind.mint()).typ).toBe(kind.typ);
+  });
+
+  test('is taken where it is meant for, and nowhere else', async () => {
+    expect(await takenBy(await kind.mint())).toEqual(kind.takenBy());
+  });
+});
+
+test('B13: a logout token could not be an ID token by its claims either', () => {
+  expect(decodeJwt(receiver.tokens[0] as string)).not.toHaveProperty('nonce');
+});
+
+test('B13: an introspection response could not be a token by its claims either', async () => {
+  expect(Object.keys(decodeJwt((await kinds['introspection response']?.mint()) ?? '')).sort()).toEqual([
+    'aud',
+    'iat',
+    'iss',
+    'token_introspection',
+  ]);
+});
+
+test('B13: changing what a JWT says it is, or signing it with a published key as a secret, makes it nothing', async () => {
+  const [jwk] = testKeys as [JWK];
+  const ours = await importJWK(jwk, 'RS256');
+  const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const published = new TextEncoder().encode(jwk.n);
+  const minted = Object.values(kinds).filter(({ by }) => by === 'the service');
+  for (const claims of await Promise.all(minted.map(async ({ mint }) => decodeJwt(await mint())))) {
+    for (const typ of ['at+jwt', 'JWT', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt', undefined]) {
+      const header = { kid: jwk.kid as string, ...(typ ? { typ } : {}) };
+      expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header }).sign(foreign))).toEqual([]);
+      expect(await takenBy(await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', ...header }).sign(published))).toEqual([]);
+    }
+  }
+  // Even under our own key: an access token exists only where it was recorded.
+  const invented = { ...decodeJwt(tokens.access_token), jti: 'AAAAAAAAAAAaAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' };
+  expect(
+    await takenBy(await new SignJWT(invented).setProtectedHeader({ alg: 'RS256', kid: jwk.kid as string, typ: 'at+jwt' }).sign(ours)),
+  ).toEqual([]);
+});
+
+test('B13 leaves nothing in the log', () => expectQuietLog(it));

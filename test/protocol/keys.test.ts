@@ -1,0 +1,371 @@
+/** Section 4.1, key set: how signing keys come to be, follow one another and go. Design §9 “Keys”, §10; security K1 to K3. */
+
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { type Collection, createIdentityProvider, type DirectoryStore, defineClaims, type IdentityProvider, type Row } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { createKeyring } from '../../lib/store/keyring.js';
+import type { KeyRing } from '../../lib/store/records.js';
+import { type Json, obtainTokens } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
+import { startInstances } from '../support/instances.js';
+import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
+import { journeySeed } from '../support/journey.js';
+import { withMongo } from '../support/mongo.js';
+import { postLogoutRedirectUri, testSeed } from '../support/seed.js';
+import { silentLogger } from '../support/test-directory.js';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+jest.setTimeout(60_000);
+
+const encryption = ['what the signing keys are encrypted with'];
+/** One password to hash, and a client that gets ES256 and JWTs. */
+const seed = { ...journeySeed, clients: testSeed.clients.filter(({ id }) => id === 'web' || id === 'jwt') };
+const ofNodes = { keys: { encryption }, seed: { clients: seed.clients, apiResources: seed.apiResources } };
+const opened: { close(): Promise<void> }[] = [];
+const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
+  const it = await startIdp({ keys: { encryption }, seed, ...options });
+  opened.push(it);
+  return it;
+};
+afterEach(async () => {
+  backToPresent();
+  for (const one of opened.splice(0)) await one.close();
+});
+
+const keySet = async (at: string): Promise<JSONWebKeySet> => (await fetch(`${at}/.well-known/openid-configuration/jwks`)).json() as Json;
+const kidsAt = async (at: string): Promise<string[]> => (await keySet(at)).keys.map(({ kid }) => String(kid));
+const kidOf = (token: string) => decodeProtectedHeader(token).kid;
+const verifies = (token: string, keys: JSONWebKeySet) =>
+  jwtVerify(token, createLocalJWKSet(keys), { currentDate: new Date(0) }).then(
+    () => true,
+    () => false,
+  );
+const ringOf = async (store: DirectoryStore): Promise<KeyRing> => (await store.collection<KeyRing>('signingKeys').get('ring')) as KeyRing;
+const statesOf = ({ keys }: KeyRing) => keys.map(({ alg, state }) => `${alg} ${state}`);
+
+/** Until it holds, within the two seconds that a change takes to be everywhere. */
+async function soon(holds: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + 2000;
+  while (performance.now() < deadline) {
+    if (await holds()) return true;
+    await sleep(50);
+  }
+  return false;
+}
+
+describe('4.1 keys that are made by the service', () => {
+  test('4.1 on first start: RS256 and ES256, what signs and what is announced', async () => {
+    const directory = memoryDirectory();
+    const { issuer } = await start({ directory });
+    expect(statesOf(await ringOf(directory))).toEqual(['RS256 active', 'ES256 active', 'RS256 next', 'ES256 next']);
+    const keys = await keySet(issuer);
+    expect(keys.keys.map(({ alg }) => alg)).toEqual(['RS256', 'ES256', 'RS256', 'ES256']);
+    expect(new Set(keys.keys.map(({ kid }) => kid)).size).toBe(4);
+    for (const key of keys.keys)
+      expect(Object.keys(key).sort()).toEqual(
+        key.kty === 'RSA' ? ['alg', 'e', 'kid', 'kty', 'n', 'use'] : ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'],
+      );
+    const [rs256, es256] = await Promise.all([obtainTokens(issuer), obtainTokens(issuer, { client: 'jwt', secret: 'jwt-secret' })]);
+    expect([rs256, es256].map(({ tokens }) => kidOf(tokens.id_token))).toEqual(keys.keys.slice(0, 2).map(({ kid }) => kid));
+    for (const { tokens } of [rs256, es256]) expect(await verifies(tokens.id_token, keys)).toBe(true);
+  });
+
+  test('K3: what the directory holds of them opens with the encryption key alone, and for its own key alone', async () => {
+    const directory = memoryDirectory();
+    await start({ directory });
+    const { keys } = await ringOf(directory);
+    const opens = (secret: string, kid: string, sealed: string) => {
+      try {
+        return JSON.parse(createKeyring([secret]).decrypt('signing key', kid, sealed)) as Json;
+      } catch {
+        return undefined;
+      }
+    };
+    const text = JSON.stringify(await ringOf(directory));
+    for (const { kid, sealed } of keys) {
+      const { d } = opens(encryption[0] as string, kid, sealed);
+      expect(d.length).toBeGreaterThan(40);
+      expect(text).not.toContain(d);
+      expect(opens('another secret of enough characters', kid, sealed)).toBeUndefined();
+    }
+    expect(opens(encryption[0] as string, keys[0]?.kid as string, keys[1]?.sealed as string)).toBeUndefined();
+  });
+
+  test('a restart keeps them; a new encryption secret takes them over, and the old one can go', async () => {
+    const directory = memoryDirectory();
+    const secrets = ['a new secret, put before the old one', ...encryption];
+    const seen: string[][] = [];
+    for (const keys of [{ encryption }, { encryption }, { encryption: secrets }, { encryption: secrets.slice(0, 1) }])
+      seen.push(await kidsAt((await start({ directory, keys })).issuer));
+    expect(new Set(seen.map(String)).size).toBe(1);
+    await expect(start({ directory })).rejects.toMatchObject({ code: 'undecipherable' });
+  });
+
+  test('without an encryption secret they stay in the process: nothing is stored that none could read', async () => {
+    const directory = memoryDirectory();
+    const sets = [await start({ directory, keys: {} }), await start({ directory, keys: {} })].map(({ issuer }) => kidsAt(issuer));
+    const [one = [], other = []] = await Promise.all(sets);
+    expect(one).toHaveLength(4);
+    expect(one.filter((kid) => other.includes(kid))).toEqual([]);
+    expect(await directory.collection('signingKeys').find({})).toEqual([]);
+  });
+
+  test('keys that are given are all there is, and are not rotated here', async () => {
+    const it = await startIdp();
+    opened.push(it);
+    expect(await kidsAt(it.issuer)).toEqual(['test-rs256', 'test-es256']);
+    await expect(it.idp.keys.rotate()).rejects.toMatchObject({ code: 'keys_given' });
+  });
+});
+
+describe('design §9: any number of nodes agree', () => {
+  /** Starts them together, as those of a deployment start, each with an address of its own. */
+  async function startTogether(stores: () => Json): Promise<{ idps: readonly IdentityProvider[]; published(): Promise<string[]> }> {
+    const options = { issuer: 'http://127.0.0.1:3999', keys: { encryption }, logger: silentLogger };
+    const idps = await Promise.all(Array.from({ length: 4 }, () => createIdentityProvider({ ...options, ...stores() })));
+    opened.push(...idps);
+    const servers = await Promise.all(idps.map((idp) => idp.listen(0, '127.0.0.1')));
+    const urls = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return { idps, published: () => Promise.all(urls.map(async (url) => String(await kidsAt(url)))) };
+  }
+
+  test.each([
+    ['by a lease', true],
+    ['without one: the first to write wins', false],
+  ])('K1: four that start at once have the same keys, %s', async (_, isLeased) => {
+    const [shared, directory] = [memoryArtifacts(), memoryDirectory()];
+    const random = seededRandom(7);
+    let leases = 0;
+    const { published } = await startTogether(() => {
+      const artifacts = isLeased ? shared : memoryArtifacts();
+      const counted: typeof artifacts = {
+        ...artifacts,
+        async lease(name, ...rest) {
+          const has = await artifacts.lease(name, ...rest);
+          if (has && name === 'signing keys') leases += 1;
+          return has;
+        },
+      };
+      return { artifacts: counted, directory: jitteryDirectory(directory, random) };
+    });
+    expect(new Set(await published()).size).toBe(1);
+    expect((await ringOf(directory)).keys).toHaveLength(4);
+    if (isLeased) expect(leases).toBe(1);
+    else expect(leases).toBeGreaterThan(1);
+  });
+
+  withMongo('MONGODB_URL', (mongo) => {
+    test('K1: over MongoDB: the same keys at once, and after a rotation within two seconds', async () => {
+      const prefix = mongo.prefix();
+      const stores = () => ({ artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) });
+      const { idps, published } = await startTogether(stores);
+      const before = await published();
+      expect(new Set(before).size).toBe(1);
+      passTime(DAY);
+      await idps[1]?.keys.rotate();
+      let after: string[] = [];
+      await soon(async () => {
+        after = await published();
+        return new Set(after).size === 1 && after[0] !== before[0];
+      });
+      expect(new Set(after).size).toBe(1);
+      expect(after[0]?.split(',')).toHaveLength(6);
+    });
+  });
+});
+
+describe('design §9: rotation', () => {
+  test('K1: rotate() lets the announced keys sign: who has the key set of before verifies on', async () => {
+    const { issuer, idp } = await start();
+    const before = await keySet(issuer);
+    const old = (await obtainTokens(issuer)).tokens.id_token;
+    passTime(DAY);
+    await idp.keys.rotate();
+    const fresh = (await obtainTokens(issuer)).tokens.id_token;
+    expect(kidOf(fresh)).toBe(before.keys[2]?.kid);
+    const after = await keySet(issuer);
+    expect(after.keys).toHaveLength(6);
+    expect(after.keys.slice(0, 2).map(({ kid }) => kid)).toEqual(before.keys.slice(2).map(({ kid }) => kid));
+    for (const token of [old, fresh]) for (const keys of [before, after]) expect(await verifies(token, keys)).toBe(true);
+  });
+
+  test('K1: a key that not everyone can know yet does not sign: the refusal says from when it may', async () => {
+    const { issuer, idp } = await start();
+    passTime(DAY - 60);
+    const now = Date.now();
+    const refusal = await idp.keys.rotate().catch((error: unknown) => error as Json);
+    expect(refusal).toMatchObject({ code: 'key_not_announced', status: 409 });
+    expect(Math.abs(new Date(refusal.details.from).getTime() - now - 60_000)).toBeLessThan(30_000);
+    expect(await kidsAt(issuer)).toHaveLength(4);
+  });
+
+  test('of two rotations at once one happens', async () => {
+    const directory = memoryDirectory();
+    const nodes = await startInstances(2, () => ({ artifacts: memoryArtifacts(), directory }), ofNodes);
+    opened.push(nodes);
+    passTime(DAY);
+    const done = await Promise.allSettled(nodes.idps.map((idp) => idp.keys.rotate()));
+    expect(done.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(statesOf(await ringOf(directory)).filter((state) => state.endsWith('active'))).toHaveLength(2);
+  });
+
+  test('by itself when a key has signed for 90 days, on one node for all; removed 30 days after', async () => {
+    const directory = memoryDirectory();
+    const artifacts = memoryArtifacts();
+    const nodes = await startInstances(2, () => ({ artifacts, directory }), ofNodes);
+    opened.push(nodes);
+    const first = await kidsAt(nodes.at(0));
+    passTime(90 * DAY - 60);
+    expect(await soon(async () => String(await kidsAt(nodes.at(0))) !== String(first))).toBe(false);
+    passTime(90 * DAY + 60);
+    const rotated = (at: string) => soon(async () => (await kidsAt(at))[0] === first[2]);
+    expect([await rotated(nodes.at(0)), await rotated(nodes.at(1))]).toEqual([true, true]);
+    expect(statesOf(await ringOf(directory)).sort()).toEqual(
+      ['active', 'next', 'retiring'].flatMap((state) => [`ES256 ${state}`, `RS256 ${state}`]).sort(),
+    );
+    passTime(120 * DAY + 120);
+    for (const node of [0, 1]) expect(await soon(async () => !(await kidsAt(nodes.at(node))).includes(first[0] as string))).toBe(true);
+    expect(await kidsAt(nodes.at(0))).toHaveLength(4);
+    expect(nodes.logged.flat().filter((data) => !String(data).includes('development defaults'))).toEqual([]);
+  });
+
+  test('a key is kept for as long as any client’s tokens are good', async () => {
+    const directory = memoryDirectory();
+    const { idp } = await start({ directory });
+    await idp.directory.clients.update('jwt', { lifetimes: { accessToken: 40 * DAY } });
+    passTime(DAY);
+    await idp.keys.rotate();
+    const retiring = (await ringOf(directory)).keys.filter(({ state }) => state === 'retiring');
+    expect(retiring.map(({ retiredAt, removeAt }) => (Number(removeAt) - Number(retiredAt)) / 1000)).toEqual([40 * DAY, 40 * DAY]);
+  });
+
+  test('KeyRotated tells which key took over from which', async () => {
+    const { issuer, idp } = await start();
+    const kids = await kidsAt(issuer);
+    const heard: Json[] = [];
+    idp.events.on('KeyRotated', (event) => void heard.push(event));
+    passTime(DAY);
+    await idp.keys.rotate();
+    expect(await soon(async () => heard.length >= 2)).toBe(true);
+    expect(heard.map(({ type, subject, data, tid }) => ({ type, subject, data, tid }))).toEqual(
+      ['RS256', 'ES256'].map((Algorithm, index) => ({
+        type: 'KeyRotated',
+        subject: kids[index + 2],
+        tid: undefined,
+        data: { AggregateId: kids[index + 2], Algorithm, PreviousKeyId: kids[index], PreviousKeyState: 'retiring' },
+      })),
+    );
+  });
+
+  test('K2: for a key in wrong hands: new keys at once, and nothing that was signed before is good', async () => {
+    const { issuer, idp } = await start();
+    const endpoints = endpointsOf(issuer);
+    const { tokens } = await obtainTokens(issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' });
+    expect((await endpoints.introspect(tokens.access_token, 'orders')).json).toMatchObject({ active: true });
+    const before = await kidsAt(issuer);
+    await idp.keys.rotate({ now: true });
+    const after = await keySet(issuer);
+    expect(after.keys).toHaveLength(4);
+    expect(after.keys.filter(({ kid }) => before.includes(String(kid)))).toEqual([]);
+    expect(await verifies(tokens.id_token, after)).toBe(false);
+    expect((await endpoints.introspect(tokens.access_token, 'orders')).json).toEqual({ active: false });
+    expect(await verifies((await obtainTokens(issuer)).tokens.id_token, after)).toBe(true);
+  });
+
+  test('4.8 an ID token is a hint for as long as its key is there: retiring yes, removed no', async () => {
+    const { issuer, idp } = await start();
+    const hint = (await obtainTokens(issuer)).tokens.id_token;
+    const endSession = () =>
+      fetch(
+        `${issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: hint, post_logout_redirect_uri: postLogoutRedirectUri })}`,
+        {
+          redirect: 'manual',
+        },
+      );
+    passTime(DAY);
+    await idp.keys.rotate();
+    expect((await endSession()).headers.get('location')).toBe(postLogoutRedirectUri);
+    passTime(32 * DAY);
+    const kids = await kidsAt(issuer);
+    expect(await soon(async () => (await kidsAt(issuer)).length < kids.length)).toBe(true);
+    expect((await endSession()).status).toBe(400);
+  });
+});
+
+describe('design §9: the provider is rebuilt and swapped', () => {
+  test('onProvider gets each instance, idp.provider is the current one', async () => {
+    const built: unknown[] = [];
+    const { idp } = await start({ onProvider: (provider) => void built.push(provider) });
+    expect(built).toEqual([idp.provider]);
+    passTime(DAY);
+    await idp.keys.rotate();
+    expect(built).toHaveLength(2);
+    expect(built[1]).toBe(idp.provider);
+    expect(built[0]).not.toBe(idp.provider);
+  });
+
+  test('a request under way ends on the instance it began on', async () => {
+    let arrived = (): void => {};
+    let release = (): void => {};
+    const waiting = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = defineClaims({
+      name: 'slow',
+      timeoutMs: 20_000,
+      load: async () => {
+        arrived();
+        await gate;
+        return {};
+      },
+      claims: { pace: { scope: 'profile', type: 'string', description: 'Pace', value: () => 'slow' } },
+    });
+    const { issuer, idp } = await start({ claims: [slow] });
+    const { tokens } = await obtainTokens(issuer, { scope: 'openid profile' });
+    const answer = endpointsOf(issuer).userinfo(tokens.access_token);
+    await waiting;
+    const before = idp.provider;
+    await idp.keys.rotate({ now: true });
+    expect(idp.provider).not.toBe(before);
+    release();
+    expect(await answer).toMatchObject({ status: 200, json: { pace: 'slow' } });
+  });
+
+  test('keys that cannot be read leave those that are there; said once, and made good when they can', async () => {
+    const directory = memoryDirectory();
+    const artifacts = memoryArtifacts();
+    const down = { now: false };
+    const failing: DirectoryStore = { ...directory, collection: (name) => withoutReading(directory.collection(name), name) };
+    function withoutReading<R extends Row>(rows: Collection<R>, name: string): Collection<R> {
+      return {
+        get: (id) => (down.now && name === 'signingKeys' ? Promise.reject(new Error('away')) : rows.get(id)),
+        find: (where, page) => rows.find(where, page),
+        insert: (row) => rows.insert(row),
+        put: (row) => rows.put(row),
+        update: (id, change) => rows.update(id, change),
+        remove: (id) => rows.remove(id),
+      };
+    }
+    const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 1 ? failing : directory }), ofNodes);
+    opened.push(nodes);
+    const before = await kidsAt(nodes.at(1));
+    down.now = true;
+    passTime(DAY);
+    await nodes.idps[0]?.keys.rotate();
+    await sleep(3300);
+    expect(await kidsAt(nodes.at(1))).toEqual(before);
+    expect(nodes.logged.filter(([text]) => String(text).startsWith('The signing keys'))).toHaveLength(1);
+    down.now = false;
+    expect(await soon(async () => String(await kidsAt(nodes.at(1))) === String(await kidsAt(nodes.at(0))))).toBe(true);
+  });
+});

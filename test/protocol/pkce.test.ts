@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import * as openid from 'openid-client';
+import { Agent, authorizeUrl, basic, createPkce, obtainTokens, postForm, signIn } from '../support/agent.js';
+import { type Endpoints, endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { redirectUri } from '../support/seed.js';
+import { responseOf } from '../support/steps.js';
+
+let it: TestIdp;
+let endpoints: Endpoints;
+let alice: Agent;
+beforeAll(async () => {
+  it = await startIdp();
+  endpoints = endpointsOf(it.issuer);
+  const fields = { metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid'] };
+  await it.idp.directory.clients.create({ ...fields, id: 'plain', name: 'Cannot hash', secret: 'plain-secret', allowPlainPkce: true });
+  await it.idp.directory.clients.create({ ...fields, id: 'free', name: 'Without PKCE', secret: 'free-secret', requirePkce: false });
+  ({ agent: alice } = await obtainTokens(it.issuer));
+});
+afterAll(() => it.close());
+
+const { verifier } = createPkce();
+const plain = (challenge = verifier) => ({ code_challenge: challenge, code_challenge_method: 'plain' });
+const authorize = async (client: string, parameters: Record<string, string | undefined>) =>
+  responseOf(await alice.get(authorizeUrl(it.issuer, { client_id: client, state: 's', ...parameters })));
+const redeem = (client: string, code: string | null, codeVerifier?: string, type = 'application/x-www-form-urlencoded') =>
+  postForm(
+    `${it.issuer}/connect/token`,
+    {
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      redirect_uri: redirectUri,
+      ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
+    },
+    { authorization: basic(client, `${client}-secret`), 'content-type': type },
+  );
+/** Answered by oidc-provider, not directly. */
+const unusualType = 'application/x-www-form-urlencoded; charset="utf-8"';
+const refused = { error: 'invalid_request', state: 's' };
+
+describe('4.2 code_challenge: base64url of the SHA-256 hash of the verifier, or plain text for plain', () => {
+  test('a client library whose client may use plain', async () => {
+    const party = await discover(it.issuer, { client: 'plain' });
+    const url = openid.buildAuthorizationUrl(party, { redirect_uri: redirectUri, scope: 'openid', state: 's', ...plain() });
+    const { location = '' } = await signIn(new Agent(), url.href);
+    const checks = { pkceCodeVerifier: verifier, expectedState: 's' };
+    expect(await openid.authorizationCodeGrant(party, new URL(location), checks)).toMatchObject({ token_type: 'bearer' });
+  });
+
+  test.each(['application/x-www-form-urlencoded', unusualType])(
+    'the verifier is compared, however the token endpoint is asked: %s',
+    async (type) => {
+      for (const challenge of [verifier, '~.-_'.repeat(11), 'a'.repeat(128)]) {
+        const code = async () => (await authorize('plain', plain(challenge))).get('code');
+        expect(await redeem('plain', await code(), challenge, type)).toMatchObject({ status: 200 });
+        for (const wrong of [createPkce().verifier, undefined, 'short'])
+          expect(await redeem('plain', await code(), wrong, type)).toMatchObject({ status: 400 });
+      }
+    },
+  );
+
+  test('with S256 the challenge is no verifier, not for a client that may use plain either', async () => {
+    const { challenge, verifier: right } = createPkce();
+    const code = async () => (await authorize('plain', { code_challenge: challenge, code_challenge_method: 'S256' })).get('code');
+    expect(await redeem('plain', await code(), challenge)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect(await redeem('plain', await code(), right)).toMatchObject({ status: 200 });
+  });
+
+  test('a client that may not use plain gets invalid_request', async () => {
+    for (const client of ['web', 'free']) {
+      const response = await authorize(client, plain());
+      expect(Object.fromEntries(response)).toMatchObject({ ...refused, error_description: expect.stringContaining('plain') });
+      expect(response.get('code')).toBeNull();
+    }
+  });
+
+  test.each<[string, Record<string, string | undefined>]>([
+    ['42 characters', plain('a'.repeat(42))],
+    ['129 characters', plain('a'.repeat(129))],
+    ['a character that no verifier has', plain(`${'a'.repeat(43)}/`)],
+    ['no challenge', { code_challenge_method: 'plain' }],
+    ['another method', { ...plain(), code_challenge_method: 'PLAIN' }],
+    ['no method, which is required with a challenge', { code_challenge: verifier }],
+  ])('with %s it is invalid_request', async (_, parameters) => {
+    expect(Object.fromEntries(await authorize('plain', parameters))).toMatchObject(refused);
+  });
+});
+
+describe('4.3 plain in a pushed request', () => {
+  const pushed = (client: string, challenge = verifier) =>
+    endpoints.par({ client_id: client, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...plain(challenge) }, client);
+  const codeOf = async (requestUri: string) =>
+    responseOf(
+      await alice.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'plain', request_uri: requestUri })}`),
+    ).get('code');
+
+  test('as often as it is pushed, each with its own challenge', async () => {
+    for (let push = 0; push < 3; push += 1) {
+      const own = createPkce().verifier;
+      const { json } = await pushed('plain', own);
+      expect(await redeem('plain', await codeOf(json.request_uri), own)).toMatchObject({ status: 200 });
+    }
+    const { json } = await pushed('plain');
+    expect(await redeem('plain', await codeOf(json.request_uri), createPkce().verifier)).toMatchObject({ status: 400 });
+  });
+
+  test('by a client that may not, it is refused at once; by one that may no longer, when it is used', async () => {
+    expect(await pushed('web')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+    const { json } = await pushed('plain');
+    await it.idp.directory.clients.update('plain', { allowPlainPkce: false });
+    expect(await codeOf(json.request_uri)).toBeNull();
+    await it.idp.directory.clients.update('plain', { allowPlainPkce: true });
+  });
+});
+
+describe('4.2 code_challenge is required for a client configured for PKCE', () => {
+  test('a confidential client may be configured to go without', async () => {
+    expect(Object.fromEntries(await authorize('web', {}))).toMatchObject(refused);
+    const code = (await authorize('free', {})).get('code');
+    expect(await redeem('free', code)).toMatchObject({ status: 200 });
+  });
+
+  test('a verifier where there was no challenge is refused, and a challenge that came is held to', async () => {
+    const without = (await authorize('free', {})).get('code');
+    expect(await redeem('free', without, verifier)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    const { challenge } = createPkce();
+    const withOne = (await authorize('free', { code_challenge: challenge, code_challenge_method: 'S256' })).get('code');
+    expect(await redeem('free', withOne)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+  });
+
+  test('a public client cannot be configured to go without', async () => {
+    expect(Object.fromEntries(await authorize('spa', {}))).toMatchObject(refused);
+    await expect(it.idp.directory.clients.update('spa', { requirePkce: false })).rejects.toMatchObject({
+      code: 'invalid_record',
+      details: { path: '/requirePkce' },
+    });
+    await expect(
+      it.idp.directory.clients.update('free', { metadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' } }),
+    ).rejects.toMatchObject({ code: 'invalid_record' });
+  });
+});
