@@ -1,5 +1,6 @@
 /** The system's Chromium, for tests that need a browser. */
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
@@ -46,16 +47,26 @@ function launchOptions(): LaunchOptions {
 /** Starts the browser headless; it talks to nobody by itself. */
 export const launch = (): Promise<Browser> => chromium.launch(launchOptions());
 
+export interface BrowserWithCookies extends AsyncDisposable {
+  readonly context: BrowserContext;
+}
+
 /** A browser of its own with or without third-party cookies, which trusts the certificate of {@link testTls}. */
-export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Promise<BrowserContext> {
-  const profile = mkdtempSync(join(tmpdir(), 'chromium-'));
+export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Promise<BrowserWithCookies> {
+  const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
   const isBlocked = thirdParty === 'blocked';
-  mkdirSync(join(profile, 'Default'));
+  await mkdir(join(profile, 'Default'));
   const preferences = { profile: { block_third_party_cookies: isBlocked, cookie_controls_mode: isBlocked ? 1 : 0 } };
-  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
+  await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
   const context = await chromium.launchPersistentContext(profile, { ...launchOptions(), ignoreHTTPSErrors: true });
-  context.once('close', () => rmSync(profile, { recursive: true, force: true }));
-  return context;
+  return {
+    context,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      // Its processes may still be writing when the browser is gone.
+      await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    },
+  };
 }
 
 /** A `describe` that is skipped, and says so, where there is no browser; with `CI=true` it runs and fails. */
