@@ -71,7 +71,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
   const kept = 'const { nonce, state, verifier } = JSON.parse(sessionStorage.request);';
 
   test.each(['id_token', 'id_token token'])(
-    '4.2 implicit flow, %s: a page gets and verifies an ID token, and renews it in a frame',
+    '4.2 implicit flow, %s: a page gets and verifies an ID token, renews it in a frame, and sees the sign-out',
     async (type) => {
       const page = await context.newPage();
       await signIn(page, type);
@@ -98,10 +98,27 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       const url = new URL(await arrived);
       return openid.implicitAuthentication(party, url, nonce, { expectedState: state }).catch(({ error }) => error);`;
       expect(await run(page, type, silently)).toMatchObject({ sub: claims?.sub, sid: claims?.sid, auth_time: claims?.auth_time });
+
+      // The session of that response is watched by the frame client of oidc-client-ts.
+      await run(
+        page,
+        type,
+        `const state = new URLSearchParams(location.hash.slice(1)).get('session_state');
+         window.replies = [];
+         addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(it.issuer)} && replies.push(data));
+         const frame = new oidc.CheckSessionIFrame(
+           async () => { window.isChanged = true; }, 'page', party.serverMetadata().check_session_iframe, 0.25, true,
+         );
+         await frame.load();
+         frame.start(state);`,
+      );
+      await page.waitForFunction('replies.length > 1', undefined, { polling: 50 });
+      expect(await page.evaluate('[...new Set(replies)]')).toEqual(['unchanged']);
       const other = await context.newPage();
       await other.goto(`${it.issuer}/connect/endsession`);
       await other.getByRole('button', { name: 'Sign out' }).click();
       await other.waitForURL(/success/);
+      await page.waitForFunction('window.isChanged', undefined, { polling: 50 });
       expect(await run(page, type, silently)).toBe('login_required');
     },
   );

@@ -3,6 +3,7 @@
  * again and again. On a page of the service's own site, where a frame has all cookies, and on one of another site, where it has at most that of the check-session frame.
  */
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
@@ -60,7 +61,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     await it.close();
   });
 
-  type Settings = Readonly<Record<string, unknown>>;
+  type Settings = Partial<UserManagerSettings>;
 
   /** A page of an application: the library's `manager`, what it tells (`seen`) and what the frame tells it (`replies`). */
   class Application {
@@ -87,7 +88,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     }
 
     async #manage(): Promise<void> {
-      const settings = {
+      const settings: UserManagerSettings = {
         authority: it.issuer,
         client_id: 'monitor',
         redirect_uri: `${this.origin}/callback`,

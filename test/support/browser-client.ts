@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { testTls } from './tls.js';
 
 const here = createRequire(import.meta.url);
@@ -36,7 +36,7 @@ const importMap = {
 };
 
 /** oidc-client-ts brings a bundle for browsers: the global `oidc`. */
-const bundle = join(installed('oidc-client-ts', here).folder, 'dist/browser/oidc-client-ts.min.js');
+const bundle = join(dirname(here.resolve('oidc-client-ts/package.json')), 'dist/browser/oidc-client-ts.min.js');
 
 const page = `<!doctype html><title>client</title>
 <script type="importmap">${JSON.stringify(importMap)}</script>
