@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic, createPkce, formOf, obtainTokens, postForm } from '../support/agent.js';
 import { type AssertingClient, createAssertingClient } from '../support/assertions.js';
 import type { FromFuzzed } from '../support/fuzzed.js';
-import { rawRequest } from '../support/raw-request.js';
+import { type RawAnswer, rawRequest } from '../support/raw-request.js';
 import { createGrammar, type FuzzRequest, type Material, type Route } from '../support/request-grammar.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
@@ -160,13 +160,21 @@ async function material(): Promise<Material> {
 
 const written = ({ lines, body }: FuzzRequest, outcome: string): string => `${outcome}\n${lines.join('\n')}\n\n${body.slice(0, 4000)}`;
 
+/** F9: a page that can be framed, but for the one that is made for it. What browsers are sent away with is no page. */
+const mayBeFramed = ({ lines: [line = ''] }: FuzzRequest, { status, head }: RawAnswer): boolean =>
+  !(status >= 300 && status < 400) &&
+  /^content-type: *text\/html/im.test(head) &&
+  !(/^x-frame-options: *DENY\r?$/im.test(head) && /^content-security-policy:.*frame-ancestors 'none'\r?$/im.test(head)) &&
+  !/^(GET|HEAD) [^ ?]*\/connect\/checksession/i.test(line);
+
 /** Nothing when the answer is one. */
 async function accident(request: FuzzRequest): Promise<string | undefined> {
   const silence = new Promise<undefined>((resolve) => setTimeout(resolve, TIMEOUT, undefined).unref());
   const answer = await Promise.race([rawRequest(issuer, request.lines, request.body).catch(String), silence]);
   if (answer === undefined) return written(request, 'no answer');
   if (typeof answer === 'string') return written(request, answer);
-  return answer.status >= 200 && answer.status < 500 ? undefined : written(request, `${answer.status} ${answer.body}`);
+  if (answer.status < 200 || answer.status >= 500) return written(request, `${answer.status} ${answer.body}`);
+  return mayBeFramed(request, answer) ? written(request, `a page that may be framed: ${answer.head}`) : undefined;
 }
 
 test(`${REQUESTS} requests over every route, none of which is an accident: FUZZ_SEED=${SEED}`, async () => {

@@ -1,8 +1,10 @@
 /** The system's Chromium, for tests that need a browser. */
 import { accessSync, constants } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 'playwright-core';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const applications = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
@@ -24,11 +26,10 @@ function findChromium(): string | undefined {
   return candidates.find(isExecutable);
 }
 
-/** Starts the browser headless; it talks to nobody by itself. */
-export function launch(): Promise<Browser> {
+function launchOptions(): LaunchOptions {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('There is no Chromium on PATH; set CHROMIUM_PATH.');
-  return chromium.launch({
+  return {
     executablePath,
     headless: true,
     args: [
@@ -40,7 +41,32 @@ export function launch(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
     ],
-  });
+  };
+}
+
+/** Starts the browser headless; it talks to nobody by itself. */
+export const launch = (): Promise<Browser> => chromium.launch(launchOptions());
+
+export interface BrowserWithCookies extends AsyncDisposable {
+  readonly context: BrowserContext;
+}
+
+/** A browser of its own with or without third-party cookies, which trusts the certificate of {@link testTls}. */
+export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Promise<BrowserWithCookies> {
+  const profile = await mkdtemp(join(tmpdir(), 'chromium-'));
+  const isBlocked = thirdParty === 'blocked';
+  await mkdir(join(profile, 'Default'));
+  const preferences = { profile: { block_third_party_cookies: isBlocked, cookie_controls_mode: isBlocked ? 1 : 0 } };
+  await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
+  const context = await chromium.launchPersistentContext(profile, { ...launchOptions(), ignoreHTTPSErrors: true });
+  return {
+    context,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      // Its processes may still be writing when the browser is gone.
+      await rm(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    },
+  };
 }
 
 /** A `describe` that is skipped, and says so, where there is no browser; with `CI=true` it runs and fails. */

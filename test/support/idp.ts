@@ -1,8 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { testKeys } from './keys.js';
 import { testSeed } from './seed.js';
+import { testTls } from './tls.js';
 
 export interface TestIdp {
   readonly idp: IdentityProvider;
@@ -16,16 +18,24 @@ export interface TestIdp {
 export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'issuer'>> {
   /** The issuer's path: `/idp`. */
   readonly path?: string;
+  /** Serves it by https, with {@link testTls}. */
+  readonly tls?: boolean;
   /** What serves it, in place of `idp.callback()`. */
   readonly host?: (idp: IdentityProvider) => RequestListener;
 }
 
 /** An identity provider of its own on a free port, over memory stores, with {@link testSeed}. */
-export async function startIdp({ path = '', host = (idp) => idp.callback(), ...options }: TestIdpOptions = {}): Promise<TestIdp> {
+export async function startIdp({
+  path = '',
+  tls = false,
+  host = (idp) => idp.callback(),
+  ...options
+}: TestIdpOptions = {}): Promise<TestIdp> {
   let listener: RequestListener = (_req, res) => res.writeHead(503).end();
-  const server = createServer((req, res) => listener(req, res));
+  const listen: RequestListener = (req, res) => listener(req, res);
+  const server: Server = tls ? createTlsServer(testTls, listen) : createServer(listen);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const logged: unknown[][] = [];
   const keep = (...data: unknown[]) => void logged.push(data);
   const creating = createIdentityProvider({

@@ -1,0 +1,244 @@
+/**
+ * Hostile names and values of parameters, on every way that a request can come and in every response mode: in a browser nothing of them runs, all of
+ * them come back as they were, and nothing of the response is replaced.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import type { Browser, Page } from 'playwright-core';
+import { createPkce, postForm } from '../support/agent.js';
+import { describeInBrowser, launch } from '../support/chromium.js';
+import { credentialsOf } from '../support/endpoints.js';
+import { dropped, ofJwts, payloads, returned } from '../support/hostile-parameters.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { expectQuietLog } from '../support/leaks.js';
+import { createSigningClient, type SigningClient } from '../support/request-objects.js';
+import { testSeed } from '../support/seed.js';
+
+jest.setTimeout(60_000);
+
+type Parameters = Readonly<Record<string, string>>;
+
+const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
+const anyText = expect.any(String);
+const markupOf = (value: string) => value.replace(/[&"<\r\n]/g, (character) => `&#${character.codePointAt(0)};`);
+
+describeInBrowser('A4, A5: hostile parameters', () => {
+  let it: TestIdp;
+  let browser: Browser;
+  let client: Server;
+  let signing: SigningClient;
+  let origin: string;
+  let redirectUri: string;
+  /** What the client was sent: queries and forms; it sees no fragment. */
+  const received: string[] = [];
+  /** A page of another site that posts a form as soon as it is shown. */
+  let form = '';
+
+  beforeAll(async () => {
+    client = createServer(async (request, response) => {
+      const { pathname, search } = new URL(request.url ?? '/', 'http://client.invalid');
+      if (pathname === '/callback') received.push(request.method === 'POST' ? await text(request) : search.slice(1));
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      response.end(pathname === '/form' ? form : '<!doctype html><title>arrived</title>');
+    });
+    await new Promise<void>((resolve) => client.listen(0, '127.0.0.1', resolve));
+    origin = `http://localhost:${(client.address() as AddressInfo).port}`;
+    redirectUri = `${origin}/callback`;
+    const response_types = ['code', 'code id_token token', 'token'];
+    signing = await createSigningClient('signing', {
+      metadata: { redirect_uris: [redirectUri], response_types, grant_types: undefined, application_type: 'native' },
+    });
+    it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed });
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    client.closeAllConnections();
+    await new Promise((resolve) => client.close(resolve));
+    await it.close();
+  });
+
+  const authorize = (parameters: Parameters) => `${it.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
+  const byReference = { client_id: 'signing', response_type: 'code', scope: 'openid' };
+
+  /** Sends the browser off with a request. */
+  const ways: Readonly<Record<string, (page: Page, parameters: Parameters) => Promise<unknown>>> = {
+    'a query': (page, parameters) => page.goto(authorize(parameters)),
+    async 'a form that another site posts'(page, parameters) {
+      const fields = Object.entries(parameters).map(
+        ([name, value]) => `<textarea name="${markupOf(name)}">\n${markupOf(value)}</textarea>`,
+      );
+      const submit = 'HTMLFormElement.prototype.submit.call(document.forms[0])';
+      form = `<!doctype html><form method="post" action="${it.issuer}/connect/authorize">${fields.join('')}</form><script>${submit}</script>`;
+      await page.goto(`${origin}/form`, { waitUntil: 'commit' });
+    },
+    async 'a pushed request'(page, parameters) {
+      const { json } = await postForm(`${it.issuer}/connect/par`, { ...parameters }, credentialsOf('signing'));
+      expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
+      return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
+    },
+    async 'a signed request'(page, parameters) {
+      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
+      return page.goto(authorize({ ...byReference, request }));
+    },
+    async 'a signed request that is pushed'(page, parameters) {
+      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
+      const { json } = await postForm(`${it.issuer}/connect/par`, { request }, credentialsOf('signing'));
+      expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
+      return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
+    },
+  };
+
+  /** A page that tells what ran, what its policy blocked, and where it was led. */
+  async function openPage() {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const incidents: string[] = [];
+    page.on('dialog', (dialog) => {
+      incidents.push(`dialog ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (![it.issuer, origin].includes(new URL(request.url()).origin)) incidents.push(`request ${request.url()}`);
+    });
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text()) && !/favicon/.test(message.text())) incidents.push(message.text());
+    });
+    page.on('pageerror', (error) => incidents.push(error.message));
+    return { page, incidents, close: () => context.close() };
+  }
+
+  async function signIn(page: Page): Promise<void> {
+    await page.fill('[name=identifier]', 'alice@acme.test');
+    await page.click('button[type=submit]');
+    await page.fill('[name=password]', 'alice');
+    await page.click('button[type=submit]');
+    await page.waitForURL(`${redirectUri}**`);
+  }
+
+  const request = (parameters: Parameters): Parameters => ({
+    client_id: 'signing',
+    response_type: 'code',
+    scope: 'openid',
+    redirect_uri: redirectUri,
+    state: payloads.join(''),
+    nonce: payloads.join(' '),
+    code_challenge: createPkce().challenge,
+    code_challenge_method: 'S256',
+    ...parameters,
+  });
+
+  /** The members of the response that this request was answered with, each of which is there once. */
+  async function responseTo(page: Page, way: string, parameters: Parameters): Promise<Record<string, unknown>> {
+    received.length = 0;
+    const main = page.mainFrame();
+    const arrived = page.waitForEvent('framenavigated', (frame) => frame === main && frame.url().startsWith(redirectUri));
+    await ways[way]?.(page, request(parameters));
+    await arrived;
+    const [sent = '', ...more] = received;
+    expect(more).toEqual([]);
+    const { hash } = new URL(page.url());
+    expect([sent, hash]).toContain('');
+    const pairs = [...new URLSearchParams(hash === '' ? sent : hash.slice(1))];
+    const members = Object.fromEntries(pairs);
+    expect(pairs.length).toBe(Object.keys(members).length);
+    if (!parameters.response_mode?.endsWith('jwt')) return members;
+    expect(Object.keys(members)).toEqual(['response']);
+    return decodeJwt(members.response ?? '');
+  }
+
+  /** What a form does to lines. @see HTML §4.10.22.7 */
+  const asForm = (value: string) => value.replace(/\r\n|\r|\n/g, '\r\n');
+
+  const outcomes: Readonly<Record<string, { readonly request: Parameters; readonly names: readonly string[] }>> = {
+    success: { request: {}, names: ['scope'] },
+    error: { request: { prompt: 'none', max_age: '0' }, names: ['error', 'error_description'] },
+  };
+
+  function expected(mode: string, names: readonly string[], custom: Parameters): Record<string, unknown> {
+    const isJwt = mode.endsWith('jwt');
+    const back = Object.entries(custom).filter(([name]) => !(isJwt && Object.hasOwn(ofJwts, name)));
+    return {
+      ...Object.fromEntries(back.map(([name, value]) => (mode === 'form_post' ? [asForm(name), asForm(value)] : [name, value]))),
+      ...Object.fromEntries(names.map((name) => [name, anyText])),
+      state: payloads.join(''),
+      session_state: anyText,
+      iss: it.issuer,
+      ...(isJwt ? { aud: 'signing', exp: expect.any(Number) } : {}),
+    };
+  }
+
+  test('discovery names no response mode that is not tried here', async () => {
+    const document = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string[]>;
+    expect([...(document.response_modes_supported ?? [])].sort()).toEqual([...modes].sort());
+  });
+
+  test.each(Object.keys(ways))('4.2 A4 A5: by %s, in every response mode, with success and with an error', async (way) => {
+    const { page, incidents, close } = await openPage();
+    await page.goto(authorize(request(returned['markup and addresses'] as Parameters)));
+    await signIn(page);
+    const isSigned = way.includes('signed');
+    // Members of every JWT mean something there.
+    const { iss, ...others } = dropped;
+    const evil = isSigned ? others : { iss: iss as string, ...others };
+    const all = Object.entries(returned);
+    let turn = 0;
+    // All kinds by the first way, and by the others one after another.
+    for (const mode of modes)
+      for (const [outcome, { request: more, names }] of Object.entries(outcomes))
+        for (const [kind, custom] of way === 'a query' ? all : all.slice(turn++ % all.length).slice(0, 1)) {
+          const own = outcome === 'success' ? ['code', ...names] : names;
+          const response = await responseTo(page, way, { ...evil, ...custom, ...more, response_mode: mode });
+          expect({ mode, kind, outcome, response }).toEqual({ mode, kind, outcome, response: expected(mode, own, custom) });
+          expect(Object.values(response)).not.toContain('evil');
+        }
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  test.each(['code id_token token', 'token'])('4.2 A4 A5: of %s, in every response mode, with success and with an error', async (type) => {
+    const { page, incidents, close } = await openPage();
+    await page.goto(authorize(request({})));
+    await signIn(page);
+    const tokens = { code: ['code'], id_token: ['id_token'], token: ['access_token', 'token_type', 'expires_in'] };
+    const success = ['scope', ...type.split(' ').flatMap((name) => tokens[name as 'code'])];
+    for (const mode of modes.filter((each) => !each.startsWith('query')))
+      for (const [outcome, { request: more, names }] of Object.entries(outcomes)) {
+        const custom = returned['markup and addresses'] as Parameters;
+        const response = await responseTo(page, 'a query', { ...dropped, ...custom, ...more, response_type: type, response_mode: mode });
+        const { expires_in: _, ...rest } = response;
+        const { expires_in: __, ...right } = expected(mode, outcome === 'success' ? success : names, custom);
+        expect({ mode, outcome, rest }).toEqual({ mode, outcome, rest: right });
+        expect(Object.values(response)).not.toContain('evil');
+      }
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  test('A4: names of JWT members come back where they mean nothing, and in a signed response are its own', async () => {
+    const { page, incidents, close } = await openPage();
+    await page.goto(authorize(request({})));
+    await signIn(page);
+    for (const mode of modes) {
+      const response = await responseTo(page, 'a query', { ...ofJwts, response_mode: mode });
+      expect({ mode, response }).toEqual({ mode, response: expected(mode, ['code', 'scope'], ofJwts) });
+    }
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  test.each(Object.entries(returned))('4.2 A5: through the sign-in pages, %s', async (_, custom) => {
+    const { page, incidents, close } = await openPage();
+    received.length = 0;
+    await page.goto(authorize(request({ ...dropped, ...custom, response_mode: 'form_post' })));
+    await signIn(page);
+    expect(Object.fromEntries(new URLSearchParams(received[0]))).toEqual(expected('form_post', ['code', 'scope'], custom));
+    expect(incidents).toEqual([]);
+    await close();
+  });
+
+  test('nothing of it is in the log', () => expectQuietLog(it));
+});

@@ -1,0 +1,78 @@
+/** Parameters of an authorization request, each under a name and with a value that something somewhere may fall for. */
+import { hostileTexts } from './hostile-content.js';
+
+type Parameters = Readonly<Record<string, string>>;
+
+const underTheirOwn = (texts: readonly string[]): Parameters => Object.fromEntries(texts.map((text) => [text, text]));
+
+/** Texts that run where a context is left open, on top of those that the pages are tested with. */
+export const payloads = [
+  ...hostileTexts,
+  '</script><script>alert(1)</script>',
+  '"autofocus onfocus="alert(1)',
+  "'-alert(1)-'",
+  '<base href="//evil.example/">',
+  '<meta http-equiv=refresh content="0;url=javascript:alert(1)">',
+  '<iframe srcdoc="<script>parent.alert(1)</script>">',
+  '<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>',
+];
+
+/** That is returned as it came, at most twenty at once. */
+export const returned: Readonly<Record<string, Parameters>> = {
+  'markup and addresses': underTheirOwn(payloads),
+  "names of a form's own members, which a field of that name hides": underTheirOwn([
+    'submit',
+    'action',
+    'method',
+    'target',
+    'elements',
+    'length',
+    'nodeName',
+    'querySelector',
+    'parentNode',
+    'attributes',
+  ]),
+  'names that are nearly those of the protocol': underTheirOwn([
+    'code[]',
+    'code ',
+    ' code',
+    'Code',
+    'code;',
+    'code=evil&iss',
+    'state[0]',
+    'iss#',
+    'ｃｏｄｅ',
+    '\u202ecode',
+    'co\u200bde',
+    'id_tokén',
+  ]),
+  'names of objects, and texts of all kinds': underTheirOwn([
+    'toString',
+    'valueOf',
+    'hasOwnProperty',
+    '__defineGetter__',
+    '__custom',
+    '_charset_',
+    '_Charset_',
+    'isindex',
+    'ærlig',
+    '日本語',
+    '💥',
+    'e\u0301',
+    'a b+c%20d',
+    '%3Cscript%3E',
+    'a\r\nSet-Cookie: evil=1\r\n\r\n<script>alert(1)</script>',
+    '\u0001\u007f\ufeff',
+  ]),
+};
+
+/** Names that mean something in a response or to a program: never taken from a request. */
+export const dropped: Parameters = Object.fromEntries(
+  `access_token code error error_description error_uri expires_in id_token iss refresh_token response session_state token_type
+  __proto__ constructor prototype password`
+    .split(/\s+/)
+    .map((name) => [name, 'evil']),
+);
+
+/** Names that are members of every JWT: of a signed response, and of a signed request. */
+export const ofJwts: Parameters = { sub: 'evil', aud: 'evil', exp: '1', nbf: '9999999999', iat: '1', jti: 'evil' };
