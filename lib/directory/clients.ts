@@ -173,9 +173,11 @@ function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(clien
   if (!client.requirePkce && authMethod(client.metadata) === 'none') {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
   }
-  const { introspection_signed_response_alg: alg = 'RS256' } = client.metadata;
+  const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = client.metadata;
   if (alg !== 'RS256' && alg !== 'ES256')
     throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
+  // Secrets are the record's, and end as they are rotated.
+  if (secretEnd !== 0) throw new IdpError('invalid_record', { path: '/metadata/client_secret_expires_at', expected: 'nothing, or 0' });
   checkLogoutUris(client.metadata);
   return client;
 }

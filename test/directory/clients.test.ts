@@ -62,6 +62,7 @@ describe('clients (design §3)', () => {
     [{ ...web, id: 'a b' }, '/id'],
     [{ ...web, lifetimes: { accessToken: 0 } }, '/lifetimes/accessToken'],
     [{ ...web, accessTokenType: 'opaque' }, '/accessTokenType'],
+    [{ ...web, metadata: { ...web.metadata, client_secret_expires_at: 1_900_000_000 } }, '/metadata/client_secret_expires_at'],
   ])('%j is refused at %s', async (input, path) => {
     await using t = await testDirectory();
     const refused = { code: 'invalid_record', details: { path } };
