@@ -445,9 +445,12 @@ function allowLocalClients(Client: unknown): void {
   const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
   const { invalidate } = prototype;
   prototype.invalidate = function (message, code) {
-    const uris = [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])].map((uri) => new URL(uri));
-    const isLocal = uris.every(({ protocol, hostname }) => protocol === 'https:' || loopback.has(hostname));
-    if (code === undefined || !localCodes.has(code) || !isLocal) invalidate.call(this, message, code);
+    const isLocal = (uri: string): boolean => {
+      const { protocol, hostname } = new URL(uri);
+      return protocol === 'https:' || loopback.has(hostname);
+    };
+    const uris = () => [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])];
+    if (code === undefined || !localCodes.has(code) || !uris().every(isLocal)) invalidate.call(this, message, code);
   };
 }
 

@@ -1,4 +1,6 @@
 /** Requests that no client sends: each is answered as the standards have it, none is an accident, and none gets what it should not. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Agent, type Answer, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
@@ -207,6 +209,51 @@ describe('E2: introspection and revocation of what is no token of the caller', (
       }
     expect(seen.size).toBe(1);
     expect((await endpoints.introspect(foreign.access_token, 'jwt')).json).toMatchObject({ active: true });
+  });
+});
+
+describe('a connection that ends early', () => {
+  const headers = (path: string, length: number) =>
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${new URL(it.issuer).host}`,
+      'Content-Type: application/x-www-form-urlencoded',
+      `Authorization: ${basic('service', 'service-secret')}`,
+      `Content-Length: ${length}`,
+      '\r\n',
+    ].join('\r\n');
+
+  /** What came back before the connection was closed. */
+  async function send(bytes: string, close: (socket: Socket) => void): Promise<string> {
+    const { hostname, port } = new URL(it.issuer);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const closed = once(socket, 'close');
+    let answered = '';
+    socket.setEncoding('utf8').on('data', (data: string) => {
+      answered += data;
+    });
+    socket.write(bytes);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    close(socket);
+    await closed;
+    return answered;
+  }
+
+  test.each(['token', 'introspect', 'revocation', 'par', 'authorize'])('connect/%s: nothing is answered, and others are', async (name) => {
+    for (const part of ['', 'grant_type=client_cred'])
+      for (const close of [(socket: Socket) => socket.destroy(), (socket: Socket) => socket.end()])
+        expect(await send(headers(`/connect/${name}`, 100) + part, close)).not.toContain('HTTP/1.1 200');
+    expect(await endpoints.clientCredentials()).toMatchObject({ token_type: 'Bearer' });
+  });
+
+  test('two requests at once get two answers; what is longer than it says gets none', async () => {
+    const body = 'grant_type=client_credentials';
+    const one = headers('/connect/token', body.length) + body;
+    const two = await send(one + one, (socket) => socket.end());
+    expect(two.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    expect(new Set(two.match(/"access_token":"[^"]+"/g)).size).toBe(2);
+    expect(await send(headers('/connect/token', 10) + body, (socket) => socket.end())).not.toContain('access_token');
   });
 });
 
