@@ -41,8 +41,10 @@ interface TokenRecord {
 /** Who has a plain token may use it: it is not signed, and not bound to a key. @see RFC 9449 §6, RFC 8705 §3 */
 const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => !structured && jkt === undefined && x5t === undefined;
 
-interface GrantRecord {
+/** What a grant's record has for those who answer by it. */
+export interface GrantRecord {
   readonly login: PinnedLogin;
+  readonly exp?: number;
   readonly openid?: { readonly scope?: string };
 }
 
@@ -54,7 +56,7 @@ export const createDirectIntrospection =
     if (!form) return false;
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
-    if (!caller || !value || signedOrRefreshable(value)) return false;
+    if (!caller || !value || isSignedOrRefreshable(value)) return false;
     const answer = await introspected(parts, describe, ctx, caller, value);
     if (!answer) return false;
     (ctx.state as CallerState).caller = recordOf(caller) as Caller;
@@ -72,7 +74,7 @@ export async function authenticated({ clientId, secret }: PlainForm, findClient:
 }
 
 /** Whether a refresh token that was used is still good is for the model adapter to say. */
-const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
+const isSignedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
 
 const inactive = { active: false };
 
