@@ -3,7 +3,7 @@
 export interface AcrValues {
   /** The sign-in method to use. */
   readonly idp?: string;
-  /** The tenant the user must belong to: a constraint on every path that mints a token, never a hint. */
+  /** The tenant the user must belong to: a constraint on every path that mints a token, never a hint. Empty: of none. */
   readonly tenant?: string;
   readonly mfa: boolean;
   /** True, or the user to act as. */
@@ -11,26 +11,28 @@ export interface AcrValues {
 }
 
 /**
- * Parses space-separated `name:value` pairs. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`; of a repeated name the
- * first counts; unknown names are ignored.
+ * Parses space-separated `name:value` pairs; unknown names are ignored. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`.
+ * Of a repeated name the first value counts, but what is required by any of them is: `tenant` without a value, or with several, is the empty
+ * one, which nobody belongs to.
  */
 export function parseAcrValues(text: string | undefined): AcrValues {
   if (!text) return nothing;
-  const values = new Map<string, string>();
+  const values = new Map<string, string[]>();
   for (const pair of text.split(' ')) {
     const colon = pair.indexOf(':');
     const name = colon === -1 ? pair : pair.slice(0, colon);
-    if (!values.has(name)) values.set(name, colon === -1 ? '' : pair.slice(colon + 1));
+    values.set(name, [...(values.get(name) ?? []), colon === -1 ? '' : pair.slice(colon + 1)]);
   }
-  const idp = values.get('idp');
-  const tenant = values.get('tenant');
-  const flag = (name: string) => values.has(name) && values.get(name) !== 'false';
-  const impersonated = values.get('impersonate');
+  const of = (name: string): readonly string[] => values.get(name) ?? [];
+  const asked = (name: string): string | undefined => of(name).find((value) => value !== 'false');
+  const [idp] = of('idp');
+  const [tenant, ...others] = new Set(of('tenant'));
+  const impersonated = asked('impersonate');
   return {
     ...(idp ? { idp } : {}),
-    ...(tenant ? { tenant } : {}),
-    mfa: flag('mfa'),
-    impersonate: flag('impersonate') && impersonated && impersonated !== 'true' ? impersonated : flag('impersonate'),
+    ...(tenant === undefined ? {} : { tenant: others.length === 0 ? tenant : '' }),
+    mfa: asked('mfa') !== undefined,
+    impersonate: impersonated === '' || impersonated === 'true' || impersonated === undefined ? impersonated !== undefined : impersonated,
   };
 }
 

@@ -194,7 +194,7 @@ export interface IdentityProviderOptions {
   readonly passwords?: PasswordOptions;
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
   readonly locales?: readonly Locale[];
-  /** Features of oidc-provider that this service does not set itself: DPoP, mTLS, JARM, device flow … @default {} */
+  /** Features of oidc-provider that this service does not set itself: mTLS, device flow, dynamic registration … @default {} */
   readonly features?: NonNullable<Configuration['features']>;
   /** The last word over the configuration of oidc-provider: change it, or return another. @default unchanged */
   readonly configure?: (configuration: Configuration) => Configuration | undefined;

@@ -171,11 +171,28 @@ function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(clien
   if (!client.requirePkce && authMethod(client.metadata) === 'none') {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
   }
-  const { introspection_signed_response_alg: alg = 'RS256' } = client.metadata;
+  const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = client.metadata;
   if (alg !== 'RS256' && alg !== 'ES256')
     throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
+  // Secrets are the record's, and end as they are rotated.
+  if (secretEnd !== 0) throw new IdpError('invalid_record', { path: '/metadata/client_secret_expires_at', expected: 'nothing, or 0' });
+  checkLists(client.metadata);
   checkLogoutUris(client.metadata);
   return client;
+}
+
+const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];
+
+/** @see RFC 7591 §2 */
+function checkLists(metadata: Client['metadata']): void {
+  for (const name of lists) {
+    const { [name]: list = [] } = metadata;
+    if (!Array.isArray(list)) throw new IdpError('invalid_record', { path: `/metadata/${name}`, expected: 'a list' });
+    const isWrong = (value: unknown) => typeof value !== 'string' || (name.endsWith('_uris') && !URL.canParse(value));
+    const index = list.findIndex(isWrong);
+    const expected = name.endsWith('_uris') ? 'an absolute URI' : 'a string';
+    if (index >= 0) throw new IdpError('invalid_record', { path: `/metadata/${name}/${index}`, expected });
+  }
 }
 
 /** @see OpenID Connect Back-Channel Logout 1.0 §2.2, Front-Channel Logout 1.0 §2 */

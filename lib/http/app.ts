@@ -50,7 +50,10 @@ export function createApp(options: AppOptions): App {
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
-    app.on('error', (error: Error) => logger.error({ err: error }, 'response failed'));
+    app.on('error', (error: Error, ctx?: Context) => {
+      if (isOfCaller(error, ctx)) logger.info({ err: error }, 'request aborted');
+      else logger.error({ err: error }, 'response failed');
+    });
     return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
   };
   const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
@@ -101,6 +104,10 @@ export function createApp(options: AppOptions): App {
     },
   };
 }
+
+/** A connection that ended early, or that speaks no HTTP. */
+const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
+  ctx?.req.complete === false || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
 

@@ -14,7 +14,13 @@ export interface Accounts {
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
   /** The account of an `oid`, if what began with this sign-in may go on. */
-  loadUsable(ctx: object, oid: string, login: PinnedLogin | undefined): Promise<DirectoryAccount | undefined>;
+  loadUsable(
+    ctx: object,
+    oid: string,
+    login: PinnedLogin | undefined,
+    /** The client that it was begun with. */
+    client: Client,
+  ): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
     account: DirectoryAccount,
@@ -80,15 +86,17 @@ export function createAccounts(parts: OidcParts): Accounts {
 
   return {
     load,
-    async loadUsable(ctx, oid, login) {
+    async loadUsable(ctx, oid, login, client) {
       const account = await load(ctx, oid);
-      return account && isUsable(account, instant(login?.authTime)) ? account : undefined;
+      return account && isUsable(account, instant(login?.authTime)) && maySignInTo(client, account) ? account : undefined;
     },
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
       const account = await load(ctx, oid);
       if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
+      // Whose session it is, is for the prompts to judge.
+      if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
       return {
         accountId: oid,
         async claims(use, scope) {
@@ -105,6 +113,12 @@ export function createAccounts(parts: OidcParts): Accounts {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** Whether people of the account's tenant may sign in to the client, by now. */
+function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
+  const record = recordOf(client);
+  return !isClient(record) || (record.allowedTenants?.includes(tenant.id) ?? true);
+}
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 

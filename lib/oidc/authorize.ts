@@ -7,7 +7,7 @@ import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
 import { registeredClaims } from './jwt.js';
 import { hashedPlainChallenge } from './pkce.js';
-import type { Scopes } from './scopes.js';
+import { isGrantable, type Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
 import { LostWrite } from './unit-of-work.js';
 
@@ -116,11 +116,12 @@ export const createRequestCheck =
 
 /**
  * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.
- * @throws UnmetAuthenticationRequirements
+ * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
  * @see OpenID Connect Core Error Code unmet_authentication_requirements
  */
 function checkAuthenticationRequirements(acrValues: string | undefined): void {
-  const { idp = 'local', mfa, impersonate } = parseAcrValues(acrValues);
+  const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
+  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
   const unmet = [mfa && 'mfa', impersonate && 'impersonate', idp !== 'local' && 'idp'].filter(Boolean);
   if (unmet.length > 0)
     throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
@@ -128,7 +129,7 @@ function checkAuthenticationRequirements(acrValues: string | undefined): void {
 
 /** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
 export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {
-  const refused = asked.filter((scope) => !known.has(scope) || !(allowed.includes(scope) || scope === 'offline_access'));
+  const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
   if (refused.length > 0) throw new errors.InvalidScope('requested scope is unknown or not allowed for this client', refused.join(' '));
 }
 

@@ -100,10 +100,11 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     { gty, spend, refreshToken: refreshTokenId, rotations }: Issuance,
   ): Promise<object | undefined> {
     const { accountId, grantId } = source;
-    const account = await accounts.loadUsable(ctx, accountId, grant.login);
+    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
     if (!account) return undefined;
     const asked = new Set(source.scope.split(' '));
-    const scope = (grant.openid?.scope?.split(' ') ?? []).filter((granted) => asked.has(granted)).join(' ');
+    const granted = (grant.openid?.scope?.split(' ') ?? []).filter((name) => asked.has(name));
+    const scope = scopes.held(ctx, record, granted).join(' ');
     const { sid } = source as { sid?: string };
     const { clientId } = client;
     const iat = now();
@@ -174,9 +175,10 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
 
-/** Signed access tokens, and ID tokens that are encrypted or signed with a secret, are not. */
+/** Signed access tokens, those bound to a key, and ID tokens that are encrypted or signed with a secret, are not. */
 const isPlain = (client: Client, { accessTokenType }: ClientRecord): boolean =>
   accessTokenType !== 'jwt' &&
+  !client.dpopBoundAccessTokens &&
   /^(RS|ES)256$/.test(client.idTokenSignedResponseAlg ?? '') &&
   client.idTokenEncryptedResponseAlg === undefined;
 

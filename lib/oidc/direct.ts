@@ -4,7 +4,7 @@ import type { AdapterPayload, Client } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
 import type { CallerState } from '../extension.js';
 import type { Accounts } from './account.js';
-import type { Caller } from './clients.js';
+import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { kindOfToken } from './ids.js';
 import { recordOf } from './internals.js';
@@ -34,7 +34,12 @@ interface TokenRecord {
   readonly iat?: number;
   readonly exp?: number;
   readonly structured?: boolean;
+  readonly jkt?: string;
+  readonly 'x5t#S256'?: string;
 }
+
+/** Who has a plain token may use it: it is not signed, and not bound to a key. @see RFC 9449 §6, RFC 8705 §3 */
+const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => !structured && jkt === undefined && x5t === undefined;
 
 /** What a grant's record has for those who answer by it. */
 export interface GrantRecord {
@@ -52,8 +57,10 @@ export const createDirectIntrospection =
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
     if (!caller || !value || isSignedOrRefreshable(value)) return false;
+    const answer = await introspected(parts, describe, ctx, caller, value);
+    if (!answer) return false;
     (ctx.state as CallerState).caller = recordOf(caller) as Caller;
-    send(ctx, await introspected(parts, describe, ctx, caller, value));
+    send(ctx, answer);
     return true;
   };
 
@@ -71,11 +78,19 @@ const isSignedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || 
 
 const inactive = { active: false };
 
-async function introspected(parts: OidcParts, describe: DescribeToken, ctx: Context, caller: Client, value: string): Promise<object> {
+/** Undefined for a token of which there is more to tell. */
+async function introspected(
+  parts: OidcParts,
+  describe: DescribeToken,
+  ctx: Context,
+  caller: Client,
+  value: string,
+): Promise<object | undefined> {
   const kind = kindOfToken(value);
   const found = kind && (await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), kind, value));
   const token = found?.token as TokenRecord | undefined;
   if (!found || !token || token.structured) return inactive;
+  if (!isPlain(token)) return undefined;
   const description = await describe(ctx, caller, token, (found.grant as GrantRecord | undefined)?.login);
   if (!description) return inactive;
   return {
@@ -116,7 +131,7 @@ export const createDirectRevocation =
 
 /** @see OpenID Connect Core §5.3 */
 export const createDirectUserinfo =
-  ({ parts, accounts, findClient }: DirectParts): DirectAnswer =>
+  ({ parts, accounts, scopes: { held }, findClient }: DirectParts): DirectAnswer =>
   async (ctx) => {
     const value = plainBearer(ctx);
     const found = value === undefined ? undefined : await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), 'AccessToken', value);
@@ -125,10 +140,11 @@ export const createDirectUserinfo =
     const { login, openid } = found.grant as unknown as GrantRecord;
     const scopes = new Set(token.scope?.split(' '));
     const client = await findClient(token.clientId);
-    if (!client || token.structured || !scopes.has('openid') || answersInJwt(client)) return false;
-    const account = await accounts.loadUsable(ctx, token.accountId, login);
+    const record = client && recordOf(client);
+    if (!client || !isClient(record) || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
+    const account = await accounts.loadUsable(ctx, token.accountId, login, client);
     if (!account) return false;
-    const granted = new Set(openid?.scope?.split(' ').filter((scope) => scopes.has(scope)));
+    const granted = new Set(held(ctx, record, openid?.scope?.split(' ').filter((scope) => scopes.has(scope)) ?? []));
     const claims = await accounts.claimsOf(account, 'userinfo', granted, { client, login });
     send(ctx, { sub: pseudonymOf(parts, client)?.(login.sub) ?? login.sub, ...claims });
     return true;

@@ -1,4 +1,4 @@
-import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
 import { subOf } from '../directory/index.js';
 import type { Accounts } from './account.js';
 import { isClient } from './clients.js';
@@ -17,6 +17,7 @@ export const createGrantLoader =
     const session = sessionOf(ctx);
     const record = client && recordOf(client);
     if (!client || !account || !isClient(record)) return undefined;
+    if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];
     const scopes = record.requireConsent ? await allowedByUser(parts, account.accountId, client.clientId, asked) : asked;
@@ -50,6 +51,13 @@ export const createGrantLoader =
     rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
     return grant;
   };
+
+/** What was right when the sign-in began need not be so any more when it ends. @throws InvalidRedirectUri, UnauthorizedClient */
+function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: Client): void {
+  if (!client.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
+  if (!client.responseTypeAllowed(params?.response_type as never))
+    throw new errors.UnauthorizedClient('response_type is not allowed for this client any more');
+}
 
 /** Of the scopes asked for, those the user allowed this client before. `openid` by itself tells nothing that needs asking. */
 async function allowedByUser({ directory }: OidcParts, oid: string, clientId: string, asked: readonly string[]): Promise<string[]> {

@@ -41,6 +41,8 @@ export interface ProviderHooks {
   readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
   scopes(ctx: KoaContextWithOIDC): ReadonlySet<string>;
+  /** Of a grant's scopes, those that the request's client may still have. */
+  held(ctx: KoaContextWithOIDC, scopes: readonly string[]): readonly string[];
   /** The value of an access token that is not opaque, and its id back; undefined when it is none of ours. */
   readonly structuredToken: {
     sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
@@ -70,6 +72,8 @@ export interface AccessTokenModel {
   readonly iat?: number;
   readonly exp?: number;
   readonly sid?: string;
+  readonly jkt?: string;
+  readonly 'x5t#S256'?: string;
   extra?: Record<string, unknown>;
 }
 
@@ -127,6 +131,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
     Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
   Object.defineProperty(provider.Grant, 'IN_PAYLOAD', { value: [...membersOf(provider.Grant), ...extraMembers.Grant] });
   customiseClient(provider, hooks);
+  narrowGrants(provider, hooks);
   allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
@@ -427,6 +432,16 @@ export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promi
 
 type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };
 
+/** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
+function narrowGrants({ Grant }: Provider, hooks: ProviderHooks): void {
+  const { getOIDCScopeFiltered } = Grant.prototype;
+  Grant.prototype.getOIDCScopeFiltered = function (filter) {
+    const granted = getOIDCScopeFiltered.call(this, filter);
+    const ctx = Provider.ctx;
+    return ctx?.oidc.client ? hooks.held(ctx, granted.split(' ')).join(' ') : granted;
+  };
+}
+
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
 
@@ -435,9 +450,12 @@ function allowLocalClients(Client: unknown): void {
   const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
   const { invalidate } = prototype;
   prototype.invalidate = function (message, code) {
-    const uris = [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])].map((uri) => new URL(uri));
-    const isLocal = uris.every(({ protocol, hostname }) => protocol === 'https:' || loopback.has(hostname));
-    if (code === undefined || !localCodes.has(code) || !isLocal) invalidate.call(this, message, code);
+    const isLocal = (uri: string): boolean => {
+      const { protocol, hostname } = new URL(uri);
+      return protocol === 'https:' || loopback.has(hostname);
+    };
+    const uris = () => [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])];
+    if (code === undefined || !localCodes.has(code) || !uris().every(isLocal)) invalidate.call(this, message, code);
   };
 }
 

@@ -11,7 +11,7 @@ import { carryParameters, createResponder } from './authorize.js';
 import { createBrowserState } from './browser-state.js';
 import { assertionAudiences } from './client-assertions.js';
 import { requireClientAuthentication } from './client-authentication.js';
-import { type Caller, findCaller } from './clients.js';
+import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
@@ -99,6 +99,10 @@ export function createProtocol(
       },
       assertionAudiences: assertionAudiences(options, routes.token),
       scopes: (ctx) => scopes.known(ctx),
+      held(ctx, granted) {
+        const record = ctx.oidc.client && recordOf(ctx.oidc.client);
+        return isClient(record) ? scopes.held(ctx, record, granted) : [];
+      },
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),
       clients: {

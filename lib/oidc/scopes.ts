@@ -1,5 +1,6 @@
 import type { ClaimResolver } from '../claim-resolver.js';
 import type { ApiScopes, Directory } from '../directory/index.js';
+import type { Client } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
 import { perRequest } from './per-request.js';
 
@@ -15,6 +16,8 @@ export interface Scopes {
   /** Identity and API scopes. */
   known(ctx: object): ReadonlySet<string>;
   isApiScope(ctx: object, scope: string): boolean;
+  /** Of scopes that were granted once, those that exist and that the client may still have. */
+  held(ctx: object, client: Client, scopes: readonly string[]): string[];
   /** The API resources that own any of the scopes. */
   audiences(ctx: object, scope: string | undefined): readonly string[];
 }
@@ -56,6 +59,7 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
       return owners instanceof Promise ? owners.then((all) => snapshotOf(all).known) : snapshotOf(owners).known;
     },
     known: (ctx) => of(ctx).known,
+    held: (ctx, { allowedScopes }, granted) => granted.filter((scope) => isGrantable(scope, allowedScopes, of(ctx).known)),
     isApiScope: (ctx, scope) => of(ctx).owners.has(scope),
     audiences: (ctx, scope) => {
       const { owners } = of(ctx);
@@ -63,6 +67,10 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
     },
   };
 }
+
+/** Whether a client may be granted a scope; how it gets `offline_access` is for its grant types to say. */
+export const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
+  known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
 
 const none: ApiScopes = new Map();
 

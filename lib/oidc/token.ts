@@ -57,7 +57,7 @@ function checkScopeBeside(ctx: KoaContextWithOIDC, scopes: Scopes): void {
 /** A client asks for API scopes it may have; without `scope` it gets them all. @throws InvalidScope @see RFC 6749 §4.4.2, §3.3 */
 export function clientCredentialsScope(ctx: object, scopes: Scopes, client: Client, asked: string | undefined): string | undefined {
   const allowed = client.allowedScopes.filter((scope) => scopes.isApiScope(ctx, scope));
-  const wanted = new Set(asked ? asked.split(' ').filter(Boolean) : allowed);
+  const wanted = new Set(asked ? asked.split(' ') : allowed);
   checkScopes([...wanted], allowed, new Set(allowed));
   return wanted.size > 0 ? [...wanted].join(' ') : undefined;
 }

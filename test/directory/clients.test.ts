@@ -62,6 +62,12 @@ describe('clients (design §3)', () => {
     [{ ...web, id: 'a b' }, '/id'],
     [{ ...web, lifetimes: { accessToken: 0 } }, '/lifetimes/accessToken'],
     [{ ...web, accessTokenType: 'opaque' }, '/accessTokenType'],
+    [{ ...web, metadata: { redirect_uris: 'https://rp.example/callback' } }, '/metadata/redirect_uris'],
+    [{ ...web, metadata: { redirect_uris: ['https://rp.example/callback', 'callback'] } }, '/metadata/redirect_uris/1'],
+    [{ ...web, metadata: { post_logout_redirect_uris: [7] } }, '/metadata/post_logout_redirect_uris/0'],
+    [{ ...web, metadata: { grant_types: 'authorization_code' } }, '/metadata/grant_types'],
+    [{ ...web, metadata: { response_types: [['code']] } }, '/metadata/response_types/0'],
+    [{ ...web, metadata: { ...web.metadata, client_secret_expires_at: 1_900_000_000 } }, '/metadata/client_secret_expires_at'],
   ])('%j is refused at %s', async (input, path) => {
     await using t = await testDirectory();
     const refused = { code: 'invalid_record', details: { path } };

@@ -86,6 +86,22 @@ describe('issue 4 D12: the tables of the README', () => {
     expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `4.${index + 1}`));
   });
 
+  test('coverage says of a section that something works exactly when tests of the protocol are named after it', () => {
+    const names = readdirSync('test/protocol')
+      .filter((file) => file.endsWith('.test.ts'))
+      .flatMap((file) => [...readFileSync(`test/protocol/${file}`, 'utf8').matchAll(/\b(?:describe|test)\b[^'"`]*(['"`])(.*?)\1/g)])
+      .map(([, , name = '']) => name);
+    const rows = table('Spec coverage', 'Section').flatMap(([name = '', works = '']) => {
+      const [number] = name.match(/^4\.\d+/) ?? [];
+      return number === undefined ? [] : [{ number, works: works !== '' }];
+    });
+    const isTested = (number: string) => names.some((name) => name.split(/[^\d.]+/).includes(number));
+    // Services that work in process are tested where they are.
+    const own = new Set(['4.12']);
+    expect(rows.filter(({ number, works }) => !own.has(number) && works !== isTested(number))).toEqual([]);
+    expect(names.length).toBeGreaterThan(300);
+  });
+
   test('benchmarks have the rows that are measured', () => {
     expect(table('Benchmarks', 'Request').map(([name]) => name)).toEqual(rows.map(({ name }) => name));
   });

@@ -53,6 +53,7 @@ const hooks: ProviderHooks = {
   check: () => {},
   assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
+  held: (_ctx, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
   clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
@@ -115,6 +116,18 @@ describe('classes behind getters', () => {
     expectInOrder('shared/session.js', 'ctx.oidc.provider.Session.get(ctx)');
     expectInOrder('helpers/grant_common.js', 'new provider.AccessToken(');
   });
+});
+
+test('the scope of every token, and the claims of userinfo, are what `getOIDCScopeFiltered` answers', () => {
+  expectInOrder('helpers/grant_common.js', 'grant.getOIDCScopeFiltered(');
+  expectInOrder('helpers/grant_authorization.js', 'token.scope = grant.getOIDCScopeFiltered(');
+  expectInOrder('actions/grants/refresh_token.js', 'at.scope = grant.getOIDCScopeFiltered(');
+  expectInOrder('helpers/process_response_types.js', 'token.scope = grant.getOIDCScopeFiltered(', 'ctx.oidc.grant.getOIDCScopeFiltered(');
+  expectInOrder('actions/userinfo.js', 'ctx.oidc.grant.getOIDCScopeFiltered(');
+  // Before there is a client, and outside of requests, there is nothing to hold it to.
+  const grant = new hooked.Grant({ clientId: 'public', accountId: 'x' });
+  grant.addOIDCScope('openid other');
+  expect(grant.getOIDCScopeFiltered(new Set(['openid', 'other']))).toBe('openid other');
 });
 
 describe('OIDCContext', () => {

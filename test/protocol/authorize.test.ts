@@ -223,6 +223,35 @@ describe('4.2 response_mode', () => {
   });
 });
 
+describe('4.2 redirect_uri', () => {
+  test.each<[string, string | undefined]>([
+    ['none', undefined],
+    ['another path', `${redirectUri}/`],
+    ['another case', redirectUri.replace('callback', 'Callback')],
+    ['another port', redirectUri.replace(':9/', ':10/')],
+    ['a query', `${redirectUri}?a=b`],
+    ['a fragment', `${redirectUri}#a`],
+    ['an escape', redirectUri.replace('callback', '%63allback')],
+    ['an equal address', redirectUri.replace('127.0.0.1', '127.1')],
+    ['another client’s', 'https://elsewhere.test/callback'],
+    ['spaces around', ` ${redirectUri} `],
+  ])('4.2 %s: only what is registered, to the letter, and nobody is sent elsewhere', async (_, uri) => {
+    for (const more of [{}, { scope: 'nonsense' }, { prompt: 'none' }, { response_mode: 'form_post' }]) {
+      const { status, location, body } = await respond({ ...more, redirect_uri: uri });
+      expect([status, location, body.includes('<form')]).toEqual([400, undefined, false]);
+    }
+  });
+
+  test('RFC 8252 §7.3: a native client may be at any port of this machine, and nowhere else', async () => {
+    const metadata = { redirect_uris: ['http://127.0.0.1/native'], application_type: 'native', token_endpoint_auth_method: 'none' };
+    await it.idp.directory.clients.create({ id: 'native', name: 'Native', metadata, allowedScopes: ['openid'] });
+    const to = async (uri: string) => (await respond({ client_id: 'native', redirect_uri: uri })).location;
+    expect(await to('http://127.0.0.1:61023/native')).toMatch(/^http:\/\/127\.0\.0\.1:61023\/native\?code=/);
+    for (const uri of ['http://127.0.0.1:61023/other', 'http://localhost:61023/native', 'http://127.0.0.2:61023/native', 'native:/x'])
+      expect(await to(uri)).toBeUndefined();
+  });
+});
+
 const odd = {
   plain: 'value',
   'a b': 'c d',

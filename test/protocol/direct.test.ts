@@ -209,6 +209,8 @@ describe('4.4 a plain client credentials request is answered like any other', ()
     ['a scope of another API', { scope: 'invoices.read' }, 'service'],
     ['openid', { scope: 'openid' }, 'service'],
     ['an empty scope', { scope: '' }, 'service'],
+    ['a scope that is a space', { scope: ' ' }, 'service'],
+    ['two spaces between scopes', { scope: 'orders.read  orders.read' }, 'service'],
     ['a client that may not', {}, 'web'],
     ['an API resource', {}, 'orders'],
     ['another client id', { client_id: 'web' }, 'service'],

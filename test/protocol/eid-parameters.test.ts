@@ -4,6 +4,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json } from 
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
 
 /** Stands for a sign-in method: tells what of the request it can see. */
@@ -18,8 +19,11 @@ const method: Extension = {
 };
 
 let it: TestIdp;
+let signing: SigningClient;
 beforeAll(async () => {
   it = await startIdp({ extensions: [method] });
+  signing = await createSigningClient('signing');
+  await it.idp.directory.clients.create(signing.record);
 });
 afterAll(() => it.close());
 
@@ -55,6 +59,10 @@ const ways: Record<string, (agent: Agent) => Promise<Answer>> = {
     await par({ ...request, ...eid });
     const { json } = await par({ ...request, ...eid });
     return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
+  },
+  'a request object': async (agent) => {
+    const signed = await signing.sign(it.issuer, { ...request, client_id: signing.id, ...eid });
+    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: signing.id, request: signed })}`);
   },
 };
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, obtainTokens, postForm, signIn } from '../support/agent.js';
@@ -84,6 +85,29 @@ describe('4.2 code_challenge: base64url of the SHA-256 hash of the verifier, or 
     ['no method, which is required with a challenge', { code_challenge: verifier }],
   ])('with %s it is invalid_request', async (_, parameters) => {
     expect(Object.fromEntries(await authorize('plain', parameters))).toMatchObject(refused);
+  });
+});
+
+describe('4.2 flow rules 3 and 4: the challenge of the verifier is computed again, and compared', () => {
+  const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
+  const redeemed = async (challenge: string, codeVerifier: string | undefined, type: string) =>
+    redeem('free', (await authorize('free', { code_challenge: challenge, code_challenge_method: 'S256' })).get('code'), codeVerifier, type);
+
+  test.each(['application/x-www-form-urlencoded', unusualType])('a verifier is 43 to 128 letters, digits and -._~: %s', async (type) => {
+    for (const right of ['a'.repeat(43), 'a'.repeat(128), 'AZaz09-._~'.repeat(5)])
+      expect(await redeemed(hashOf(right), right, type)).toMatchObject({ status: 200 });
+    const wrong = ['a'.repeat(42), 'a'.repeat(129), '+', '/', '=', ' ', '%', 'æ', '\n'];
+    for (const end of wrong) {
+      const odd = end.length > 1 ? end : `${'a'.repeat(43)}${end}`;
+      const { status, json } = await redeemed(hashOf(odd), odd, type);
+      expect({ odd, status, error: json.error }).toEqual({ odd, status: 400, error: expect.stringMatching(/^invalid_(request|grant)$/) });
+    }
+  });
+
+  test.each(['application/x-www-form-urlencoded', unusualType])('none, another, and the challenge itself get nothing: %s', async (type) => {
+    const { challenge } = createPkce();
+    for (const wrong of [undefined, '', createPkce().verifier, challenge])
+      expect(await redeemed(challenge, wrong, type)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   });
 });
 

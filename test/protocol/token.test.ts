@@ -138,6 +138,17 @@ describe('4.4 authorization code', () => {
     });
   });
 
+  test('4.4 there is no ID token for a request without openid', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { scope: 'orders.read' });
+    expect(tokens).toEqual({
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: expect.any(Number),
+      scope: 'orders.read',
+    });
+    expect((await endpoints.userinfo(tokens.access_token)).status).toBe(403);
+  });
+
   test('4.4 the ID token names issuer, client, session, time and way of sign-in', async () => {
     const { tokens } = await obtainTokens(it.issuer, { nonce: 'n-1' });
     const now = Date.now() / 1000;
@@ -195,6 +206,36 @@ describe('4.4 authorization code', () => {
     passTime(61);
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
     expect(await endpoints.token(fields)).toMatchObject(invalidGrant);
+  });
+});
+
+describe('4.4 required parameters', () => {
+  test.each<[string, Record<string, string>]>([
+    ['grant_type', { code: 'x', redirect_uri: redirectUri }],
+    ['code', { grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: createPkce().verifier }],
+    ['redirect_uri', { grant_type: 'authorization_code', code: 'x', code_verifier: createPkce().verifier }],
+    ['refresh_token', { grant_type: 'refresh_token' }],
+  ])('4.4 without %s it is invalid_request; empty is without', async (name, fields) => {
+    for (const given of [fields, { ...fields, [name]: '' }])
+      expect(await endpoints.token(given)).toMatchObject({
+        status: 400,
+        json: { error: 'invalid_request', error_description: expect.stringContaining(`'${name}'`) },
+      });
+  });
+
+  test('4.4 client_id is required without an authentication header', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
+    expect(await postForm(tokenUrl(), fields)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+    expect(await postForm(tokenUrl(), { ...fields, client_id: 'spa' })).toMatchObject({ status: 200 });
+  });
+
+  test('4.4 a public client sends no authorization header', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: 'spa' };
+    expect(await postForm(tokenUrl(), fields, { authorization: basic('spa', 'x') })).toMatchObject({ status: 401 });
+    expect(await postForm(tokenUrl(), { ...fields, client_secret: 'x' })).toMatchObject({ status: 401 });
+    expect(await postForm(tokenUrl(), fields)).toMatchObject({ status: 200 });
   });
 });
 
@@ -363,6 +404,41 @@ describe('design §10: lifetimes', () => {
     expect(third.expires_in).toBeLessThanOrEqual(20);
     passTime(201);
     expect(await endpoints.refresh(third.refresh_token, 'brief')).toMatchObject(invalidGrant);
+  });
+
+  test('design §10: of whatever endpoint and grant the token is', async () => {
+    const metadata = {
+      redirect_uris: [redirectUri],
+      response_types: ['code', 'id_token token'],
+      grant_types: ['authorization_code', 'implicit', 'client_credentials'],
+    };
+    for (const accessTokenType of ['reference', 'jwt'] as const) {
+      const id = `brief-${accessTokenType}`;
+      await it.idp.directory.clients.create({
+        id,
+        name: 'Brief',
+        secret: `${id}-secret`,
+        metadata,
+        accessTokenType,
+        allowedScopes: ['openid', 'orders.read'],
+        lifetimes: { accessToken: 77, idToken: 33 },
+      });
+      const { agent, tokens } = await obtainTokens(it.issuer, { client: id, secret: `${id}-secret` });
+      const implicit = { client_id: id, response_type: 'id_token token', nonce: 'n' };
+      const { location = '' } = await agent.get(authorizeUrl(it.issuer, implicit));
+      const response = Object.fromEntries(new URLSearchParams(new URL(location).hash.slice(1)));
+      const lifeOf = async (token: string) => {
+        const { exp, iat } = (await endpoints.introspect(token, id)).json;
+        return exp - iat;
+      };
+      const own = await endpoints.clientCredentials(undefined, id);
+      for (const { access_token: token, expires_in: seconds } of [tokens, response, own])
+        expect([Number(seconds), await lifeOf(token)]).toEqual([77, 77]);
+      for (const { id_token: token } of [tokens, response]) {
+        const { exp = 0, iat = 0 } = decodeJwt(token);
+        expect(exp - iat).toBe(33);
+      }
+    }
   });
 
   test('design §10: an access token lives an hour, as a JWT ten minutes', async () => {

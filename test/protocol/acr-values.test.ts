@@ -1,0 +1,124 @@
+/** Service specification 4.2, acr_values names; design §5. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { parseAcrValues } from '../../lib/acr-values.js';
+import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
+import { isSignInPage, membersOf } from '../support/authorization-response.js';
+import { endpointsOf } from '../support/endpoints.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { redirectUri } from '../support/seed.js';
+
+let it: TestIdp;
+let bob: Agent;
+let acme: string;
+let globex: string;
+beforeAll(async () => {
+  it = await startIdp();
+  const tenants = await it.idp.directory.tenants.find();
+  [acme = '', globex = ''] = ['Acme', 'Globex'].map((name) => tenants.find((tenant) => tenant.name === name)?.id);
+  ({ agent: bob } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' }));
+});
+afterAll(() => it.close());
+
+const pkce = createPkce();
+const parameters = { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 's' };
+const request = {
+  client_id: 'web',
+  response_type: 'code',
+  redirect_uri: redirectUri,
+  scope: 'openid',
+  ...parameters,
+};
+
+/** As a client asks; each has to come to the same. */
+const ways: Record<string, (agent: Agent, more: Record<string, string>) => Promise<Answer>> = {
+  GET: (agent, more) => agent.get(authorizeUrl(it.issuer, { ...parameters, ...more })),
+  POST: (agent, more) => agent.post(`${it.issuer}/connect/authorize`, { ...request, ...more }),
+  PAR: async (agent, more) => {
+    const { json } = await endpointsOf(it.issuer).par({ ...request, ...more });
+    if (json.error) return refusedPush(json.error);
+    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
+  },
+};
+/** What a browser is not asked to bring. */
+const refusedPush = (error: string): Answer => ({
+  url: it.issuer,
+  status: 303,
+  headers: new Headers(),
+  body: '',
+  location: `${redirectUri}?error=${error}`,
+});
+const respond = async (acrValues: string, more: Record<string, string> = {}, agent = bob, way = 'GET'): Promise<Answer> =>
+  agent.follow((await ways[way]?.(agent, { acr_values: acrValues, ...more })) as Answer);
+const silently = async (acrValues: string, way?: string) => membersOf(await respond(acrValues, { prompt: 'none' }, bob, way));
+
+describe.each(Object.keys(ways))('4.2 acr_values by %s', (way) => {
+  test('4.2 tenant: the tenant the user must belong to', async () => {
+    expect(await silently(`tenant:${globex}`, way)).toMatchObject({ code: expect.any(String) });
+    expect(await silently(`tenant:${acme}`, way)).toMatchObject({ error: 'login_required' });
+    expect(isSignInPage(await respond(`tenant:${acme}`, {}, bob, way))).toBe(true);
+    expect(await silently(`nonsense tenant:${acme} more:nonsense`, way)).toMatchObject({ error: 'login_required' });
+  });
+
+  test.each(['tenant:', 'tenant', 'tenant: tenant:GLOBEX', 'tenant:GLOBEX tenant:ACME', 'tenant:GLOBEX tenant:'])(
+    '4.2 %s names no one tenant, and is not read as any',
+    async (acrValues) => {
+      const named = acrValues.replaceAll('GLOBEX', globex).replaceAll('ACME', acme);
+      expect(await silently(named, way)).toMatchObject({ error: 'invalid_request' });
+    },
+  );
+
+  test.each([
+    'mfa',
+    'mfa:',
+    'mfa:true',
+    'mfa:false mfa',
+    'mfa mfa:false',
+    'impersonate',
+    'impersonate:somebody',
+    'idp:eid',
+    'idp:local mfa',
+  ])('4.2 %s, which nothing here can meet, is refused instead of weakened', async (acrValues) => {
+    expect(await silently(acrValues, way)).toMatchObject({ error: 'unmet_authentication_requirements' });
+  });
+
+  test.each([
+    'idp:local',
+    'idp:',
+    'mfa:false',
+    'impersonate:false',
+    'unknown',
+    'unknown:tenant:x',
+    'Tenant:x',
+    ':',
+    'a:b:c',
+    'urn:mace:silver',
+  ])('4.2 %s asks for nothing', async (acrValues) => {
+    expect(await silently(acrValues, way)).toMatchObject({ code: expect.any(String) });
+  });
+});
+
+test('4.2 tenant: whoever signs in is of the tenant, whatever name is typed', async () => {
+  const agent = new Agent();
+  const url = authorizeUrl(it.issuer, { ...parameters, acr_values: `tenant:${acme}` });
+  const refused = await signIn(agent, url, 'bob@globex.test', 'bob');
+  expect([refused.location, refused.status]).toEqual([undefined, 400]);
+  const { tokens } = await obtainTokens(it.issuer, { acr_values: `tenant:${acme}` });
+  expect(decodeJwt(tokens.id_token)).toMatchObject({ tid: acme });
+});
+
+test('4.2 tenant: a request without openid cannot ask for one, and gets nothing', async () => {
+  const members = membersOf(await respond(`tenant:${acme}`, { scope: 'orders.read', prompt: 'none' }));
+  expect(members).toMatchObject({ error: 'invalid_request' });
+});
+
+test('design §5: they are read in one place', () => {
+  const nothing = { mfa: false, impersonate: false };
+  expect(parseAcrValues(undefined)).toEqual(nothing);
+  expect(parseAcrValues('a b:c  :d')).toEqual(nothing);
+  expect(parseAcrValues('idp:eid tenant:t mfa impersonate:u')).toEqual({ idp: 'eid', tenant: 't', mfa: true, impersonate: 'u' });
+  expect(parseAcrValues('idp:a:b idp:c tenant:t tenant:t')).toEqual({ ...nothing, idp: 'a:b', tenant: 't' });
+  expect(parseAcrValues('mfa:no impersonate:true')).toEqual({ mfa: true, impersonate: true });
+  expect(parseAcrValues('impersonate: impersonate:u')).toEqual({ ...nothing, impersonate: true });
+  expect(parseAcrValues('impersonate:false impersonate:u mfa:false')).toEqual({ ...nothing, impersonate: 'u' });
+});
