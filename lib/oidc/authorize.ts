@@ -162,11 +162,10 @@ export const createResponder =
     }
     const isJwt = mode.endsWith('jwt');
     const { origin, searchParams } = new URL(redirectUri);
-    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) =>
-      isJwt ? registeredClaims.has(name) : searchParams.has(name),
-    );
+    const { custom: given, scope } = carriedOf(ctx) ?? {};
+    const custom = returnedParameters(given ?? {}, (name) => (isJwt ? registeredClaims.has(name) : searchParams.has(name)));
     const session_state = browserState.respond(ctx, origin, payload.error);
-    const response = { ...custom, ...payload, session_state };
+    const response = { ...custom, ...(isError && scope !== undefined ? { scope } : {}), ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;

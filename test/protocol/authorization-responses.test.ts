@@ -1,6 +1,6 @@
 /**
  * Service specification 4.2, Response: every response type by every response mode, however it was asked for, on success and on error.
- * Only `scope` is not in every one: it says what was granted, or refused.
+ * `scope` says what was granted, refused, or asked for.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
@@ -114,7 +114,7 @@ describe.each(ways)('4.2 response to a request by %s', (way) => {
     }
   });
 
-  test.each(types)('4.2 %s: an error has error, state, session_state, iss and custom parameters, by every mode', async (type) => {
+  test.each(types)('4.2 %s: an error has error, state, scope, session_state, iss and custom parameters, by every mode', async (type) => {
     const failures: [string, Agent, Record<string, string>][] = [
       ['login_required', new Agent(), { prompt: 'none' }],
       ['access_denied', alice, { prompt: 'create' }],
@@ -126,11 +126,11 @@ describe.each(ways)('4.2 response to a request by %s', (way) => {
       for (const [error, agent, more] of failures) {
         const { place, members } = await responseTo(way, agent, type, mode, more);
         const { error_description: _, ...others } = members;
-        const refused = error === 'invalid_scope' ? { scope: 'nonsense' } : {};
+        const scope = error === 'invalid_scope' ? 'nonsense' : 'openid profile';
         expect({ mode, place, others }).toEqual({
           mode,
           place: placeOf(mode, type),
-          others: { ...always, ...refused, error, iss: it.issuer },
+          others: { ...always, scope, error, iss: it.issuer },
         });
       }
     }
