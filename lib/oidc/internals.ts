@@ -227,7 +227,8 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      const query = this.route === 'resume' ? {} : this.route === 'authorization' && ctx.method !== 'POST' ? ctx.query : undefined;
+      const takesQuery = this.route === 'authorization' || this.route === 'userinfo';
+      const query = this.route === 'resume' ? {} : takesQuery && ctx.method !== 'POST' ? ctx.query : undefined;
       // Resuming takes no parameters: an error of it must not be answered by those of a query.
       if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }

@@ -1,0 +1,19 @@
+import type { Deliveries } from './deliveries.js';
+
+/** Whose sign-ins a change makes void: those of a user, by `oid`, or of all users of a tenant. */
+export type VoidSignIns = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+
+/** The kind of delivery that says so to whoever keeps sign-ins: it looks again which of them are void. */
+export const VOID_SIGN_INS = 'void-sign-ins';
+
+/** Makes a change that voids sign-ins. Said before it is written, so that a node that dies in between keeps it from nobody; heard after. */
+export type Voiding = <T>(whose: VoidSignIns, change: () => Promise<T>) => Promise<T>;
+
+export const createVoiding =
+  ({ enqueue }: Pick<Deliveries, 'enqueue'>): Voiding =>
+  async (whose, change) => {
+    const { release } = await enqueue([{ kind: VOID_SIGN_INS, data: { ...whose } }]);
+    const changed = await change();
+    release();
+    return changed;
+  };
