@@ -13,8 +13,8 @@ export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
-  /** The account of an `oid`, if what began with this sign-in may go on. */
-  loadUsable(ctx: object, oid: string, login: PinnedLogin | undefined): Promise<DirectoryAccount | undefined>;
+  /** The account of an `oid`, if what the client got by this sign-in is still good. */
+  loadUsable(ctx: object, oid: string, login: PinnedLogin | undefined, client: Client): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
     account: DirectoryAccount,
@@ -80,15 +80,17 @@ export function createAccounts(parts: OidcParts): Accounts {
 
   return {
     load,
-    async loadUsable(ctx, oid, login) {
+    async loadUsable(ctx, oid, login, client) {
       const account = await load(ctx, oid);
-      return account && isUsable(account, instant(login?.authTime)) ? account : undefined;
+      return account && isUsable(account, instant(login?.authTime)) && isServed(client, account) ? account : undefined;
     },
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
       const account = await load(ctx, oid);
       if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
+      // At the authorization endpoint, where there is no token, the prompts see to it.
+      if (token && !isServed(ctx.oidc.client, account)) return undefined;
       return {
         accountId: oid,
         async claims(use, scope) {
@@ -102,6 +104,12 @@ export function createAccounts(parts: OidcParts): Accounts {
       };
     },
   };
+}
+
+/** Whether the users of the account's tenant may still sign in to the client. */
+function isServed(client: Client | undefined, { tenant }: DirectoryAccount): boolean {
+  const record = client && recordOf(client);
+  return !isClient(record) || (record.allowedTenants?.includes(tenant.id) ?? true);
 }
 
 const none: ReadonlySet<string> = new Set();

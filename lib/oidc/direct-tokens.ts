@@ -106,7 +106,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     { gty, spend, refreshToken: refreshTokenId, rotations }: Issuance,
   ): Promise<object | undefined> {
     const { accountId, grantId } = source;
-    const account = await accounts.loadUsable(ctx, accountId, grant.login);
+    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
     if (!account) return undefined;
     const asked = new Set(source.scope.split(' '));
     const scope = (grant.openid?.scope?.split(' ') ?? []).filter((granted) => asked.has(granted)).join(' ');

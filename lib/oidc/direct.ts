@@ -124,7 +124,7 @@ export const createDirectUserinfo =
     const scopes = new Set(token.scope?.split(' '));
     const client = await findClient(token.clientId);
     if (!client || token.structured || !scopes.has('openid') || answersInJwt(client)) return false;
-    const account = await accounts.loadUsable(ctx, token.accountId, login);
+    const account = await accounts.loadUsable(ctx, token.accountId, login, client);
     if (!account) return false;
     const granted = new Set(openid?.scope?.split(' ').filter((scope) => scopes.has(scope)));
     const claims = await accounts.claimsOf(account, 'userinfo', granted, { client, login });

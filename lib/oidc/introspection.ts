@@ -41,7 +41,7 @@ export const createDescribeToken =
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
     if (!accountId) return { aud, members: { nbf: iat } };
-    const account = await accounts.loadUsable(ctx, accountId, login);
+    const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const pseudonym = pseudonymOf(parts, client);
     const sub = login && (pseudonym?.(login.sub) ?? login.sub);
