@@ -26,6 +26,12 @@ export const accessTokenClaims = (
   ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
 });
 
+/** Whose key a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
+function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenModel, 'jkt' | 'x5t#S256'>): { cnf?: object } {
+  const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
+  return jkt || x5t ? { cnf } : {};
+}
+
 const tokenRoutes = new Set(['introspection', 'revocation']);
 const WRAPPED = 'jwt~';
 
@@ -65,6 +71,7 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
         client_id: token.clientId,
         ...(token.scope ? { scope: token.scope } : {}),
         ...(token.sid ? { sid: token.sid } : {}),
+        ...confirmationOf(token),
         jti: token.jti,
         iat: token.iat,
         exp: token.exp,
