@@ -86,6 +86,18 @@ describe('issue 4 D12: the tables of the README', () => {
     expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `4.${index + 1}`));
   });
 
+  test('coverage: what works by HTTP has tests in test/protocol that are named after the section, what is not there has none', () => {
+    const titles = readdirSync('test/protocol').flatMap((name) => titlesOf(readFileSync(`test/protocol/${name}`, 'utf8')));
+    const named = (number: string) => titles.filter((title) => title.split(' ').includes(number)).length;
+    for (const [name = '', works = ''] of table('Spec coverage', 'Section')) {
+      const [number] = name.match(/^4\.\d+/) ?? [];
+      const isHere = number !== undefined && works !== '' && !works.startsWith('in process');
+      if (number !== undefined) expect([name, named(number) > 2]).toEqual([name, isHere]);
+    }
+    for (const table of ['Authentication', 'Errors'])
+      expect(titles.filter((title) => title.startsWith(`${table}: `)).length).toBeGreaterThan(4);
+  });
+
   test('benchmarks have the rows that are measured', () => {
     expect(table('Benchmarks', 'Request').map(([name]) => name)).toEqual(rows.map(({ name }) => name));
   });
@@ -120,6 +132,10 @@ describe('issue 4 D12: the README', () => {
     expect(broken).toEqual([]);
   });
 });
+
+/** What describes and tests of a file are called. */
+const titlesOf = (code: string): string[] =>
+  [...code.matchAll(/(?:\bdescribe|\btest|\)|\]|^describeInBrowser)\(\s*(['"`])(.*?)\1,/gms)].map(([, , title = '']) => title);
 
 /** `'/idp'` and `` `a` `` as one would read them. */
 const unmarked = (value = ''): string => value.replaceAll('`', '');
