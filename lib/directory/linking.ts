@@ -15,7 +15,8 @@ import type { Collection } from '../store/directory-store.js';
 import type { Person, PersonWithUser, User } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { pendingEvent, withEvents } from './pending-events.js';
-import { hasUser, nextNotBefore } from './user-record.js';
+import { hasUser } from './user-record.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 export interface ParentRef {
   readonly tid: string;

@@ -5,7 +5,7 @@ import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { idFor } from './identifiers.js';
 import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from './input.js';
-import { nextNotBefore } from './user-record.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 const fields = {
   name: line(),

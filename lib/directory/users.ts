@@ -7,7 +7,8 @@ import { userNameKey } from './identifiers.js';
 import { checkInput, type Patch, patched } from './input.js';
 import { pendingEvent, withEvents } from './pending-events.js';
 import { personRows } from './person-rows.js';
-import { changedUser, hasUser, newUser, nextNotBefore, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
 export interface Users {

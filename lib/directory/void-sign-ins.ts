@@ -1,3 +1,4 @@
+import type { User } from '../store/records.js';
 import type { Deliveries } from './deliveries.js';
 
 /** Whose sign-ins a change makes void: those of a user, by `oid`, or of all users of a tenant. */
@@ -17,3 +18,10 @@ export const createVoiding =
     release();
     return changed;
   };
+
+/**
+ * Makes every sign-in until now void. Sign-ins are known to the second, so it is a whole one, after all that were told before: a sign-in
+ * at the very instant is the first that counts.
+ */
+export const nextNotBefore = ({ notBefore }: Pick<User, 'notBefore'>): Date =>
+  new Date(Math.max(Math.ceil(Date.now() / 1000), Math.floor((notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);

@@ -79,7 +79,7 @@ export interface AccessTokenModel {
 /** Fields of our own that oidc-provider keeps on its records. Read once per class, on first use: models/payload.js. */
 const extraMembers = {
   Session: ['sub', 'idp', 'act', 'grants'],
-  Grant: ['login'],
+  Grant: ['login', 'sid'],
   AccessToken: ['structured'],
   ClientCredentials: ['structured'],
 } as const;

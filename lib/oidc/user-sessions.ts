@@ -4,9 +4,22 @@ import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import type { Artifact, ArtifactKey } from '../store/artifact-store.js';
 import type { Delivery } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
+import type { PinnedLogin } from './login-context.js';
 import { LogoutNotices } from './logout-notices.js';
-import type { SessionPayload } from './session-merge.js';
+import type { SessionGrant, SessionPayload } from './session-merge.js';
 import { endSignIn } from './sessions.js';
+
+/** A grant as it is kept. */
+interface GrantRecord {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly sid?: string;
+  readonly login: Pick<PinnedLogin, 'sub' | 'authTime'>;
+}
+
+/** As a session would remember it. */
+const rememberedAs = ({ clientId, accountId, sid, login: { sub } }: GrantRecord, expiresAt: number): SessionGrant[] =>
+  sid === undefined ? [] : [{ clientId, grantId: '', accountId, sid, sub, exp: expiresAt / 1000 }];
 
 interface Found extends Artifact {
   readonly session: SessionPayload;
@@ -40,8 +53,11 @@ export function createUserSessions(parts: OidcParts): Sessions {
     const isVoid = (authTime = 0) => !account || !isUsable(account, new Date(authTime * 1000));
     const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isVoid(loginTs);
     for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
-    // Grants outlive their session, and may be of one that is somebody else's now.
-    const ended = grants.filter(({ value }) => isVoid((JSON.parse(value) as { login?: { authTime?: number } }).login?.authTime));
+    // Grants outlive their session, and may be of one that is another linked account's now.
+    const ended = grants
+      .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
+      .filter(({ grant }) => isVoid(grant.login.authTime));
+    await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
   }

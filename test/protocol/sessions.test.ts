@@ -174,6 +174,29 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     expect(isTold(parentTokens)).toBe(false);
   });
 
+  test('F5: unlink, of an account that the browser went on from to the one it was linked to', async () => {
+    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const child = await userOf('alice@globex.test');
+    const parent = await userOf('alice@acme.test');
+    await idp.tenant(child.tid).linking.link(child.userId, { tid: parent.tid, userId: parent.userId });
+    const { agent, tokens } = await signedIn('alice@globex.test');
+    const { tokens: after } = await signedIn('alice@acme.test', { agent, prompt: 'login', client: 'jwt', secret: 'jwt-secret' });
+    await idp.tenant(child.tid).linking.unlink(child.userId, parent.userId);
+    await told(tokens);
+    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
+    expect([await isActive(endpointsOf(it.issuer), after.refresh_token, 'jwt'), await isSignedIn(agent)]).toEqual([true, true]);
+  });
+
+  test('F5: signing out everywhere is told to who has a refresh token of a session that ended by itself', async () => {
+    const bob = await userOf('bob@globex.test');
+    const { tokens } = await signedIn('bob@globex.test');
+    passTime(13 * 3600);
+    expect([await sessions().list(bob), await isActive(endpointsOf(it.issuer), tokens.refresh_token)]).toEqual([[], true]);
+    await sessions().endAll(bob);
+    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
+    await told(tokens);
+  });
+
   test('F5: a tenant that is disabled', async () => {
     const { tid } = await userOf('bob@globex.test');
     const all = [await signedIn('bob@globex.test'), await signedIn('bob@globex.test')];
