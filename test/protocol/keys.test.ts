@@ -353,6 +353,50 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     expect(built[0]).not.toBe(idp.provider);
   });
 
+  test('no request of any endpoint is lost while it happens', async () => {
+    const { issuer, idp } = await start();
+    const endpoints = endpointsOf(issuer);
+    const { agent, tokens } = await obtainTokens(issuer, { scope: 'openid offline_access' });
+    let refreshToken = tokens.refresh_token as string;
+    const silent = authorizeUrl(issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+    const pushed = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', code_challenge: 'c'.repeat(43) };
+    const requests: Readonly<Record<string, () => Promise<unknown>>> = {
+      discovery: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).status,
+      jwks: async () => (await kidsAt(issuer)).length > 0 && 200,
+      introspection: async () => (await endpoints.introspect(tokens.access_token)).json.active && 200,
+      userinfo: async () => (await endpoints.userinfo(tokens.access_token)).status,
+      par: async () => (await endpoints.par({ ...pushed, code_challenge_method: 'S256' })).status - 1,
+      authorization: async () => new URL((await agent.get(silent)).location ?? '').searchParams.has('code') && 200,
+      async token() {
+        const { status, json } = await endpoints.refresh(refreshToken);
+        refreshToken = json.refresh_token;
+        return status;
+      },
+    };
+    let isOver = false;
+    const lost: unknown[] = [];
+    let rounds = 0;
+    const load = async () => {
+      for (; !isOver; rounds += 1)
+        await Promise.all(
+          Object.entries(requests).map(async ([name, send]) => {
+            const status = await send();
+            if (status !== 200) lost.push([name, status]);
+          }),
+        );
+    };
+    const loading = load();
+    const providers = new Set<unknown>([idp.provider]);
+    for (let times = 0; times < 4; times += 1) {
+      await idp.keys.rotate({ now: true });
+      providers.add(idp.provider);
+    }
+    isOver = true;
+    await loading;
+    expect([providers.size, lost]).toEqual([5, []]);
+    expect(rounds).toBeGreaterThan(4);
+  });
+
   test('a sign-in that began before ends after, with what signs by then', async () => {
     const { issuer, idp } = await start();
     const { verifier, challenge } = createPkce();
