@@ -6,14 +6,16 @@ import { standardClaims } from '../extensions/claims/index.js';
 import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
 import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
-import { type ClaimResolver, createClaimResolver } from './claim-resolver.js';
-import { applySeed, createDirectory, createKeyRotation, createPasswords, type Directory } from './directory/index.js';
-import { ConfigError, StoreAwayError, UnavailableError } from './errors.js';
+import { createClaimResolver } from './claim-resolver.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
+import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
+import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
@@ -22,6 +24,7 @@ import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
+import { describeScopes } from './oidc/scopes.js';
 import type { IdentityProviderOptions } from './options.js';
 import { resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
@@ -152,6 +155,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       claims,
       keys,
       fetch,
+      readForm: form,
       logger,
       showPage,
       cookieKeys,
@@ -213,40 +217,4 @@ async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {
   const own = memoryDirectory();
   await own.open([collections.signingKeys]);
   return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
-}
-
-/** A scope says what its claims say, or whose API it opens. */
-async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
-  const words = new Map<string, string>();
-  for (const { scope, description } of declarations)
-    words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
-  for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
-  return words;
-}
-
-/** Members that extensions add; two that add the same are refused. */
-function discoveryOf(extensions: readonly Extension[], context: ExtensionContext): Record<string, unknown> {
-  const owners = new Map<string, string>();
-  const document: Record<string, unknown> = {};
-  for (const { name, discovery } of extensions) {
-    for (const [member, value] of Object.entries(discovery?.(context) ?? {})) {
-      const owner = owners.get(member);
-      if (owner)
-        throw new ConfigError('extension_conflict', [
-          { path: 'extensions', expected: `one owner of ${member} in discovery`, received: `${owner} and ${name}` },
-        ]);
-      owners.set(member, name);
-      document[member] = value;
-    }
-  }
-  return document;
-}
-
-function pagesOf(extensions: readonly Extension[]): NonNullable<Extension['pages']> {
-  const [owner, other] = extensions.filter(({ pages }) => pages !== undefined);
-  if (!owner?.pages || other) {
-    const received = [owner, other].flatMap((extension) => extension?.name ?? []).join(' and ') || 'none';
-    throw new ConfigError('extension_conflict', [{ path: 'extensions', expected: 'one extension that shows pages', received }]);
-  }
-  return owner.pages;
 }

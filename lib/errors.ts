@@ -11,7 +11,7 @@ export const errorTable = {
   invalid_options: { status: 500, description: 'The options of createIdentityProvider are wrong.' },
   insecure_options: { status: 500, description: 'The options are not fit for production.' },
   extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
-  store_unfit: { status: 500, description: 'A store is set up so that records would be lost.' },
+  store_unfit: { status: 500, description: 'A store is set up so that records would be lost, or it could not be found again.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
   invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },

@@ -46,6 +46,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
 
     async open() {
       const account = (field: string) => ({ key: { [field]: 1 }, partialFilterExpression: { [field]: { $exists: true } } }) as const;
+      await database.check();
       await Promise.all([
         ensureIndexes(records, [
           expiryIndex,

@@ -1,5 +1,6 @@
 import type { Collection, CollectionOptions, Db, Document } from 'mongodb';
 import { ConfigError } from '../../lib/errors.js';
+import { checkClient } from './client-options.js';
 import { inTime } from './deadline.js';
 
 export interface MongoOptions {
@@ -11,6 +12,8 @@ export interface MongoOptions {
 
 export interface Database {
   collection<D extends Document>(name: string): Collection<D>;
+  /** @throws IdpError `store_unfit` when its client is; Error when the server cannot be reached. */
+  check(): Promise<void>;
   /** Rejects when the server cannot be reached. */
   ping(): Promise<void>;
 }
@@ -38,6 +41,7 @@ export function databaseOf({ db, prefix = 'idp_' }: MongoOptions): Database {
   }
   return {
     collection: <D extends Document>(name: string) => db.collection<D>(prefix + name, options),
+    check: () => checkClient(db),
     ping: () => inTime(async (bounds) => void (await db.command({ ping: 1 }, bounds))),
   };
 }

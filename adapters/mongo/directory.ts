@@ -15,6 +15,7 @@ export function mongoDirectory(options: MongoOptions): DirectoryStore {
     ephemeral: false,
 
     async open(specs) {
+      await database.check();
       const opening = specs.map(async ({ name, indexes }) => {
         const rows = collections.get(name) ?? new Rows(name, database.collection<RowDocument>(name));
         await rows.ensureIndexes(indexes);

@@ -2,7 +2,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { createSeed } from './seed.js';
 import type { Settings } from './settings.js';
@@ -15,7 +15,7 @@ export interface Service {
 
 export async function openService(settings: Settings): Promise<Service> {
   const redis = openRedis(settings);
-  const mongo = new MongoClient(settings.mongoUrl);
+  const mongo = new MongoClient(settings.mongoUrl, mongoOptions);
   const closeClients = () => {
     redis.disconnect();
     return mongo.close();

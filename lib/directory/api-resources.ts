@@ -18,7 +18,7 @@ import {
   strings,
   token,
 } from './input.js';
-import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+import { hashedSecret, newSecret, secretsOf } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
@@ -73,6 +73,7 @@ export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
 export function createApiResources({ collections, caches }: DirectoryContext): ApiResources {
   const rows = cachedCollection('apiResources', collections.apiResources, caches);
+  const secrets = secretsOf(rows);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -97,15 +98,12 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
 
     remove: rows.remove,
 
-    async rotateSecret(id, secret = newSecret()) {
-      const apiResource = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+    async rotateSecret(id, given) {
+      const { record: apiResource, secret } = await secrets.rotate(id, given);
       return { apiResource, secret };
     },
 
-    async checkSecret(id, secret) {
-      const apiResource = await rows.get(id);
-      return isLiveSecret(apiResource?.secrets ?? [], secret) ? apiResource : undefined;
-    },
+    checkSecret: secrets.check,
   };
 }
 

@@ -19,7 +19,7 @@ import {
   strings,
   token,
 } from './input.js';
-import { hashedSecret, isLiveSecret, newSecret, rotatedSecrets } from './secrets.js';
+import { hashedSecret, newSecret, secretsOf } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
@@ -104,6 +104,7 @@ export interface Clients {
 
 export function createClients({ collections, caches }: DirectoryContext): Clients {
   const rows = cachedCollection('clients', collections.clients, caches);
+  const secrets = secretsOf(rows);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -138,15 +139,12 @@ export function createClients({ collections, caches }: DirectoryContext): Client
       }
     },
 
-    async rotateSecret(id, secret = newSecret()) {
-      const client = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+    async rotateSecret(id, given) {
+      const { record: client, secret } = await secrets.rotate(id, given);
       return { client, secret };
     },
 
-    async checkSecret(id, secret) {
-      const client = await rows.get(id);
-      return isLiveSecret(client?.secrets ?? [], secret) ? client : undefined;
-    },
+    checkSecret: secrets.check,
   };
 }
 

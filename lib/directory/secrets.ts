@@ -1,5 +1,12 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { HashedSecret } from '../store/records.js';
+import type { Row } from '../store/directory-store.js';
+import type { HashedSecret, Stored } from '../store/records.js';
+import type { CachedCollection } from './cached-collection.js';
+import { patched } from './input.js';
+
+interface Holder extends Row, Stored {
+  readonly secrets: readonly HashedSecret[];
+}
 
 /** So that a secret can be rotated while callers move over. */
 const LIVE_SECRETS = 2;
@@ -30,8 +37,23 @@ function digestOf(secret: HashedSecret): Buffer {
 }
 
 /** The secrets after a rotation: the new one, and the newest before it. One that is live already changes nothing. */
-export const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
+const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
   isLiveSecret(secrets, secret) ? secrets : [hashedSecret(secret), ...liveSecrets(secrets).slice(0, LIVE_SECRETS - 1)];
 
 const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] =>
   secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
+
+/** The secrets that a collection's records authenticate with. */
+export const secretsOf = <R extends Holder>(rows: CachedCollection<R>) => ({
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  async rotate(id: string, secret = newSecret()): Promise<{ readonly record: R; readonly secret: string }> {
+    const record = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+    return { record, secret };
+  },
+
+  /** The record, if the secret is one of its live ones. */
+  async check(id: string, secret: string): Promise<R | undefined> {
+    const record = await rows.get(id);
+    return isLiveSecret(record?.secrets ?? [], secret) ? record : undefined;
+  },
+});

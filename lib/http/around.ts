@@ -2,6 +2,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from '../extension.js';
+import { foldedPath } from './methods.js';
 
 /** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
 export function aroundEndpoints(
@@ -23,7 +24,7 @@ export function aroundEndpoints(
   }
   const composed = new Map([...chains].map(([path, chain]) => [path, compose(chain)]));
   return (ctx, next) => {
-    const run = composed.get(ctx.path.toLowerCase().replace(/\/$/, ''));
+    const run = composed.get(foldedPath(ctx.path));
     return run ? run(ctx, next) : next();
   };
 }

@@ -16,7 +16,10 @@ const form = ['POST', 'OPTIONS'];
 /** Answers what methods a path takes; undefined when it is none of ours. */
 export type MethodsOf = (path: string) => readonly string[] | undefined;
 
-/** The paths of the protocol's endpoints. oidc-provider's router folds case and takes one trailing slash. */
+/** A path as oidc-provider's router compares it: it folds case and takes one trailing slash. */
+export const foldedPath = (path: string): string => path.toLowerCase().replace(/\/$/, '');
+
+/** The methods by the paths of the protocol's endpoints. */
 export function protocolMethods(routes: Readonly<Record<string, string>>): MethodsOf {
   const { authorization = '', end_session: endSession = '' } = routes;
   const paths = new Map(
@@ -31,7 +34,7 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
   return (path) => {
     const exact = paths.get(path);
     if (exact) return exact;
-    const folded = path.toLowerCase().replace(/\/$/, '');
+    const folded = foldedPath(path);
     const isResume = folded.startsWith(resume) && !folded.includes('/', resume.length);
     return paths.get(folded) ?? (isResume ? methods.resume : undefined);
   };

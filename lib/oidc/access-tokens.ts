@@ -5,7 +5,7 @@ import { type Accounts, subjectOf } from './account.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import type { AccessTokenModel } from './internals.js';
-import { signedJwt } from './keys.js';
+import { signedJwt } from './jwt.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
 import type { Scopes } from './scopes.js';

@@ -1,10 +1,11 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
+import { isOfKind } from '../store/artifact-key.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
-import { perRequest } from './per-request.js';
+import { registeredClaims } from './jwt.js';
 import { hashedPlainChallenge } from './pkce.js';
 import type { Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
@@ -43,13 +44,7 @@ const reservedNames = new Set(
 );
 
 /** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
-export const passedOnParameters = [
-  'login_hint_token',
-  'sso_token',
-  'eid_user_visible_data',
-  'eid_user_visible_data_format',
-  'eid_call_initiator',
-] as const;
+export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
 const routesWithCustom = new Set(['authorization', 'pushed_authorization_request']);
 
@@ -83,7 +78,8 @@ export function carryParameters(route: string, query: Query): Query {
   return known;
 }
 
-const read = perRequest((): { value?: string; carried?: Carried } => ({}));
+/** A request asks several times, and most ask for the same. */
+let last: { readonly value: string; readonly carried: Carried } | undefined;
 
 function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
   const { params, route } = ctx.oidc;
@@ -91,8 +87,7 @@ function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
   const value =
     params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);
   if (typeof value !== 'string') return undefined;
-  const last = read(ctx);
-  if (last.value !== value) Object.assign(last, { value, carried: JSON.parse(value) as Carried });
+  if (last?.value !== value) last = { value, carried: JSON.parse(value) as Carried };
   return last.carried;
 }
 
@@ -165,8 +160,11 @@ export const createResponder =
       else if (!isError) throw lostResponse(error);
     }
     const isJwt = mode.endsWith('jwt');
-    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, isJwt ? jwtClaims : new Set(new URL(redirectUri).searchParams.keys()));
-    const session_state = browserState.respond(ctx, redirectUri, payload.error);
+    const { origin, searchParams } = new URL(redirectUri);
+    const custom = returnedParameters(carriedOf(ctx)?.custom ?? {}, (name) =>
+      isJwt ? registeredClaims.has(name) : searchParams.has(name),
+    );
+    const session_state = browserState.respond(ctx, origin, payload.error);
     const response = { ...custom, ...payload, session_state };
     if (!mode.startsWith('form_post')) return send(response);
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
@@ -177,13 +175,10 @@ export const createResponder =
   };
 
 /** Custom parameters, but for names that already mean something where they go: in a JWT, or in the redirect URI's own query. */
-const returnedParameters = (custom: Readonly<Record<string, string>>, taken: ReadonlySet<string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(custom).filter(([name]) => !taken.has(name)));
-
-/** @see RFC 7519 §4.1 */
-const jwtClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+const returnedParameters = (custom: Readonly<Record<string, string>>, isTaken: (name: string) => boolean): Record<string, string> =>
+  Object.fromEntries(Object.entries(custom).filter(([name]) => !isTaken(name)));
 
 const lostResponse = ({ key }: LostWrite): Error =>
-  key.startsWith('PushedAuthorizationRequest')
+  isOfKind(key, 'PushedAuthorizationRequest')
     ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
     : new errors.LoginRequired('the session ended meanwhile');

@@ -2,7 +2,7 @@
  * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -15,9 +15,10 @@ import { sessionTtl } from './sessions.js';
 export interface BrowserState {
   /**
    * Brings the cookie up to date with an authorization response.
+   * @param origin the redirect URI's.
    * @returns the response's `session_state`.
    */
-  respond(ctx: KoaContextWithOIDC, redirectUri: string, error: unknown): string;
+  respond(ctx: KoaContextWithOIDC, origin: string, error: unknown): string;
   /** The sign-in of this browser ended. */
   clear(ctx: Pick<Context, 'cookies'>): void;
 }
@@ -56,7 +57,9 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
   const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
 
   const cookieOf = (signIn: string): Remembered => {
-    const cookie = remembered.get(signIn) ?? { value: createHmac('sha256', key).update(signIn).digest('base64url'), freshUntil: 0 };
+    const known = remembered.get(signIn);
+    if (known) return known;
+    const cookie = { value: createHmac('sha256', key).update(signIn).digest('base64url'), freshUntil: 0 };
     remembered.set(signIn, cookie);
     return cookie;
   };
@@ -72,7 +75,7 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 
   return {
     clear,
-    respond(ctx, redirectUri, error) {
+    respond(ctx, origin, error) {
       const given = ctx.cookies.get(name, { signed: false }) ?? '';
       const cookie = cookieNow(ctx, error);
       const value = cookie === undefined ? given : (cookie?.value ?? '');
@@ -84,13 +87,13 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
         ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
         cookie.freshUntil = now + life * SLACK;
       }
-      return sessionState(ctx.oidc.client?.clientId ?? '', new URL(redirectUri).origin, value);
+      return sessionState(ctx.oidc.client?.clientId ?? '', origin, value);
     },
   };
 }
 
 /** @see OpenID Connect Session Management 1.0 §4.2 */
 function sessionState(clientId: string, origin: string, browserState: string): string {
-  const salt = randomBytes(16).toString('base64url');
+  const salt = randomUUID();
   return `${hash('sha256', `${clientId} ${origin} ${browserState} ${salt}`, 'base64url')}.${salt}`;
 }

@@ -1,10 +1,9 @@
 import { errors } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
+import { endsWithin, isFromFuture } from './client-jwts.js';
 
 /** Seconds a client assertion may be valid for. */
 const MAX_LIFETIME = 300;
-/** Seconds that a client's clock may be off. */
-const TOLERANCE = 15;
 
 /** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
@@ -28,10 +27,8 @@ export function checkClientAssertion(
   if (!types.has(typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
-  const now = Math.floor(Date.now() / 1000);
-  const from = typeof iat === 'number' ? iat : now;
-  if (from > now + TOLERANCE) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
-  if (typeof exp !== 'number' || exp - Math.min(from, now) > MAX_LIFETIME + TOLERANCE) {
+  if (isFromFuture(iat)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
+  if (!endsWithin(MAX_LIFETIME, exp, iat)) {
     throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME} seconds`);
   }
 }

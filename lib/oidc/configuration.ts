@@ -2,11 +2,13 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
+import { clientAlgorithms } from './client-jwts.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
-import { cookieName } from './cookie-names.js';
+import { cookieName, pathCookieName } from './cookie-names.js';
 import type { OidcParts } from './dependencies.js';
 import { createGrantLoader } from './grants.js';
+import { interactionPath } from './interaction-path.js';
 import { recordOf, saveSession } from './internals.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
 import { createLoginHintCheck } from './login-hint-tokens.js';
@@ -29,9 +31,6 @@ export const routes = {
   end_session: '/connect/endsession',
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
-
-/** What clients may sign with. Secrets are kept as hashes, which nothing can be verified by. */
-const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
@@ -66,7 +65,7 @@ export function createConfiguration(
   const configuration: Configuration = {
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
-    assertJwtClientAuthClaimsAndHeader: (_ctx, claims, header) => checkClientAssertion(claims, header),
+    assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
@@ -75,14 +74,14 @@ export function createConfiguration(
     cookies: {
       names: {
         session: cookieName('session', options),
-        interaction: secure ? '__Secure-idp.interaction' : 'idp.interaction',
-        resume: secure ? '__Secure-idp.resume' : 'idp.resume',
+        interaction: pathCookieName('interaction', options),
+        resume: pathCookieName('resume', options),
       },
       keys: createCookieKeys(cookieKeys),
       long: cookie,
       short: cookie,
     },
-    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0
+    // @see OpenID Connect Front-Channel Logout 1.0 §3, Initiating User Registration via OpenID Connect 1.0 §4.2
     discovery: {
       frontchannel_logout_supported: true,
       frontchannel_logout_session_supported: true,
@@ -117,7 +116,7 @@ export function createConfiguration(
         // Before the browser is sent on: what cannot be stored is answered to the client.
         await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
         await commitRequest(adapters.unitOf(ctx));
-        return `${options.mountPath}${options.paths.own}/interaction/${uid}`;
+        return options.mountPath + interactionPath(options, uid);
       },
     },
     issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),

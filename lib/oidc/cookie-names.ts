@@ -8,3 +8,7 @@ export function cookieName(name: string, { secure, mountPath }: Pick<ResolvedOpt
   const full = `${secure ? '__Host-' : ''}idp.${name}`;
   return mountPath === '' ? full : `${full}.${Buffer.from(mountPath).toString('base64url')}`;
 }
+
+/** The name of a cookie that is sent to paths below the issuer's alone. @see RFC 6265bis §4.1.3 */
+export const pathCookieName = (name: string, { secure }: Pick<ResolvedOptions, 'secure'>): string =>
+  `${secure ? '__Secure-' : ''}idp.${name}`;

@@ -1,3 +1,4 @@
+import type { Middleware } from 'koa';
 import type { ClaimResolver } from '../claim-resolver.js';
 import type { Directory } from '../directory/index.js';
 import type { ShowPage } from '../extension.js';
@@ -21,6 +22,8 @@ export interface OidcDependencies {
   readonly keys: SigningKeys;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
+  /** Reads a posted form into `ctx.request`. */
+  readonly readForm: Middleware;
   readonly logger: Logger;
   readonly showPage: ShowPage;
 }

@@ -11,7 +11,8 @@ import { authenticated, type DirectAnswer, type DirectParts, send } from './dire
 import { createId } from './ids.js';
 import { recordOf } from './internals.js';
 import { perRequest } from './per-request.js';
-import { plainForm } from './plain-request.js';
+import { type PlainForm, plainForm } from './plain-request.js';
+import { PUSHED_LIFETIME, pushedRequest, requestUriOf } from './pushed-reference.js';
 
 /** What is new each time, and what it looks like when nothing is wrong with it. */
 const fresh: Readonly<Record<string, RegExp>> = {
@@ -19,9 +20,6 @@ const fresh: Readonly<Record<string, RegExp>> = {
   nonce: /^[\x20-\x7e]{1,512}$/,
   code_challenge: /^[\w-]{43}$/,
 };
-
-/** Seconds, as oidc-provider has it. */
-const LIFETIME = 60;
 
 /** Kinds of requests that are remembered, over all clients, and how long one may be in characters. */
 const MAX_KINDS = 1000;
@@ -51,14 +49,13 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
 
   const store = async (ctx: Context, clientId: string, parameters: Parameters): Promise<string> => {
     const now = Math.floor(Date.now() / 1000);
-    const exp = now + LIFETIME;
-    const payload = { ...parameters, iat: now, iss: clientId, aud: options.issuer, exp, nbf: now };
+    const exp = now + PUSHED_LIFETIME;
     const id = createId('PushedAuthorizationRequest');
     const unit = adapters.unitOf(ctx);
-    const record = { iat: now, exp, request: `${unsecured}.${base64url(payload)}.`, trusted: true };
+    const record = { iat: now, exp, request: pushedRequest(options, clientId, parameters, now), trusted: true };
     adapters.tokens.put(unit, 'PushedAuthorizationRequest', id, record as unknown as AdapterPayload, exp);
     await unit.commit();
-    return `urn:ietf:params:oauth:request_uri:${id}`;
+    return requestUriOf(id);
   };
 
   return {
@@ -79,7 +76,7 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
       for (const name in fresh) if (form.fields[name] !== undefined) parameters[name] = form.fields[name];
       const uri = await store(ctx, client.clientId, parameters);
       ctx.status = 201;
-      send(ctx, { expires_in: LIFETIME, request_uri: uri });
+      send(ctx, { expires_in: PUSHED_LIFETIME, request_uri: uri });
       return true;
     },
 
@@ -95,7 +92,7 @@ export function createDirectPushedRequests({ parts, scopes, findClient }: Direct
 }
 
 /** All that is not new each time, and who asks; undefined when it is not plain. */
-function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: string): string | undefined {
+function kindOf(fields: PlainForm['fields'], clientId: string): string | undefined {
   // Another challenge is kept than the one that came.
   if (fields.code_challenge_method === 'plain') return undefined;
   let text = JSON.stringify(clientId);
@@ -111,7 +108,3 @@ function kindOf(fields: Readonly<Record<string, string | undefined>>, clientId: 
 
 /** They are kept in another form than they came, or hold for a while only. */
 const structured = new Set(['request', 'claims', 'authorization_details', 'dpop_jkt', 'id_token_hint', 'login_hint_token', 'sso_token']);
-
-const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-/** @see RFC 7519 §6 */
-const unsecured = base64url({ alg: 'none' });

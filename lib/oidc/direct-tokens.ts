@@ -2,24 +2,23 @@
  * Token requests that are plain and succeed, answered without oidc-provider. Every refusal is its own: whatever is wrong with a request, it is
  * left as it came.
  */
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { AdapterPayload, Client } from 'oidc-provider';
 import type { Account } from '../directory/index.js';
 import type { Client as ClientRecord } from '../store/records.js';
 import type { Accounts } from './account.js';
 import { isClient } from './clients.js';
-import { authenticated, type DirectAnswer, type DirectParts, send } from './direct.js';
+import { authenticated, type DirectAnswer, type DirectParts, type GrantRecord, send } from './direct.js';
 import { createId } from './ids.js';
 import { recordOf } from './internals.js';
-import { type SigningKeys, signedJwt } from './keys.js';
+import { signedJwt } from './jwt.js';
+import type { SigningKeys } from './keys.js';
 import type { PinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
-import { plainForm } from './plain-request.js';
+import { isVerified } from './pkce.js';
+import { type PlainForm, plainForm } from './plain-request.js';
 import { clientCredentialsScope, lifetimesOf } from './token.js';
 import { LostWrite, type UnitOfWork } from './unit-of-work.js';
-
-type Fields = Readonly<Record<string, string | undefined>>;
 
 /** What a code or a refresh token was given for. */
 interface Source extends AdapterPayload {
@@ -28,16 +27,10 @@ interface Source extends AdapterPayload {
   readonly scope: string;
 }
 
-interface GrantRecord {
-  readonly login: PinnedLogin;
-  readonly exp?: number;
-  readonly openid?: { readonly scope?: string };
-}
-
 interface Request {
   readonly ctx: Context;
   readonly unit: UnitOfWork;
-  readonly fields: Fields;
+  readonly fields: PlainForm['fields'];
   readonly client: Client;
   readonly record: ClientRecord;
 }
@@ -68,7 +61,8 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const { code = '', redirect_uri: redirectUri } = fields;
     const found = fields.scope === undefined ? await tokens.find(unit, 'AuthorizationCode', code) : undefined;
     const source = found?.token as Source | undefined;
-    if (!found || !isSourceOf(source, client) || source.redirectUri !== redirectUri || !isVerified(fields, source)) return undefined;
+    if (!found || !isSourceOf(source, client) || source.redirectUri !== redirectUri || !isVerified(fields.code_verifier, source))
+      return undefined;
     const withRefreshToken = client.grantTypeAllowed('refresh_token') && source.scope.split(' ').includes('offline_access');
     return issue(request, found.grant as unknown as GrantRecord, source, {
       gty: 'authorization_code',
@@ -150,32 +144,29 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     };
   }
 
-  const issuers: Readonly<Record<string, Issue>> = {
-    client_credentials: clientCredentials,
-    authorization_code: authorizationCode,
-    refresh_token: refreshToken,
-  };
+  const issuers = new Map<string, Issue>([
+    ['client_credentials', clientCredentials],
+    ['authorization_code', authorizationCode],
+    ['refresh_token', refreshToken],
+  ]);
 
   return async (ctx) => {
     const form = await plainForm(ctx);
-    if (!form) return false;
-    const grantType = form.fields.grant_type ?? '';
-    const client = Object.hasOwn(issuers, grantType) ? await authenticated(form, findClient) : undefined;
+    const grantType = form?.fields.grant_type ?? '';
+    const issueFor = issuers.get(grantType);
+    const client = form && issueFor && (await authenticated(form, findClient));
     const record = client && recordOf(client);
-    if (client && isClient(record) && isPlain(client, record) && client.grantTypeAllowed(grantType)) {
-      const unit = adapters.unitOf(ctx);
-      const body = await issuers[grantType]?.({ ctx, unit, fields: form.fields, client, record }).catch((error: unknown) => {
-        // Refused, or spent by another request meanwhile: what it gets then is for oidc-provider to say.
-        unit.reset();
-        if (isRefusal(error)) return undefined;
-        throw error;
-      });
-      if (body) {
-        send(ctx, body);
-        return true;
-      }
-    }
-    return false;
+    if (!client || !isClient(record) || !isPlain(client, record) || !client.grantTypeAllowed(grantType)) return false;
+    const unit = adapters.unitOf(ctx);
+    const body = await issueFor({ ctx, unit, fields: form.fields, client, record }).catch((error: unknown) => {
+      // Refused, or spent by another request meanwhile: what it gets then is for oidc-provider to say.
+      unit.reset();
+      if (isRefusal(error)) return undefined;
+      throw error;
+    });
+    if (!body) return false;
+    send(ctx, body);
+    return true;
   };
 }
 
@@ -198,17 +189,6 @@ const isSourceOf = (source: Source | undefined, { clientId }: Client): source is
   unusualMembers.every((member) => source[member] === undefined);
 
 const unusualMembers = ['claims', 'resource', 'rar', 'jkt', 'x5t#S256', 'dpopJkt', 'attestationJkt', 'expiresWithSession'];
-
-/** @see RFC 7636 §4.6 */
-function isVerified({ code_verifier: verifier }: Fields, { codeChallenge, codeChallengeMethod }: Source): boolean {
-  if (verifier === undefined && codeChallenge === undefined) return true;
-  return (
-    verifier !== undefined &&
-    codeChallengeMethod === 'S256' &&
-    /^[\w.~-]{43,128}$/.test(verifier) &&
-    hash('sha256', verifier, 'base64url') === codeChallenge
-  );
-}
 
 /** @see OpenID Connect Core §2 */
 async function signIdToken(

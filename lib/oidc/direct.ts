@@ -39,8 +39,10 @@ interface TokenRecord {
 /** Bound to a key of its holder, or more than its scope says: all that is checked then is for oidc-provider to check. @see RFC 9449, RFC 8705 */
 const isPlainToken = (token: object): boolean => ['jkt', 'x5t#S256', 'aud', 'claims', 'rar', 'extra'].every((member) => !(member in token));
 
-interface GrantRecord {
+/** What a grant's record has for those who answer by it. */
+export interface GrantRecord {
   readonly login: PinnedLogin;
+  readonly exp?: number;
   readonly openid?: { readonly scope?: string };
 }
 
@@ -52,7 +54,7 @@ export const createDirectIntrospection =
     if (!form) return false;
     const { token: value } = form.fields;
     const caller = await authenticated(form, findClient);
-    if (!caller || !value || signedOrRefreshable(value)) return false;
+    if (!caller || !value || isSignedOrRefreshable(value)) return false;
     const answer = await introspected(parts, describe, ctx, caller, value);
     if (!answer) return false;
     (ctx.state as CallerState).caller = recordOf(caller) as Caller;
@@ -70,7 +72,7 @@ export async function authenticated({ clientId, secret }: PlainForm, findClient:
 }
 
 /** Whether a refresh token that was used is still good is for the model adapter to say. */
-const signedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
+const isSignedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || kindOfToken(value) === 'RefreshToken';
 
 const inactive = { active: false };
 

@@ -88,8 +88,6 @@ export function createDocuments(
       ...members,
       ...requestUris,
       response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
-      // @see Initiating User Registration via OpenID Connect 1.0 §4.2
-      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
       scopes_supported: [...facts.scopes],
       claims_supported: [...names],
       code_challenge_methods_supported: facts.pkceMethods,

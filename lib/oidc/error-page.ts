@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
+import { interactionPath } from './interaction-path.js';
 import { recordOf } from './internals.js';
 
 /** Finds a request in the log. */
@@ -18,7 +19,7 @@ export const createErrorPage =
     // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
       ctx.status = 303;
-      return ctx.redirect(`${options.issuer}${options.paths.own}/interaction/${(ctx as unknown as Context).params.uid}`);
+      return ctx.redirect(`${options.issuer}${interactionPath(options, (ctx as unknown as Context).params.uid)}`);
     }
     const { status } = ctx;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));

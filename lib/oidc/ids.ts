@@ -1,6 +1,6 @@
 import { createHmac, randomFillSync } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { artifactKey, slotOf } from '../store/artifact-key.js';
+import { artifactKey, SLOT_LENGTH, slotOf } from '../store/artifact-key.js';
 import type { ArtifactKey } from '../store/artifact-store.js';
 
 /**
@@ -17,7 +17,6 @@ const kindTags = {
 } as const;
 export type TaggedKind = keyof typeof kindTags;
 
-const SLOT = 11;
 const RANDOM = 32;
 const UID = 22;
 
@@ -37,7 +36,7 @@ function random(length: number): string {
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>
-  `${neighbour === undefined ? random(SLOT) : slotOf(neighbour)}${kindTags[kind]}${random(RANDOM)}`;
+  `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${kindTags[kind]}${random(RANDOM)}`;
 
 /** The refresh token that follows: the same one for every retry, so that a grace needs no stored token. */
 export const successorOf = (refreshToken: string, key: Buffer): string =>
@@ -58,13 +57,13 @@ const tokenKinds: Readonly<Record<string, 'AccessToken' | 'ClientCredentials' | 
 };
 
 /** The kind of a token of ours; undefined for anything else. */
-export const kindOfToken = (id: string) => (id.length === SLOT + 1 + RANDOM ? tokenKinds[id.charAt(SLOT)] : undefined);
+export const kindOfToken = (id: string) => (id.length === SLOT_LENGTH + 1 + RANDOM ? tokenKinds[id.charAt(SLOT_LENGTH)] : undefined);
 
 /** Where a model's record is kept, or undefined for an id that cannot be one. */
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
   if (!(kind in kindTags)) return artifactKey(kind, id);
   const tag = kindTags[kind as TaggedKind];
-  if (id.length !== SLOT + 1 + RANDOM || id[SLOT] !== tag) return undefined;
+  if (id.length !== SLOT_LENGTH + 1 + RANDOM || id[SLOT_LENGTH] !== tag) return undefined;
   return kind === 'Grant' ? grantKey(id) : artifactKey(kind, id);
 }
 

@@ -236,6 +236,11 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }
 
+    /** Those of the request's context, which `provider.createContext` made too: a second one would be made for them alone. */
+    get cookies(): unknown {
+      return (this.ctx as KoaContextWithOIDC).cookies;
+    }
+
     get body(): Query | undefined {
       return this.#body;
     }

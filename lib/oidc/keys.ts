@@ -84,11 +84,3 @@ const thumbprint = ({ kty, crv, x, y, e, n }: JWK): string =>
   createHash('sha256')
     .update(JSON.stringify(kty === 'RSA' ? { e, kty, n } : { crv, kty, x, y }))
     .digest('base64url');
-
-/** A JWT in compact serialisation. @param typ its explicit type; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */
-export async function signedJwt({ alg, kid, sign: signData }: SigningKey, typ: string | undefined, payload: object): Promise<string> {
-  const input = `${base64url({ alg, typ, kid })}.${base64url(payload)}`;
-  return `${input}.${(await signData(Buffer.from(input))).toString('base64url')}`;
-}
-
-const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');

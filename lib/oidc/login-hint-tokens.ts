@@ -2,6 +2,7 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jo
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { type Account, isUsable, subOf } from '../directory/index.js';
 import { hashedKey } from '../store/artifact-key.js';
+import { CLOCK_TOLERANCE, clientAlgorithms, endsWithin, isFromFuture } from './client-jwts.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, verifiedByClient } from './internals.js';
@@ -11,10 +12,9 @@ import { allowedTenants } from './prompts.js';
 import { isStrongEnough } from './reachable-accounts.js';
 
 const TYPE = 'login-hint+jwt';
-/** Seconds that a token may be valid for, and that clocks may differ by. */
+/** Seconds that a token may be valid for. */
 const MAX_LIFETIME = 300;
-const TOLERANCE = 15;
-const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'];
+const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
 
 /** What a token says, once it is known who says it. */
 interface Hint {
@@ -53,12 +53,12 @@ export const createLoginHintCheck =
 /** @throws InvalidRequest */
 async function read({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
   try {
-    const { typ, alg = '', kid = '' } = decodeProtectedHeader(token);
-    if (typ !== TYPE || !algorithms.includes(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
+    const { typ, alg, kid = '' } = decodeProtectedHeader(token);
+    if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
     const own = decodeJwt(token).iss === options.issuer ? keys.byKid(kid) : undefined;
     const payload = own
-      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: TOLERANCE })).payload
-      : await verifiedByClient(client, token, TOLERANCE);
+      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE })).payload
+      : await verifiedByClient(client, token, CLOCK_TOLERANCE);
     return checked(payload, options.issuer, own ? options.issuer : client.clientId);
   } catch (cause) {
     throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
@@ -73,9 +73,8 @@ function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayl
     iss === signer &&
     [aud].flat().length === 1 &&
     [aud].flat()[0] === issuer &&
-    typeof exp === 'number' &&
-    exp - Math.min(typeof iat === 'number' ? iat : now, now) <= MAX_LIFETIME + TOLERANCE &&
-    (typeof iat !== 'number' || iat <= now + TOLERANCE) &&
+    endsWithin(MAX_LIFETIME, exp, iat) &&
+    !isFromFuture(iat) &&
     typeof jti === 'string' &&
     jti !== '' &&
     (sub ?? oid) !== undefined &&
@@ -116,7 +115,7 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   const key = hashedKey('LoginHint', JSON.stringify([hint.iss, hint.jti]));
-  const { ok } = await artifacts.commit([{ op: 'put', key, value: '', expiresAt: (hint.exp + TOLERANCE + 1) * 1000, if: 'absent' }]);
+  const { ok } = await artifacts.commit([{ op: 'put', key, value: '', expiresAt: (hint.exp + CLOCK_TOLERANCE + 1) * 1000, if: 'absent' }]);
   if (!ok) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
   Object.assign(session, { sub: subOf(user), idp, act: undefined });

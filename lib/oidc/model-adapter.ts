@@ -3,6 +3,7 @@ import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
 import { keyOf, partsOfSessionId } from './ids.js';
 import { perRequest } from './per-request.js';
+import { pushedIdOf } from './pushed-reference.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
@@ -167,7 +168,8 @@ class ModelAdapter implements Adapter {
   /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
   #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
     const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
-    const key = typeof uri === 'string' ? keyOf('PushedAuthorizationRequest', uri.slice(uri.lastIndexOf(':') + 1)) : undefined;
+    const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;
+    const key = id === undefined ? undefined : keyOf('PushedAuthorizationRequest', id);
     return key ? [key] : [];
   }
 

@@ -1,12 +1,9 @@
 import { parse, stringify } from 'node:querystring';
-import type { Context, Middleware } from 'koa';
-import bodyParser from 'koa-bodyparser';
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { OidcParts } from './dependencies.js';
 import type { ProviderHooks } from './internals.js';
 import { urlByReference } from './pushed-reference.js';
-
-const form = bodyParser({ enableTypes: ['form'], formLimit: '56kb' });
 
 /** Bytes of a query that every server takes together with its cookies. */
 const MAX_QUERY = 8 * 1024;
@@ -17,12 +14,12 @@ const MAX_QUERY = 8 * 1024;
  * @see OpenID Connect Core §3.1.2.1
  */
 export function createPostedRequests(
-  { options }: OidcParts,
+  { options, readForm }: OidcParts,
   provider: () => Provider,
   parameters: ProviderHooks['parameters'],
-): Middleware {
+): (ctx: Context) => Promise<void> {
   return async (ctx) => {
-    await form(ctx, async () => {});
+    await readForm(ctx, async () => {});
     const { rawBody } = ctx.request as { rawBody?: string };
     if (rawBody === undefined) return refuse(415, 'an authorization request by POST is a form');
     const posted = parse(rawBody);
@@ -53,7 +50,3 @@ export function createPostedRequests(
 function refuse(status: number, message: string): never {
   throw Object.assign(new Error(message), { status, expose: true });
 }
-
-/** Whether the protocol's middleware has such a request before it. */
-export const isPostedRequest = (ctx: Context, path: string): boolean =>
-  ctx.method === 'POST' && ctx.path.toLowerCase().replace(/\/$/, '') === path;

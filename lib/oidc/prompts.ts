@@ -14,16 +14,14 @@ const { Check, Prompt, base } = interactionPolicy;
 
 /** When a user has to be asked something before a response can be sent. */
 export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
-  const isHinted = async (ctx: KoaContextWithOIDC, oid = sessionOf(ctx).accountId): Promise<boolean> => {
-    const hint = await idTokenHint(ctx);
-    return hint === undefined || isHintOf(parts, ctx, hint, oid);
-  };
+  const isHinted = (ctx: KoaContextWithOIDC, oid = sessionOf(ctx).accountId): boolean | Promise<boolean> =>
+    ctx.oidc.params?.id_token_hint === undefined || idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
   const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => tenantsFor(ctx)?.includes(tenant.id) ?? true;
   /** True without an account: that is for other checks to see. */
-  const isCurrentOfTenant = async (ctx: KoaContextWithOIDC): Promise<boolean> => {
+  const isCurrentOfTenant = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
     const { accountId } = sessionOf(ctx);
-    const account = accountId && ctx.oidc.account ? await accounts.load(ctx, accountId) : undefined;
-    return account === undefined || isOfTenant(ctx, account);
+    if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
+    return accounts.load(ctx, accountId).then((account) => account === undefined || isOfTenant(ctx, account));
   };
   /** Accounts of the sign-in that may answer the request. */
   const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
@@ -41,6 +39,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     return known.oids;
   };
 
+  const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> => ctx.oidc.account !== undefined && (await choices(ctx)).length > 0;
+
   const policy = base();
   const login = policy.get('login');
   const consent = policy.get('consent');
@@ -57,22 +57,22 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
   login?.checks.remove('id_token_hint');
   login?.checks.add(
-    new Check('id_token_hint', mismatches.hint, 'login_required', async (ctx) => afterSignIn(ctx, mismatches.hint, !(await isHinted(ctx)))),
+    new Check('id_token_hint', mismatches.hint, 'login_required', (ctx) => unless(isHinted(ctx), () => signInAgain(ctx, mismatches.hint))),
   );
   login?.checks.add(
-    new Check('tenant', mismatches.tenant, 'login_required', async (ctx) =>
-      afterSignIn(ctx, mismatches.tenant, !(await isCurrentOfTenant(ctx))),
+    new Check('tenant', mismatches.tenant, 'login_required', (ctx) =>
+      unless(isCurrentOfTenant(ctx), () => signInAgain(ctx, mismatches.tenant)),
     ),
   );
   policy.add(
     new Prompt(
       { name: 'select_account', requestable: true },
       async (ctx) => ({ oids: await choices(ctx) }),
-      new Check('tenant', 'another account of the signed-in user is of the tenant', 'account_selection_required', async (ctx) =>
-        Boolean(ctx.oidc.account && !(await isCurrentOfTenant(ctx)) && (await choices(ctx)).length > 0),
+      new Check('tenant', 'another account of the signed-in user is of the tenant', 'account_selection_required', (ctx) =>
+        unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
       ),
-      new Check('id_token_hint', 'id_token_hint is of another account of the signed-in user', 'login_required', async (ctx) =>
-        Boolean(ctx.oidc.account && !(await isHinted(ctx)) && (await choices(ctx)).length > 0),
+      new Check('id_token_hint', 'id_token_hint is of another account of the signed-in user', 'login_required', (ctx) =>
+        unless(isHinted(ctx), () => hasChoice(ctx)),
       ),
     ),
     0,
@@ -80,16 +80,25 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   policy.add(
     new Prompt(
       { name: 'create', requestable: true },
-      new Check('create_refused', 'people cannot create accounts here', 'access_denied', async (ctx) => {
-        const isAsked = ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create');
-        if (isAsked && !(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
-        return false;
-      }),
+      new Check('create_refused', 'people cannot create accounts here', 'access_denied', (ctx) =>
+        unless(!(ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create')), async () => {
+          if (!(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
+          return false;
+        }),
+      ),
     ),
     0,
   );
   // Whether a client needs consent is for its record to say, native or not.
   consent?.checks.remove('native_client_prompt');
+  // What cannot be asked for is not looked for: each check costs every authorization some promises.
+  consent?.checks.remove('rs_scopes_missing');
+  const { claimsParameter, richAuthorizationRequests } = parts.options.features;
+  if (!richAuthorizationRequests?.enabled) consent?.checks.remove('rar_prompt');
+  if (!claimsParameter?.enabled) {
+    consent?.checks.remove('op_claims_missing');
+    for (const check of ['claims_id_token_sub_value', 'essential_acrs', 'essential_acr']) login?.checks.remove(check);
+  }
   return policy;
 }
 
@@ -99,10 +108,14 @@ const mismatches = {
 };
 
 /** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */
-function afterSignIn(ctx: KoaContextWithOIDC, mismatch: string, isMismatch: boolean): boolean {
-  if (isMismatch && ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
-  return isMismatch;
+function signInAgain(ctx: KoaContextWithOIDC, mismatch: string): true {
+  if (ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
+  return true;
 }
+
+/** Most requests fit: to find that out takes no promise. */
+const unless = (fits: boolean | Promise<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
+  fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
 
 /** Into one tenant, which has to be clear, and to let people. */
 async function mayRegister({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -23,11 +24,11 @@ import { watchFailures } from './failures.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
-import { signedJwt } from './keys.js';
+import { signedJwt } from './jwt.js';
 import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
-import { createPostedRequests, isPostedRequest } from './posted-requests.js';
+import { createPostedRequests } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -55,7 +56,7 @@ export interface Protocol {
 export function createProtocol(
   dependencies: OidcDependencies & {
     readonly cookieKeys: readonly string[];
-    readonly addressOf: (req: import('node:http').IncomingMessage) => string;
+    readonly addressOf: (req: IncomingMessage) => string;
     /** Members that extensions add to the discovery document. */
     readonly discovery: Readonly<Record<string, unknown>>;
   },
@@ -124,9 +125,7 @@ export function createProtocol(
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
-  const interactions = createInteractions(parts, () => provider);
-
-  const postedRequest = createPostedRequests(parts, () => provider, parameters);
+  const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
   const pushedRequests = createDirectPushedRequests(direct);
@@ -147,7 +146,7 @@ export function createProtocol(
 
   return {
     provider,
-    interactions,
+    interactions: createInteractions(parts, () => provider),
     claims: createAccountClaims(parts, accounts, findClient),
     sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
     sessions: createUserSessions(parts),
@@ -158,24 +157,26 @@ export function createProtocol(
       if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      if (isPostedRequest(ctx, routes.authorization)) return postedRequest(ctx, next);
-      if (isAuthorization(ctx.path) && ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       const answer = directAnswer(ctx.path);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
         return ctx.set(notCached);
       }
+      if (isAuthorization(ctx.path)) {
+        if (ctx.method === 'POST') return redirectPosted(ctx);
+        if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
+      }
       await next();
-      logout.skipWithoutSession(ctx as unknown as KoaContextWithOIDC);
       const inner = ctx as unknown as KoaContextWithOIDC;
+      logout.skipWithoutSession(inner);
       const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
-      const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+      const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);
-      if (route === 'pushed_authorization_request') pushedRequests.learn(ctx as unknown as KoaContextWithOIDC);
+      if (route === 'pushed_authorization_request') pushedRequests.learn(inner);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };

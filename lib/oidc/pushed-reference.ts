@@ -1,31 +1,37 @@
-import { UnsecuredJWT } from 'jose';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
+import { unsecuredJwt } from './jwt.js';
 
-/** Seconds, as a request that a client pushes. */
-const LIFETIME = 60;
+type Issuer = Pick<ResolvedOptions, 'issuer'>;
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** Seconds that a pushed request holds, as oidc-provider has it. */
+export const PUSHED_LIFETIME = 60;
+
+/** @see RFC 9126 §2.2 */
+const prefix = 'urn:ietf:params:oauth:request_uri:';
+
+/** The `request_uri` of a pushed request. */
+export const requestUriOf = (id: string): string => prefix + id;
+
+/** The id of the pushed request that a `request_uri` refers to; undefined for a URL. */
+export const pushedIdOf = (uri: string): string | undefined => (uri.startsWith(prefix) ? uri.slice(prefix.length) : undefined);
+
+/** Parameters as oidc-provider keeps those that a client pushed: as a request object. @param iat seconds since the epoch. */
+export const pushedRequest = ({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number): string =>
+  unsecuredJwt({ ...parameters, iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME, nbf: iat });
 
 /**
  * The URL of an authorization request that is kept here, by reference and once, as a request that its client pushed. Who checks that a client
  * pushed it itself must not be sent one.
  * @see RFC 9126 §2.2
  */
-export async function urlByReference(
-  provider: Provider,
-  { issuer }: Pick<ResolvedOptions, 'issuer'>,
-  clientId: string,
-  parameters: Readonly<Record<string, unknown>>,
-): Promise<string> {
-  const request = new UnsecuredJWT({ ...parameters })
-    .setIssuer(clientId)
-    .setAudience(issuer)
-    .setIssuedAt()
-    .setNotBefore('0s')
-    .setExpirationTime(`${LIFETIME}s`);
+export async function urlByReference(provider: Provider, options: Issuer, clientId: string, parameters: Parameters): Promise<string> {
+  const request = pushedRequest(options, clientId, parameters, Math.floor(Date.now() / 1000));
   const { PushedAuthorizationRequest } = provider;
-  const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request: request.encode() }).save(LIFETIME);
+  const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request }).save(PUSHED_LIFETIME);
   const url = new URL(provider.urlFor('authorization'));
-  url.search = new URLSearchParams({ client_id: clientId, request_uri: `urn:ietf:params:oauth:request_uri:${id}` }).toString();
+  url.search = new URLSearchParams({ client_id: clientId, request_uri: requestUriOf(id) }).toString();
   return url.href;
 }
 

@@ -1,5 +1,8 @@
 import type { Context } from 'koa';
+import { pathCookieName } from './cookie-names.js';
 import type { OidcParts } from './dependencies.js';
+import { interactionsPath } from './interaction-path.js';
+import { createSealedCookie } from './sealed-cookie.js';
 
 /** 90 days, in milliseconds. */
 const KEPT = 90 * 24 * 60 * 60 * 1000;
@@ -10,31 +13,18 @@ const MAX_ACCOUNTS = 5;
  * pages alone: nothing can be read there, no tenant or client gets to see it, and it signs nobody in.
  */
 export function createRememberedAccounts({ options, keyring }: Pick<OidcParts, 'options' | 'keyring'>) {
-  const name = options.secure ? '__Secure-idp.accounts' : 'idp.accounts';
-  const path = `${options.mountPath}${options.paths.own}/interaction`;
+  const name = pathCookieName('accounts', options);
+  const path = options.mountPath + interactionsPath(options);
+  const cookie = createSealedCookie<readonly string[]>(keyring, { name, purpose: 'remembered accounts', kept: KEPT });
 
-  const read = (ctx: Context): readonly string[] => {
-    const cookie = ctx.cookies.get(name, { signed: false });
-    if (!cookie) return [];
-    try {
-      return JSON.parse(keyring.decrypt('remembered accounts', name, cookie)) as string[];
-    } catch {
-      return [];
-    }
-  };
-  const write = (ctx: Context, oids: readonly string[]): void => {
-    const value = oids.length > 0 ? keyring.encrypt('remembered accounts', name, JSON.stringify(oids)) : null;
-    ctx.cookies.set(name, value, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge: KEPT, overwrite: true });
-  };
+  const read = (ctx: Context): readonly string[] => cookie.read(ctx, name) ?? [];
+  const write = (ctx: Context, oids: readonly string[]): void => cookie.write(ctx, name, path, oids.length > 0 ? oids : undefined);
+  const others = (ctx: Context, oid: string): readonly string[] => read(ctx).filter((known) => known !== oid);
 
   return {
     /** Ids, the latest first. */
     read,
-    add: (ctx: Context, oid: string): void => write(ctx, [oid, ...read(ctx).filter((known) => known !== oid)].slice(0, MAX_ACCOUNTS)),
-    remove: (ctx: Context, oid: string): void =>
-      write(
-        ctx,
-        read(ctx).filter((known) => known !== oid),
-      ),
+    add: (ctx: Context, oid: string): void => write(ctx, [oid, ...others(ctx, oid)].slice(0, MAX_ACCOUNTS)),
+    remove: (ctx: Context, oid: string): void => write(ctx, others(ctx, oid)),
   };
 }

@@ -7,23 +7,22 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { carryParameters } from './authorize.js';
+import { endsWithin } from './client-jwts.js';
 import { findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { onceTaken } from './internals.js';
+import { registeredClaims } from './jwt.js';
 import { perRequest } from './per-request.js';
 import { hashedPlainChallenge } from './pkce.js';
+import { pushedIdOf } from './pushed-reference.js';
 
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Seconds that a request object may be valid for. */
 const MAX_LIFETIME = 3600;
-/** Seconds that a client's clock may be off. */
-const TOLERANCE = 15;
 
 /** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
-/** Members of every JWT. @see RFC 7519 §4.1 */
-const registeredClaims = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
@@ -40,10 +39,8 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
   if (sub !== undefined && sub === clientId) throw invalid('sub must not be the client_id');
-  const now = Math.floor(Date.now() / 1000);
-  const from = [nbf, iat].find((each): each is number => typeof each === 'number') ?? now;
-  if (typeof exp !== 'number' || exp - Math.min(from, now) > MAX_LIFETIME + TOLERANCE)
-    throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
+  const from = [nbf, iat].find((each) => typeof each === 'number');
+  if (!endsWithin(MAX_LIFETIME, exp, from)) throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
 
   const members = Object.entries(claims).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string' && !registeredClaims.has(entry[0]),
@@ -59,8 +56,6 @@ function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
   return ['client_id', 'exp', ...(oidc.isFapi('1.0 Final', '2.0') ? ['nbf'] : [])];
 }
 
-/** A reference to a pushed request. @see RFC 9126 §2.2 */
-const pushed = 'urn:ietf:params:oauth:request_uri:';
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
 const LIMITS = { timeoutMs: 2000, maxBytes: 65_536 };
@@ -89,7 +84,7 @@ export function createRequestUris({ directory, fetch, logger }: OidcParts): Requ
   return {
     async resolve(ctx) {
       const { client_id: clientId, request_uri: uri, request } = ctx.query;
-      if (typeof uri !== 'string' || uri.startsWith(pushed) || typeof clientId !== 'string' || request !== undefined) return;
+      if (typeof uri !== 'string' || pushedIdOf(uri) !== undefined || typeof clientId !== 'string' || request !== undefined) return;
       const client = await findCaller(directory, clientId);
       if (!isClient(client)) return;
       const { request_uris: registered } = client.metadata;

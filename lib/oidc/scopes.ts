@@ -1,4 +1,5 @@
-import type { ApiScopes } from '../directory/index.js';
+import type { ClaimResolver } from '../claim-resolver.js';
+import type { ApiScopes, Directory } from '../directory/index.js';
 import type { OidcParts } from './dependencies.js';
 import { perRequest } from './per-request.js';
 
@@ -64,3 +65,12 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
 }
 
 const none: ApiScopes = new Map();
+
+/** A scope says what its claims say, or whose API it opens. */
+export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
+  const words = new Map<string, string>();
+  for (const { scope, description } of declarations)
+    words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
+  for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
+  return words;
+}

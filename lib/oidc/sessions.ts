@@ -1,5 +1,6 @@
 import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
+import { isOfKind } from '../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../store/artifact-store.js';
 import { keyOf } from './ids.js';
 import type { SessionPayload } from './session-merge.js';
@@ -17,7 +18,7 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
   try {
     await unit.commit();
   } catch (error) {
-    if (!(error instanceof LostWrite) || !error.key.startsWith('Session')) throw error;
+    if (!(error instanceof LostWrite) || !isOfKind(error.key, 'Session')) throw error;
   }
 }
 

@@ -49,11 +49,11 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
       return `?result=${id}`;
     },
 
-    /** Shows the page that the query names, or goes on to where that page leads. Undefined when it names none. */
-    async show(ctx: Context): Promise<true | undefined> {
+    /** Shows the page that the query names, or goes on to where that page leads. False when it names none. */
+    async show(ctx: Context): Promise<boolean> {
       const { result: id, next: onward } = ctx.query;
       const result = await load(id);
-      if (!result) return undefined;
+      if (!result) return false;
       if (onward !== undefined && result.next !== undefined) {
         ctx.status = 303;
         ctx.redirect(result.next);

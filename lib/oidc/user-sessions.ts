@@ -1,7 +1,8 @@
 import { isUsable, VOID_SIGN_INS, type VoidSignIns } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
-import type { Artifact, ArtifactKey } from '../store/artifact-store.js';
+import { digestOfKey, isOfKind } from '../store/artifact-key.js';
+import type { Artifact } from '../store/artifact-store.js';
 import type { Delivery } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
 import type { PinnedLogin } from './login-context.js';
@@ -40,7 +41,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
 
   async function recordsOf(oid: string): Promise<{ readonly sessions: readonly Found[]; readonly grants: readonly Artifact[] }> {
     const all = await artifacts.listByAccount(oid);
-    const of = (kind: string) => all.filter(({ key }) => key.startsWith(`${kind}{`));
+    const of = (kind: string) => all.filter(({ key }) => isOfKind(key, kind));
     const sessions = of('Session').map((artifact) => ({ ...artifact, session: JSON.parse(artifact.value) as SessionPayload }));
     return { sessions, grants: of('Grant') };
   }
@@ -89,7 +90,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     async end(user, id) {
       await accountOf(user);
       const { sessions } = await recordsOf(user.userId);
-      const found = sessions.find(({ key }) => idOf(key) === id);
+      const found = sessions.find(({ key }) => digestOfKey(key) === id);
       const notices = new LogoutNotices(parts);
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
       const ended = await endSignIn(artifacts, found?.key, (before) => notices.enqueue(before), isOfUser);
@@ -104,14 +105,12 @@ export function createUserSessions(parts: OidcParts): Sessions {
   };
 }
 
+/** Its id names a session to those who administer it; it opens nothing. */
 const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [] } }: Found): UserSession => ({
-  id: idOf(key),
+  id: digestOfKey(key),
   signedInAt: new Date(loginTs * 1000),
   expiresAt: new Date(expiresAt),
   amr: Array.isArray(amr) ? amr : [],
   idp: typeof idp === 'string' ? idp : 'local',
   clientIds: [...new Set(grants.map(({ clientId }) => clientId))],
 });
-
-/** Names a session to those who administer it; it opens nothing. */
-const idOf = (key: ArtifactKey): string => key.slice(key.indexOf('}') + 1);

@@ -5,7 +5,7 @@ import type { ArtifactKey } from './artifact-store.js';
 const idPattern = /^[A-Za-z0-9_-]{20,128}$/;
 
 /** Characters of an id that name its slot. */
-const SLOT_LENGTH = 11;
+export const SLOT_LENGTH = 11;
 
 /** The slot tag that travels in front of every id: records whose ids begin alike can be committed together. */
 export const slotOf = (id: string): string => id.slice(0, SLOT_LENGTH);
@@ -23,8 +23,14 @@ export function hashedKey(kind: string, name: string, slot = digest(name).slice(
   return `${kind}{${slot}}${digest(name)}` as ArtifactKey;
 }
 
+/** Whether the key is of a record of the kind. */
+export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsWith(`${kind}{`);
+
 /** The slot of a key. */
 export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{') + 1, key.indexOf('}'));
+
+/** What tells a key from others of its kind; the record's id cannot be had from it. */
+export const digestOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('}') + 1);
 
 /** 144 bits of SHA-256: more than an id of ours could be guessed by, less than a store need keep. */
 const digest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 24);

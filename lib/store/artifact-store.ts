@@ -70,7 +70,7 @@ export interface ArtifactStore {
   readonly ephemeral: boolean;
   /**
    * Makes the store ready; every other call but `health` comes after it. Safe to call again and from many nodes at once.
-   * @throws IdpError `store_unfit` when its server is set up so that records would be lost.
+   * @throws IdpError `store_unfit` when its server is set up so that records would be lost, or its client so that it may not find it again.
    */
   open(): Promise<void>;
   /** All live records among the requested keys and the links they follow, in one round trip. */

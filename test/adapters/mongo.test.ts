@@ -78,6 +78,15 @@ withMongo('MONGODB_URL', (mongo) => {
       await expect(mongoArtifacts({ db: mongo.db, prefix }).open()).rejects.toMatchObject({ code: 'store_unfit' });
     });
 
+    test('a client that may never see its server again is refused where the driver asks for it', async () => {
+      const found = { store: 'mongo', setting: 'minHeartbeatFrequencyMS', found: 500 };
+      const db = await mongo.connect({ heartbeatFrequencyMS: 10_000, minHeartbeatFrequencyMS: 500, serverMonitoringMode: 'poll' });
+      const prefix = mongo.prefix();
+      for (const open of [mongoArtifacts({ db, prefix }).open, () => mongoDirectory({ db, prefix }).open([])]) {
+        await expect(open()).rejects.toMatchObject({ code: 'store_unfit', details: found });
+      }
+    });
+
     test('a node that does not know an index yet writes rows that are in it all the same', async () => {
       const prefix = mongo.prefix();
       const [before, after] = [mongoDirectory({ db: mongo.db, prefix }), mongoDirectory({ db: mongo.db, prefix })];

@@ -134,6 +134,16 @@ describe('OIDCContext', () => {
     expectInOrder('shared/jwt_client_auth.js', 'ctx.oidc.clientJwtAuthExpectedAudience()');
   });
 
+  test('its cookies are those of a context that createContext makes of the same request', () => {
+    expectInOrder(
+      'helpers/oidc_context.js',
+      'get cookies()',
+      'provider.createContext(this.ctx.req, this.ctx.res).cookies',
+      'this.ctx.secure',
+    );
+    expectInOrder('models/session.js', 'ctx.oidc.cookies', 'provider.createContext(ctx.req, ctx.res).cookies');
+  });
+
   test('parameters are assembled where errors are answered, and before a client authenticates', () => {
     expect(Object.hasOwn(bare.OIDCContext.prototype, 'params')).toBe(false);
     expect(source('helpers/oidc_context.js')).not.toContain('this.params =');

@@ -34,8 +34,9 @@ const post = (more: Record<string, string> = {}, agent = alice) => agent.post(en
 const respond = async (more: Record<string, string> = {}, agent = alice): Promise<Answer> => agent.follow(await post(more, agent));
 /** But for the salt of each. */
 const outcomeOf = ({ status, location }: Answer) => [status, location?.replace(/([?&])session_state=[^&]*/, '$1')];
-const postText = (body: string, type = 'application/x-www-form-urlencoded') =>
-  alice.request(endpoint(), { method: 'POST', body, headers: { 'content-type': type } });
+const formType = 'application/x-www-form-urlencoded';
+const postText = (body: string, headers: Record<string, string> = {}) =>
+  alice.request(endpoint(), { method: 'POST', body, headers: { 'content-type': formType, ...headers } });
 
 describe('design §5: POST', () => {
   test('design §5: is answered 303 to the same request by GET, by reference; nothing of it is in the URL', async () => {
@@ -117,8 +118,14 @@ describe('design §5: POST', () => {
   });
 
   test('OpenID Connect Core §3.1.2.1: it is a form', async () => {
-    expect((await postText(JSON.stringify(parameters), 'application/json')).status).toBe(415);
+    expect((await postText(JSON.stringify(parameters), { 'content-type': 'application/json' })).status).toBe(415);
     expect((await alice.follow(await postText(''))).status).toBeGreaterThanOrEqual(400);
+  });
+
+  test('RFC 9110 §8.4: in an encoding that it is not in it is refused', async () => {
+    const body = new URLSearchParams(parameters).toString();
+    for (const encoding of ['gzip', 'deflate', 'br']) expect((await postText(body, { 'content-encoding': encoding })).status).toBe(400);
+    expect((await postText(body, { 'content-encoding': 'bogus' })).status).toBe(415);
   });
 
   test('RFC 9126 §7.3: the reference works once', async () => {

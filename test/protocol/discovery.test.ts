@@ -63,7 +63,7 @@ describe('4.1 discovery', () => {
         'private_key_jwt',
         'none',
       ]),
-      prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
+      prompt_values_supported: ['none', 'create', 'select_account', 'login', 'consent'],
       request_uri_parameter_supported: true,
       claims_parameter_supported: false,
     });

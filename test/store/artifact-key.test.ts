@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { artifactKey, hashedKey, slotOf } from '../../lib/store/artifact-key.js';
+import { artifactKey, digestOfKey, hashedKey, isOfKind, slotOf, slotOfKey } from '../../lib/store/artifact-key.js';
+import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 
 const id = 'AbCdEfGhIjK-lmnopqrstuvwxyz_0123456789';
 
@@ -44,6 +45,13 @@ describe('design §4: artifact keys', () => {
     ['a full-width letter', `${'x'.repeat(20)}Ａ`],
   ])('J4: an id with %s has no key', (_, hostile) => {
     expect(artifactKey('Session', hostile)).toBeUndefined();
+  });
+
+  test('J5: a key tells its kind, its slot and its digest, whatever it was made of', () => {
+    for (const key of [artifactKey('Grant', id) as ArtifactKey, hashedKey('Grant', '}{')]) {
+      expect([isOfKind(key, 'Grant'), isOfKind(key, 'Gran'), isOfKind(key, 'Session')]).toEqual([true, false, false]);
+      expect(`Grant{${slotOfKey(key)}}${digestOfKey(key)}`).toBe(key);
+    }
   });
 
   test('J5: the key of a name has its digest alone', () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { collections } from '../../lib/store/collections.js';
@@ -80,7 +80,7 @@ export function dumpedRedisArtifacts(url: string): DumpedStore<ArtifactStore> {
 }
 
 function dumpedMongo<Store>(url: string, make: (options: { db: ReturnType<MongoClient['db']> }) => Store): DumpedStore<Store> {
-  const client = new MongoClient(url);
+  const client = new MongoClient(url, mongoOptions);
   const db = client.db(`dump_${randomUUID().replaceAll('-', '')}`);
   return {
     store: make({ db }),

@@ -1,5 +1,6 @@
 import { afterAll } from '@jest/globals';
 import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
+import { mongoOptions } from 'tenant-idp/adapters/mongo';
 import { withServer } from '../servers/when.js';
 
 /** A database for one test file, dropped at its end. To make one takes long, so its stores are told apart by prefix. */
@@ -15,7 +16,7 @@ export interface TestMongo {
 }
 
 /** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
-const pool: MongoClientOptions = { minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
+const pool: MongoClientOptions = { ...mongoOptions, minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
 
 /** Registers a suite over a MongoDB server or one that is compatible with it; see `withServer`. */
 export const withMongo = (variable: 'MONGODB_URL', suite: (mongo: TestMongo) => void): void =>

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
-import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { testKeys } from './keys.js';
 import { callLoopback } from './logout-receiver.js';
@@ -19,7 +19,7 @@ const { issuer, artifacts, directory, space, seed, options } = JSON.parse(proces
 /** One client for each server, its connections there before many requests need them at once. */
 const mongoClients = new Map<string, MongoClient>();
 const databaseAt = (url: string) => {
-  const client = mongoClients.get(url) ?? new MongoClient(url, { minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 });
+  const client = mongoClients.get(url) ?? new MongoClient(url, { ...mongoOptions, minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 });
   mongoClients.set(url, client);
   return client.db(space);
 };

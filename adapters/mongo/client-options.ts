@@ -1,0 +1,27 @@
+import type { Db, MongoClientOptions } from 'mongodb';
+import { IdpError } from '../../lib/errors.js';
+import { inTime } from './deadline.js';
+
+/**
+ * Options of `MongoClient`, to spread into your own: it looks every half second whether the server is there, and at no other time. A driver (7.9)
+ * that asks the server again and again, instead of being told by it, asks at once when a call fails too; if that is while a connection closes, it
+ * waits for ever to have asked, and never sees that the server is back.
+ */
+export const mongoOptions = { heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 1000 } as const satisfies MongoClientOptions;
+
+/**
+ * Refuses a client that may not find its server again. Servers that name the version of their topology tell the driver by themselves.
+ * @throws IdpError `store_unfit`
+ */
+export async function checkClient(db: Db): Promise<void> {
+  const { heartbeatFrequencyMS, minHeartbeatFrequencyMS, serverMonitoringMode } = db.client.options;
+  if (minHeartbeatFrequencyMS > heartbeatFrequencyMS) return;
+  const { topologyVersion } = await inTime((bounds) => db.command({ hello: 1 }, bounds));
+  if (topologyVersion !== undefined && serverMonitoringMode !== 'poll') return;
+  throw new IdpError('store_unfit', {
+    store: 'mongo',
+    setting: 'minHeartbeatFrequencyMS',
+    found: minHeartbeatFrequencyMS,
+    expected: `more than heartbeatFrequencyMS (${heartbeatFrequencyMS}), as in mongoOptions`,
+  });
+}

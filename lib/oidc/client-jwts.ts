@@ -1,0 +1,15 @@
+/** What is the same of all JWTs that clients sign. */
+
+/** Secrets are kept as hashes, which nothing can be verified by. */
+export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
+
+/** Seconds that a client's clock may be off. */
+export const CLOCK_TOLERANCE = 15;
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > now() + CLOCK_TOLERANCE;
+
+/** Whether it ends within so many seconds from when it began to hold. @param from its `nbf` or `iat`; a later one counts as now. */
+export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
+  typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : now(), now()) <= seconds + CLOCK_TOLERANCE;

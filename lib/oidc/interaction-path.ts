@@ -1,0 +1,9 @@
+import type { ResolvedOptions } from '../options-defaults.js';
+
+type Paths = Pick<ResolvedOptions, 'paths'>;
+
+/** Where the pages of sign-ins are, below the issuer. */
+export const interactionsPath = ({ paths }: Paths): string => `${paths.own}/interaction`;
+
+/** Those of one sign-in. */
+export const interactionPath = (options: Paths, uid: string): string => `${interactionsPath(options)}/${uid}`;

@@ -1,0 +1,17 @@
+import type { SigningKey } from './keys.js';
+
+/** Claims that mean the same in every JWT. @see RFC 7519 §4.1 */
+export const registeredClaims: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti']);
+
+/** A JWT in compact serialisation. @param typ its explicit type; ID tokens have none. @see RFC 7515 §7.1, RFC 8725 §3.11 */
+export async function signedJwt({ alg, kid, sign }: SigningKey, typ: string | undefined, payload: object): Promise<string> {
+  const input = `${encoded({ alg, typ, kid })}.${encoded(payload)}`;
+  return `${input}.${(await sign(Buffer.from(input))).toString('base64url')}`;
+}
+
+/** @see RFC 7519 §6 */
+export const unsecuredJwt = (payload: object): string => `${unsecured}.${encoded(payload)}.`;
+
+const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+const unsecured = encoded({ alg: 'none' });
