@@ -26,10 +26,10 @@ export const accessTokenClaims = (
   ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
 });
 
-/** Whose key a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
-function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenModel, 'jkt' | 'x5t#S256'>): { cnf?: object } {
+/** The key that a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
+function confirmationOf({ jkt, 'x5t#S256': x5t }: AccessTokenModel): { cnf?: object } {
   const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
-  return jkt || x5t ? { cnf } : {};
+  return Object.keys(cnf).length > 0 ? { cnf } : {};
 }
 
 const tokenRoutes = new Set(['introspection', 'revocation']);

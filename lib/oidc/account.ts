@@ -13,8 +13,14 @@ export interface Accounts {
   find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
-  /** The account of an `oid`, if what the client got by this sign-in is still good. */
-  loadUsable(ctx: object, oid: string, login: PinnedLogin | undefined, client: Client): Promise<DirectoryAccount | undefined>;
+  /** The account of an `oid`, if what began with this sign-in may go on. */
+  loadUsable(
+    ctx: object,
+    oid: string,
+    login: PinnedLogin | undefined,
+    /** The client that it was begun with. */
+    client: Client,
+  ): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
     account: DirectoryAccount,
@@ -82,15 +88,15 @@ export function createAccounts(parts: OidcParts): Accounts {
     load,
     async loadUsable(ctx, oid, login, client) {
       const account = await load(ctx, oid);
-      return account && isUsable(account, instant(login?.authTime)) && isServed(client, account) ? account : undefined;
+      return account && isUsable(account, instant(login?.authTime)) && maySignInTo(client, account) ? account : undefined;
     },
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
       const account = await load(ctx, oid);
       if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
-      // At the authorization endpoint, where there is no token, the prompts see to it.
-      if (token && !isServed(ctx.oidc.client, account)) return undefined;
+      // Whose session it is, is for the prompts to judge.
+      if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
       return {
         accountId: oid,
         async claims(use, scope) {
@@ -106,13 +112,13 @@ export function createAccounts(parts: OidcParts): Accounts {
   };
 }
 
-/** Whether the users of the account's tenant may still sign in to the client. */
-function isServed(client: Client | undefined, { tenant }: DirectoryAccount): boolean {
-  const record = client && recordOf(client);
+const none: ReadonlySet<string> = new Set();
+
+/** Whether people of the account's tenant may sign in to the client, by now. */
+function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
+  const record = recordOf(client);
   return !isClient(record) || (record.allowedTenants?.includes(tenant.id) ?? true);
 }
-
-const none: ReadonlySet<string> = new Set();
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 

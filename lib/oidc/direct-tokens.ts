@@ -174,10 +174,10 @@ const now = (): number => Math.floor(Date.now() / 1000);
 
 const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
 
-/** Signed and bound access tokens, and ID tokens that are encrypted or signed with a secret, are not. */
+/** Signed access tokens, those bound to a key, and ID tokens that are encrypted or signed with a secret, are not. */
 const isPlain = (client: Client, { accessTokenType }: ClientRecord): boolean =>
   accessTokenType !== 'jwt' &&
-  client.dpopBoundAccessTokens !== true &&
+  !client.dpopBoundAccessTokens &&
   /^(RS|ES)256$/.test(client.idTokenSignedResponseAlg ?? '') &&
   client.idTokenEncryptedResponseAlg === undefined;
 

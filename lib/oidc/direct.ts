@@ -34,10 +34,12 @@ interface TokenRecord {
   readonly iat?: number;
   readonly exp?: number;
   readonly structured?: boolean;
+  readonly jkt?: string;
+  readonly 'x5t#S256'?: string;
 }
 
-/** Bound to a key of its holder, or more than its scope says: all that is checked then is for oidc-provider to check. @see RFC 9449, RFC 8705 */
-const isPlainToken = (token: object): boolean => ['jkt', 'x5t#S256', 'aud', 'claims', 'rar', 'extra'].every((member) => !(member in token));
+/** Who has a plain token may use it: it is not signed, and not bound to a key. @see RFC 9449 §6, RFC 8705 §3 */
+const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => !structured && jkt === undefined && x5t === undefined;
 
 /** What a grant's record has for those who answer by it. */
 export interface GrantRecord {
@@ -76,6 +78,7 @@ const isSignedOrRefreshable = (value: string): boolean => /[.~]/.test(value) || 
 
 const inactive = { active: false };
 
+/** Undefined for a token of which there is more to tell. */
 async function introspected(
   parts: OidcParts,
   describe: DescribeToken,
@@ -87,7 +90,7 @@ async function introspected(
   const found = kind && (await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), kind, value));
   const token = found?.token as TokenRecord | undefined;
   if (!found || !token || token.structured) return inactive;
-  if (!isPlainToken(token)) return undefined;
+  if (!isPlain(token)) return undefined;
   const description = await describe(ctx, caller, token, (found.grant as GrantRecord | undefined)?.login);
   if (!description) return inactive;
   return {
@@ -137,7 +140,7 @@ export const createDirectUserinfo =
     const { login, openid } = found.grant as unknown as GrantRecord;
     const scopes = new Set(token.scope?.split(' '));
     const client = await findClient(token.clientId);
-    if (!client || token.structured || !isPlainToken(token) || !scopes.has('openid') || answersInJwt(client)) return false;
+    if (!client || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
     const account = await accounts.loadUsable(ctx, token.accountId, login, client);
     if (!account) return false;
     const granted = new Set(openid?.scope?.split(' ').filter((scope) => scopes.has(scope)));

@@ -70,7 +70,6 @@ export interface AccessTokenModel {
   readonly iat?: number;
   readonly exp?: number;
   readonly sid?: string;
-  /** Thumbprints of the key, or the certificate, that the token is bound to. */
   readonly jkt?: string;
   readonly 'x5t#S256'?: string;
   extra?: Record<string, unknown>;
