@@ -167,9 +167,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
-  // They are void by then; this takes them away, and tells the clients.
-  for (const event of ['UserDisabled', 'UserClaimRemoved'] as const)
-    directory.events.on(event, ({ subject }) => protocolOf().sessions.endOf(subject));
 
   const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
   const callback = createCallback(app);

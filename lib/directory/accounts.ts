@@ -36,10 +36,14 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /** Whether the account may sign in, or go on with what began at `loginAt`. */
-export const isUsable = ({ person: { user }, tenant }: Account, loginAt?: Date): boolean =>
-  user.status === 'active' &&
-  tenant.status === 'active' &&
-  (loginAt === undefined || user.notBefore === undefined || user.notBefore <= loginAt);
+export const isUsable = (account: Account, loginAt?: Date): boolean =>
+  account.person.user.status === 'active' &&
+  account.tenant.status === 'active' &&
+  (loginAt === undefined || notBeforeOf(account) <= loginAt.getTime());
+
+/** From when on sign-ins count, in milliseconds since the epoch. */
+export const notBeforeOf = ({ person: { user }, tenant }: Account): number =>
+  Math.max(user.notBefore?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
 
 /** Distinct credentials that a password is tried against. */
 export const MAX_CREDENTIAL_OWNERS = 3;

@@ -16,6 +16,7 @@ import type {
   Subsidiary,
   Tenant,
 } from '../store/records.js';
+import type { Voiding } from './void-sign-ins.js';
 
 export interface Collections {
   readonly tenants: Collection<Tenant>;
@@ -40,6 +41,7 @@ export interface DirectoryContext {
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
+  readonly voiding: Voiding;
 }
 
 export const openedCollections = (store: DirectoryStore): Collections => ({

@@ -22,6 +22,7 @@ import { createRegistration, type Registration } from './registration.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
+import { createVoiding } from './void-sign-ins.js';
 
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
@@ -77,9 +78,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const collections = openedCollections(store);
   const events = createEvents(logger);
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
-  const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge };
-
   const deliveries = createDeliveries(collections.deliveries, logger);
+  const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge, voiding: createVoiding(deliveries) };
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);

@@ -7,12 +7,12 @@ import { hasUser } from './user-record.js';
 
 /**
  * Erases a person, their user, credentials and consents. Its links end first, as the write that erases holds only for a user without any; what stays is a
- * remainder that carries the person's last events, and goes with them.
+ * remainder that carries the person's last events, and goes with them. The clients it was signed in to are told.
  * @throws IdpError `not_found`.
  */
 export type ErasePerson = (personId: string) => Promise<void>;
 
-export function createErasure({ collections, nudge }: DirectoryContext, links: Links): ErasePerson {
+export function createErasure({ collections, nudge, voiding }: DirectoryContext, links: Links): ErasePerson {
   const { persons, credentials, consents } = collections;
 
   async function endLinks({ tid, user }: Person): Promise<void> {
@@ -31,11 +31,13 @@ export function createErasure({ collections, nudge }: DirectoryContext, links: L
       if (person === undefined) throw new IdpError('not_found');
       await endLinks(person);
       let erased: Person | undefined;
-      await persons.update(personId, (row) => {
-        if (row.tid !== person.tid) throw new IdpError('not_found');
-        erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
-        return erased ? remainderOf(row) : row;
-      });
+      const erase = () =>
+        persons.update(personId, (row) => {
+          if (row.tid !== person.tid) throw new IdpError('not_found');
+          erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
+          return erased ? remainderOf(row) : row;
+        });
+      await (person.user ? voiding({ oid: person.user.id }, erase) : erase());
       if (erased) return erased;
     }
   }

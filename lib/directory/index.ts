@@ -1,6 +1,6 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
 export type { AccountEvents } from './account-events.js';
-export { type Account, type Accounts, isUsable, subOf } from './accounts.js';
+export { type Account, type Accounts, isUsable, notBeforeOf, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
@@ -25,3 +25,4 @@ export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidia
 export type { TenantFields, TenantInput, Tenants } from './tenants.js';
 export type { UserFields, UserInput } from './user-record.js';
 export type { Users } from './users.js';
+export { VOID_SIGN_INS, type VoidSignIns } from './void-sign-ins.js';

@@ -15,7 +15,8 @@ import type { Collection } from '../store/directory-store.js';
 import type { Person, PersonWithUser, User } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { pendingEvent, withEvents } from './pending-events.js';
-import { hasUser, nextNotBefore } from './user-record.js';
+import { hasUser } from './user-record.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 export interface ParentRef {
   readonly tid: string;
@@ -31,7 +32,7 @@ export interface Linking {
    */
   link(childUserId: string, parent: ParentRef): Promise<PersonWithUser>;
   /**
-   * Ends the link, and all sign-ins of the child. The parent may be in any tenant.
+   * Ends the link, and all sign-ins of the child; its clients are told. The parent may be in any tenant.
    * @returns the child.
    * @throws IdpError `not_found`, `not_linked`.
    */
@@ -49,7 +50,7 @@ export interface Links {
   unlink(child: ParentRef, parentUserId: string): Promise<PersonWithUser>;
 }
 
-export function createLinks({ collections: { persons }, nudge }: DirectoryContext): Links {
+export function createLinks({ collections: { persons }, nudge, voiding }: DirectoryContext): Links {
   const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
     if (person?.tid !== tid) throw new IdpError('not_found');
@@ -113,16 +114,18 @@ export function createLinks({ collections: { persons }, nudge }: DirectoryContex
 
   async function unlink(childRef: ParentRef, parentUserId: string): Promise<PersonWithUser> {
     const { id } = await requireUser(childRef);
-    const child = await persons.update(id, (row) => {
-      if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
-      const { parentUserId: _, ...rest } = row.user;
-      const now = new Date();
-      const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
-      return withEvents(
-        { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: now },
-        pendingEvent('UserClaimRemoved', row.tid, event),
-      );
-    });
+    const child = await voiding({ oid: childRef.userId }, () =>
+      persons.update(id, (row) => {
+        if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
+        const { parentUserId: _, ...rest } = row.user;
+        const now = new Date();
+        const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
+        return withEvents(
+          { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: now },
+          pendingEvent('UserClaimRemoved', row.tid, event),
+        );
+      }),
+    );
     if (!hasUser(child)) throw new IdpError('not_found');
     nudge();
     await strikeOff(persons, parentUserId);

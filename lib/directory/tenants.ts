@@ -5,6 +5,7 @@ import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { idFor } from './identifiers.js';
 import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from './input.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 const fields = {
   name: line(),
@@ -38,22 +39,24 @@ export interface Tenants {
   find(page?: Page): Promise<readonly Tenant[]>;
   /** @throws IdpError `not_found`, `invalid_record`. */
   update(tid: string, patch: Patch<TenantFields>): Promise<Tenant>;
-  /** From now on no account of the tenant is usable. @throws IdpError `not_found`. */
+  /** Ends every sign-in of the tenant's users, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(tid: string): Promise<Tenant>;
   /** @throws IdpError `not_found`. */
   enable(tid: string): Promise<Tenant>;
 }
 
-export function createTenants({ collections, caches }: DirectoryContext): Tenants {
+export function createTenants({ collections, caches, voiding }: DirectoryContext): Tenants {
   const rows = cachedCollection('tenants', collections.tenants, caches);
-  const setStatus = (tid: string, status: Tenant['status']) => rows.update(tid, (row) => patched(row, { status }));
   return {
     get: rows.get,
     peek: rows.peek,
     require: rows.require,
     find: (page) => collections.tenants.find({}, page),
-    disable: (tid) => setStatus(tid, 'disabled'),
-    enable: (tid) => setStatus(tid, 'active'),
+    disable: (tid) =>
+      voiding({ tid }, () =>
+        rows.update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
+      ),
+    enable: (tid) => rows.update(tid, (row) => patched(row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
       const { id, ...given } = input;

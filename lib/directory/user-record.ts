@@ -48,13 +48,6 @@ export function changedUser({ userName, emailVerified, externalIdentities }: Par
   };
 }
 
-/**
- * Makes every sign-in until now void. Sign-ins are known to the second, so it is a whole one, after all that were told before: a sign-in
- * at the very instant is the first that counts.
- */
-export const nextNotBefore = ({ notBefore }: Pick<User, 'notBefore'>): Date =>
-  new Date(Math.max(Math.ceil(Date.now() / 1000), Math.floor((notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
-
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
 /** How an external identity is looked up. */

@@ -7,7 +7,8 @@ import { userNameKey } from './identifiers.js';
 import { checkInput, type Patch, patched } from './input.js';
 import { pendingEvent, withEvents } from './pending-events.js';
 import { personRows } from './person-rows.js';
-import { changedUser, hasUser, newUser, nextNotBefore, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import { nextNotBefore } from './void-sign-ins.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
 export interface Users {
@@ -24,11 +25,11 @@ export interface Users {
   update(userId: string, patch: Patch<UserFields>): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
-  /** Ends every sign-in of the user and allows no other. @throws IdpError `not_found`. */
+  /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
   /** @throws IdpError `not_found`. */
   enable(userId: string): Promise<PersonWithUser>;
-  /** Voids every sign-in before this moment. @throws IdpError `not_found`. */
+  /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
 }
 
@@ -73,14 +74,18 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
     },
 
     disable: (userId) =>
-      rows.updateByUser(userId, (row) => {
-        if (row.user.status === 'disabled') return row;
-        const now = new Date();
-        const user = { ...row.user, status: 'disabled' as const, notBefore: nextNotBefore(row.user) };
-        return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
-      }),
+      context.voiding({ oid: userId }, () =>
+        rows.updateByUser(userId, (row) => {
+          if (row.user.status === 'disabled') return row;
+          const now = new Date();
+          const user = { ...row.user, status: 'disabled' as const, notBefore: nextNotBefore(row.user) };
+          return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
+        }),
+      ),
     enable: (userId) => change(userId, { status: 'active' }),
     signOutEverywhere: (userId) =>
-      rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),
+      context.voiding({ oid: userId }, () =>
+        rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),
+      ),
   };
 }

@@ -44,13 +44,19 @@ export function protocolMethods(routes: Readonly<Record<string, string>>): Metho
 export const methodNotAllowed = (methodsOf: MethodsOf): Middleware =>
   function methodNotAllowed(ctx, next) {
     const allowed = methodsOf(ctx.path) ?? [];
-    return allowed.length === 0 || allowed.includes(ctx.method) ? next() : refuseUnanswered(ctx, next, allowed);
+    const isTaken = allowed.includes(ctx.method) && ctx.method !== 'OPTIONS';
+    return allowed.length === 0 || isTaken ? next() : answerUnanswered(ctx, next, allowed);
   };
 
-async function refuseUnanswered(ctx: Context, next: Next, allowed: readonly string[]): Promise<void> {
+async function answerUnanswered(ctx: Context, next: Next, allowed: readonly string[]): Promise<void> {
   await next();
   if (ctx.status !== 404 || ctx.body !== undefined) return;
   ctx.set('Allow', allowed.join(', '));
+  // One that is no preflight. @see RFC 9110 §9.3.7
+  if (allowed.includes(ctx.method)) {
+    ctx.status = 204;
+    return;
+  }
   throw Object.assign(new Error(`this endpoint takes ${allowed.filter((method) => !/HEAD|OPTIONS/.test(method)).join(' and ')}`), {
     status: 405,
   });

@@ -2,13 +2,14 @@
  * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
  * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
  */
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { Keyring } from '../store/keyring.js';
 import { cookieName } from './cookie-names.js';
+import { createSalt } from './ids.js';
 import { sessionOf } from './login-context.js';
 import { sessionTtl } from './sessions.js';
 
@@ -94,6 +95,6 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
 
 /** @see OpenID Connect Session Management 1.0 §4.2 */
 function sessionState(clientId: string, origin: string, browserState: string): string {
-  const salt = randomBytes(16).toString('base64url');
+  const salt = createSalt();
   return `${hash('sha256', `${clientId} ${origin} ${browserState} ${salt}`, 'base64url')}.${salt}`;
 }

@@ -40,6 +40,9 @@ interface Written {
   readonly document: Document;
 }
 
+/** As oidc-provider's router has it, which answers there as well. */
+const folded = (path: string): string => path.toLowerCase().replace(/\/$/, '');
+
 /** How the callers of another endpoint authenticate: as at the token endpoint; but introspection takes nobody who does not. @see RFC 8414 §2 */
 function authenticationAt(endpoint: 'introspection' | 'revocation', members: Members): Members {
   if (members[`${endpoint}_endpoint`] === undefined) return {};
@@ -59,7 +62,11 @@ export function createDocuments(
 ): Documents {
   const written = new Map<string, Written>();
   const discoveryPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
-  const isAt = (path: string): boolean => path === jwks || discoveryPaths.has(path);
+  /** The path of the document that is meant. */
+  const pathOf = (path: string): string | undefined => {
+    const exact = path.startsWith('/.') ? folded(path) : path;
+    return exact === jwks || discoveryPaths.has(exact) ? exact : undefined;
+  };
 
   const factsNow = (): Facts | Promise<Facts> => {
     const [known, methods] = [scopes.now(), directory.pkceMethods()];
@@ -110,7 +117,7 @@ export function createDocuments(
   };
 
   return {
-    isAt,
+    isAt: (path) => pathOf(path) !== undefined,
     peek(path) {
       const known = written.get(path);
       if (!known?.facts) return known?.document;
@@ -121,17 +128,19 @@ export function createDocuments(
       return undefined;
     },
     async answer(ctx) {
-      const { path, method, req } = ctx;
-      const known = method === 'GET' || method === 'HEAD' ? written.get(path) : undefined;
-      if (!known) return false;
+      const { method, req } = ctx;
+      const path = pathOf(ctx.path);
+      const known = path !== undefined && (method === 'GET' || method === 'HEAD') ? written.get(path) : undefined;
+      if (path === undefined || !known) return false;
       const document = known.facts ? current(path, known, await factsNow()) : known.document;
       ctx.set({ Vary: 'Origin', 'Access-Control-Allow-Origin': req.headers.origin ?? '*' });
       send(ctx, document);
       return true;
     },
     async keep(ctx) {
-      const { path, method, status, body } = ctx;
-      if (method !== 'GET' || status !== 200) return;
+      const { method, status, body } = ctx;
+      const path = pathOf(ctx.path);
+      if (path === undefined || (method !== 'GET' && method !== 'HEAD') || status !== 200) return;
       const type = String(ctx.response.get('Content-Type'));
       send(ctx, write(path, body as Members, type, path === jwks ? undefined : await factsNow()));
     },

@@ -42,10 +42,10 @@ export const createGrantLoader =
       ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
       : grant.login.sessionEndsAt;
     grant.exp = exp;
-    const grantId = await grant.save();
-
     session.ensureClientContainer(client.clientId);
     const sid = session.sidFor(client.clientId) as string;
+    grant.sid = sid;
+    const grantId = await grant.save();
     const { accountId } = account;
     const { sub } = grant.login;
     rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });

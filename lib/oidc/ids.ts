@@ -44,6 +44,9 @@ export const successorOf = (refreshToken: string, key: Buffer): string =>
 
 export const createSessionUid = (): string => random(UID);
 
+/** Of 132 bits. */
+export const createSalt = (): string => random(UID);
+
 /** A session's cookie value: the uid it is kept under, and the secret that changes with every authentication. */
 export const createSessionId = (uid: string): string => uid + random(RANDOM);
 

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
-import { subOf } from '../directory/index.js';
+import { notBeforeOf, subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { createAccountChoice } from './account-choice.js';
 import { isClient } from './clients.js';
@@ -65,8 +65,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     async signIn(ctx, { prompt }, signIn) {
       const account = await directory.accounts.findByOid(signIn.oid);
       const now = Math.floor(Date.now() / 1000);
-      // `notBefore` may be the second that comes: from it on sign-ins count.
-      const ts = Math.max(now, (account?.person.user.notBefore?.getTime() ?? 0) / 1000);
+      // It may be the second that comes: from it on sign-ins count.
+      const ts = Math.max(now, account ? notBeforeOf(account) / 1000 : 0);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);
       return finish(ctx, {

@@ -80,7 +80,7 @@ export interface AccessTokenModel {
 /** Fields of our own that oidc-provider keeps on its records. Read once per class, on first use: models/payload.js. */
 const extraMembers = {
   Session: ['sub', 'idp', 'act', 'grants'],
-  Grant: ['login'],
+  Grant: ['login', 'sid'],
   AccessToken: ['structured'],
   ClientCredentials: ['structured'],
 } as const;
@@ -232,7 +232,8 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
 
     constructor(ctx: KoaContextWithOIDC) {
       super(ctx);
-      const query = this.route === 'resume' ? {} : this.route === 'authorization' && ctx.method !== 'POST' ? ctx.query : undefined;
+      const takesQuery = this.route === 'authorization' || this.route === 'userinfo';
+      const query = this.route === 'resume' ? {} : takesQuery && ctx.method !== 'POST' ? ctx.query : undefined;
       // Resuming takes no parameters: an error of it must not be answered by those of a query.
       if (query) Object.defineProperty(ctx, 'query', { configurable: true, value: hooks.parameters(this.route, query) });
     }
@@ -384,8 +385,8 @@ export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise
 }
 
 /**
- * An ID token has a `sub` and no `typ`; every other JWT we mint has a `typ`, and signed authorization responses, in which anybody can place
- * what they like, have no `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
+ * An ID token has `sub` and `sid`, and no `typ`. Every other JWT we mint has a `typ`, but for signed userinfo, which has no `sid`, and signed
+ * authorization responses, in which anybody can place what they like, but for `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
  */
 function refuseForeignHints(provider: Provider): void {
   const model = provider.IdToken as unknown as HintModel;
@@ -394,7 +395,8 @@ function refuseForeignHints(provider: Provider): void {
     const { typ } = decodeProtectedHeader(jwt);
     if (typ !== undefined && typ !== 'JWT') throw new TypeError('not an ID token');
     const token = await validate(jwt, client);
-    if (typeof token.payload.sub !== 'string') throw new TypeError('not an ID token');
+    const { sub, sid } = token.payload;
+    if (typeof sub !== 'string' || typeof sid !== 'string') throw new TypeError('not an ID token');
     return token;
   };
 }
@@ -409,7 +411,7 @@ export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | un
 }
 
 interface HintModel {
-  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown } }>;
+  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown; sid?: unknown } }>;
 }
 
 /** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */

@@ -18,7 +18,8 @@ export interface SessionExtras {
 }
 
 export type OurSession = Session & SessionExtras;
-export type OurGrant = Grant & { login: PinnedLogin };
+/** With the `sid` of the client's ID tokens: the client has to hear of it when the grant ends before its session. */
+export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 

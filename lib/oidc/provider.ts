@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isLiveSecret } from '../directory/index.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../extension.js';
+import type { Sessions } from '../sessions.js';
 import { createStructuredTokens, wrapToken } from './access-tokens.js';
 import { createAccounts } from './account.js';
 import { createAccountClaims } from './account-claims.js';
@@ -35,7 +36,7 @@ import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
 import { TokenRecords } from './token-records.js';
-import { createUserSessions, type UserSessions } from './user-sessions.js';
+import { createUserSessions } from './user-sessions.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -43,7 +44,7 @@ export interface Protocol {
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
   readonly sign: ExtensionContext['sign'];
-  readonly sessions: UserSessions;
+  readonly sessions: Sessions;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -85,7 +86,9 @@ export function createProtocol(
   const requestUris = createRequestUris(parts);
   const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
-  const parameters: ProviderHooks['parameters'] = (route, given) => wrapToken(route, carryParameters(route, given));
+  // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
+  const parameters: ProviderHooks['parameters'] = (route, given) =>
+    route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
   const provider = createHookedProvider(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),

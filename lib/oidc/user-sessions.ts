@@ -1,24 +1,36 @@
-import { isUsable } from '../directory/index.js';
+import { isUsable, VOID_SIGN_INS, type VoidSignIns } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
 import type { Artifact } from '../store/artifact-store.js';
+import type { Delivery } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
+import type { PinnedLogin } from './login-context.js';
 import { LogoutNotices } from './logout-notices.js';
-import type { SessionPayload } from './session-merge.js';
+import type { SessionGrant, SessionPayload } from './session-merge.js';
 import { endSignIn } from './sessions.js';
 
-/** {@link Sessions}, and what follows from events of the directory. */
-export interface UserSessions extends Sessions {
-  /** Ends the sessions and grants of an account that `notBefore` or its status made void, and tells the clients. */
-  endOf(oid: string): Promise<void>;
+/** A grant as it is kept. */
+interface GrantRecord {
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly sid?: string;
+  readonly login: Pick<PinnedLogin, 'sub' | 'authTime'>;
 }
+
+/** As a session would remember it. */
+const rememberedAs = ({ clientId, accountId, sid, login: { sub } }: GrantRecord, expiresAt: number): SessionGrant[] =>
+  sid === undefined ? [] : [{ clientId, grantId: '', accountId, sid, sub, exp: expiresAt / 1000 }];
 
 interface Found extends Artifact {
   readonly session: SessionPayload;
 }
 
-export function createUserSessions(parts: OidcParts): UserSessions {
+/** Persons of a tenant whose sign-ins are ended in one go. */
+const PAGE = 100;
+
+/** {@link Sessions}; and what the directory made void, which cannot be used from then on, is taken away, and the clients are told. */
+export function createUserSessions(parts: OidcParts): Sessions {
   const { artifacts, directory } = parts;
 
   async function accountOf({ tid, userId }: UserRef) {
@@ -34,27 +46,38 @@ export function createUserSessions(parts: OidcParts): UserSessions {
     return { sessions, grants: of('Grant') };
   }
 
-  /** @param voidAll makes every sign-in void, once the clients' notices are there. */
-  async function endOf(oid: string, voidAll?: () => Promise<unknown>): Promise<void> {
+  /** Ends the sessions and grants of an account that are void, or all when it is gone. */
+  async function endOf(oid: string): Promise<void> {
     const { sessions, grants } = await recordsOf(oid);
     const notices = new LogoutNotices(parts);
-    if (voidAll) {
-      for (const { session } of sessions) await notices.enqueue(session);
-      await voidAll();
-    }
     const account = await directory.accounts.findByOid(oid);
     const isVoid = (authTime = 0) => !account || !isUsable(account, new Date(authTime * 1000));
     const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isVoid(loginTs);
     for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
-    // Grants outlive their session, and may be of one that is somebody else's now.
-    const ended = grants.filter(({ value }) => isVoid((JSON.parse(value) as { login?: { authTime?: number } }).login?.authTime));
+    // Grants outlive their session, and may be of one that is another linked account's now.
+    const ended = grants
+      .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
+      .filter(({ grant }) => isVoid(grant.login.authTime));
+    await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
   }
 
-  return {
-    endOf,
+  async function endOfTenant(tid: string, after: string | undefined): Promise<void> {
+    const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { user } of persons) if (user) await endOf(user.id);
+    const last = persons.at(-1);
+    if (!last || persons.length < PAGE) return;
+    const { release } = await directory.deliveries.enqueue([{ kind: VOID_SIGN_INS, data: { tid, after: last.id } }]);
+    release();
+  }
 
+  directory.deliveries.handle(VOID_SIGN_INS, ({ data }: Delivery) => {
+    const whose = data as unknown as VoidSignIns;
+    return 'oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after);
+  });
+
+  return {
     async list(user) {
       const account = await accountOf(user);
       const { sessions } = await recordsOf(user.userId);
@@ -77,7 +100,7 @@ export function createUserSessions(parts: OidcParts): UserSessions {
 
     async endAll(user) {
       await accountOf(user);
-      await endOf(user.userId, () => directory.forTenant(user.tid).users.signOutEverywhere(user.userId));
+      await directory.forTenant(user.tid).users.signOutEverywhere(user.userId);
     },
   };
 }

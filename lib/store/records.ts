@@ -39,6 +39,8 @@ export interface Tenant extends Stored {
   /** A language tag of the pages' languages. */
   readonly locale?: string;
   readonly status: 'active' | 'disabled';
+  /** Sign-ins of its users before this instant are void. */
+  readonly notBefore?: Date;
 }
 
 /** Gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */

@@ -1,7 +1,8 @@
 /** Cross-JWT confusion: each JWT of this service or of its clients, handed in wherever a JWT is taken. @see RFC 8725 §3.11 */
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
+import type { ExtensionContext } from 'tenant-idp';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
@@ -16,7 +17,9 @@ let receiver: LogoutReceiver;
 const alice = new Agent();
 const other = new Agent();
 let asserting: AssertingClient;
+let sign: ExtensionContext['sign'];
 let tokens: Json;
+let serviceToken: string;
 let discovery: Json;
 
 beforeAll(async () => {
@@ -29,18 +32,34 @@ beforeAll(async () => {
           metadata: {
             ...client.metadata,
             id_token_signed_response_alg: 'RS256',
+            userinfo_signed_response_alg: 'RS256',
             backchannel_logout_uri: receiver.url,
           },
         }
       : client,
   );
-  it = await startIdp({ seed: { ...testSeed, clients: [...clients, asserting.seed] }, outgoing: callLoopback });
-  // The client that trusts a hint most, and so would be fooled most.
-  await it.idp.directory.clients.update('jwt', { trustedLoginHint: true });
+  it = await startIdp({
+    seed: { ...testSeed, clients: [...clients, asserting.seed] },
+    outgoing: callLoopback,
+    features: { jwtUserinfo: { enabled: true } },
+    extensions: [
+      {
+        name: 'signing',
+        routes(_router, context) {
+          sign = context.sign;
+        },
+      },
+    ],
+  });
+  // The clients that trust a hint most, and so would be fooled most; and one whose every access token is a JWT.
+  for (const id of ['jwt', 'asserting']) await it.idp.directory.clients.update(id, { trustedLoginHint: true });
+  await it.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
   await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
   await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
   await receiver.received(1);
   tokens = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
+  const clientCredentials = { grant_type: 'client_credentials' };
+  serviceToken = (await postForm(`${it.issuer}/connect/token`, clientCredentials, authorizationOf('service'))).json.access_token;
   discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
 });
 afterAll(async () => {
@@ -51,6 +70,9 @@ afterAll(async () => {
 const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 const hasCode = async (agent: Agent, parameters: Record<string, string>) =>
   responseOf(await agent.get(authorizeUrl(it.issuer, { ...pkce(), ...parameters }))).has('code');
+/** Whether a browser in which nobody is signed in gets a code. */
+const isSignedIn = (client_id: string, parameters: Record<string, string>) =>
+  hasCode(new Agent(), { client_id, prompt: 'none', acr_values: `tenant:${decodeJwt(tokens.id_token).tid}`, ...parameters });
 const isAnswered = async (path: string, fields: Record<string, string>, client?: string) =>
   (await postForm(it.issuer + path, fields, client === undefined ? {} : authorizationOf(client))).status === 200;
 /** Of the account, which no other shares. */
@@ -63,14 +85,18 @@ const consumers = {
   // Signed out already: a hint that counts is not an error.
   'id_token_hint at end session': async (jwt) =>
     (await new Agent().get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
-  'login_hint_token of a trusted client': (jwt) =>
-    hasCode(new Agent(), {
-      client_id: 'jwt',
-      prompt: 'none',
-      login_hint_token: jwt,
-      acr_values: `tenant:${decodeJwt(tokens.id_token).tid}`,
-    }),
+  'login_hint_token of a trusted client': (jwt) => isSignedIn('jwt', { login_hint_token: jwt }),
+  'login_hint_token of a trusted client with keys': (jwt) => isSignedIn('asserting', { login_hint_token: jwt }),
+  'sso_token of a trusted client with keys': (jwt) => isSignedIn('asserting', { sso_token: jwt }),
   'Bearer at userinfo': async (jwt) => (await userinfo(it.issuer, jwt)).status === 200,
+  'access_token in a form at userinfo': (jwt) => isAnswered('/connect/userinfo', { access_token: jwt }),
+  'Bearer at any other endpoint': async (jwt) => {
+    const paths = ['token', 'par', 'introspect', 'revocation', 'scope/introspect'];
+    const fields = { grant_type: 'client_credentials', token: 'x', sub: alicesOid(), scope: 'openid' };
+    const answers = paths.map((path) => postForm(`${it.issuer}/connect/${path}`, fields, { authorization: `Bearer ${jwt}` }));
+    return (await Promise.all(answers)).some(({ status }) => status < 400);
+  },
+  'token at introspection of the client itself': (jwt) => isActive(it.issuer, jwt, 'service'),
   'token at introspection': (jwt) => isActive(it.issuer, jwt, 'jwt'),
   'token at introspection by the API': (jwt) => isActive(it.issuer, jwt, 'orders'),
   client_assertion: (jwt) => isAnswered('/connect/token', { grant_type: 'client_credentials', ...assertion(jwt) }),
@@ -91,6 +117,15 @@ const takenBy = async (jwt: string): Promise<string[]> => {
   const taken = await Promise.all(Object.entries(consumers).map(async ([name, take]) => ((await take(jwt)) ? [name] : [])));
   return taken.flat();
 };
+
+/** Claims of a login hint token about Alice. */
+const hint = (iss: string) => ({
+  iss,
+  aud: it.issuer,
+  oid: alicesOid(),
+  jti: randomUUID(),
+  exp: Math.floor(Date.now() / 1000) + 60,
+});
 
 interface Kind {
   /** `typ` of its header. */
@@ -113,7 +148,33 @@ const kinds: Readonly<Record<string, Kind>> = {
     typ: 'at+jwt',
     by: 'the service',
     mint: async () => tokens.access_token,
-    takenBy: () => ['Bearer at userinfo', 'token at introspection', 'token at introspection by the API'],
+    takenBy: () => [
+      'Bearer at userinfo',
+      'access_token in a form at userinfo',
+      'token at introspection',
+      'token at introspection by the API',
+    ],
+  },
+  'access token of a client itself': {
+    typ: 'at+jwt',
+    by: 'the service',
+    mint: async () => serviceToken,
+    takenBy: () => ['token at introspection of the client itself', 'token at introspection by the API'],
+  },
+  'userinfo response': {
+    by: 'the service',
+    mint: async () => (await userinfo(it.issuer, tokens.access_token)).json as string,
+    takenBy: () => [],
+  },
+  'login hint token of the service': {
+    typ: 'login-hint+jwt',
+    by: 'the service',
+    mint: () => sign('login-hint+jwt', hint(it.issuer), 'RS256'),
+    takenBy: () => [
+      'login_hint_token of a trusted client',
+      'login_hint_token of a trusted client with keys',
+      'sso_token of a trusted client with keys',
+    ],
   },
   'introspection response': {
     typ: 'token-introspection+jwt',
@@ -138,6 +199,15 @@ const kinds: Readonly<Record<string, Kind>> = {
     mint: async () => (await asserting.sign(it.issuer)).client_assertion as string,
     takenBy: () => ['client_assertion'],
   },
+  'login hint token': {
+    typ: 'login-hint+jwt',
+    by: 'a client',
+    async mint() {
+      const { client_assertion } = await asserting.sign(it.issuer, { ...hint('asserting'), sub: undefined }, { typ: 'login-hint+jwt' });
+      return client_assertion as string;
+    },
+    takenBy: () => ['login_hint_token of a trusted client with keys', 'sso_token of a trusted client with keys'],
+  },
   'request object': {
     typ: 'oauth-authz-req+jwt',
     by: 'a client',
@@ -156,7 +226,10 @@ describe.each(Object.entries(kinds))('B13: %s', (_name, kind) => {
   });
 
   test('is taken where it is meant for, and nowhere else', async () => {
-    expect(await takenBy(await kind.mint())).toEqual(kind.takenBy());
+    const expected = kind.takenBy();
+    // Some can be taken once: each consumer gets its own.
+    const taken = await Promise.all(Object.entries(consumers).map(async ([name, take]) => ((await take(await kind.mint())) ? [name] : [])));
+    expect(taken.flat()).toEqual(expected);
   });
 });
 

@@ -361,9 +361,17 @@ describe('ID token hints', () => {
     await expect(hooked.IdToken.validate(`${header}.e30.x`, await hooked.Client.find('public'))).rejects.toThrow('not an ID token');
   });
 
-  test('an ID token is issued without typ, every other JWT with one', () => {
-    expect(source('models/id_token.js')).toMatch(/logout\+jwt/);
-    expect(source('models/id_token.js')).not.toMatch(/typ: 'JWT'/);
+  test('an ID token is issued without typ, and of the others only userinfo and authorization responses; oidc-provider adds no sid to any', () => {
+    const text = source('models/id_token.js').split('async issue(')[1] ?? '';
+    const uses = [...text.matchAll(/case '(\w+)':([\s\S]*?)break;/g)].map(([, use, body = '']) => [use, /typ: '([^']+)'/.exec(body)?.[1]]);
+    expect(uses).toEqual([
+      ['idtoken', undefined],
+      ['logout', 'logout+jwt'],
+      ['userinfo', undefined],
+      ['introspection', 'token-introspection+jwt'],
+      ['authorization', undefined],
+    ]);
+    expect(text).not.toMatch(/\bsid\b/);
   });
 });
 

@@ -71,10 +71,11 @@ describe('4.2 code flow', () => {
     });
   });
 
-  test('4.2 a failure carries error, state, session_state and iss', async () => {
+  test('4.2 a failure carries error, state, scope, session_state and iss', async () => {
     expect(await responseTo({ prompt: 'none' }, new Agent())).toEqual({
       error: 'login_required',
       error_description: expect.any(String),
+      scope: 'openid',
       state: 'of the client',
       iss: it.issuer,
       session_state: expect.any(String),

@@ -5,7 +5,7 @@ import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';
 import { basic, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
-import { testSeed } from '../support/seed.js';
+import { redirectUri, testSeed } from '../support/seed.js';
 
 let it: TestIdp;
 let lenient: TestIdp;
@@ -53,6 +53,81 @@ describe('Authentication: required', () => {
           json: { error: 'unauthorized_client' },
         });
       expect((await post('token', { ...fields, client_secret: 'wrong', client_id: client })).json.error).toBe('invalid_client');
+    },
+  );
+});
+
+describe('Authentication: who authenticates where, and how', () => {
+  const request = {
+    response_type: 'code',
+    redirect_uri: redirectUri,
+    scope: 'openid',
+    code_challenge: 'c'.repeat(43),
+    code_challenge_method: 'S256',
+  };
+  const client = { authorization: basic('service', 'service-secret') };
+  const apiResource = { authorization: basic('orders', 'orders-secret') };
+  const inBody = (id: string) => ({ client_id: id, client_secret: `${id}-secret` });
+
+  test('Authentication: PAR: confidential clients by Basic or private_key_jwt, public ones with PKCE', async () => {
+    const web = { ...request, client_id: 'web' };
+    expect(await post('par', web, { authorization: basic('web', 'web-secret') })).toMatchObject({ status: 201 });
+    expect(await post('par', { ...request, client_id: 'asserting', ...(await asserting.sign(it.issuer)) })).toMatchObject({ status: 201 });
+    expect(await post('par', { ...request, client_id: 'spa' })).toMatchObject({ status: 201 });
+    const { code_challenge: _, code_challenge_method: __, ...without } = request;
+    expect(await post('par', { ...without, client_id: 'spa' })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+    for (const headers of [{}, { authorization: basic('web', 'wrong') }] as Record<string, string>[])
+      expect(await post('par', web, headers)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+  });
+
+  test('Authentication: token: by Basic, or in the body', async () => {
+    expect(await post('token', grant, client)).toMatchObject({ status: 200 });
+    expect(await post('token', { ...grant, ...inBody('service') })).toMatchObject({ status: 200 });
+    expect(await post('token', { ...grant, client_id: 'service' })).toMatchObject({ status: 401 });
+  });
+
+  test('Authentication: introspection: an API resource or a client, by Basic', async () => {
+    const { access_token: token } = (await post('token', grant, client)).json;
+    for (const caller of [client, apiResource]) expect((await post('introspect', { token }, caller)).json).toMatchObject({ active: true });
+    for (const id of ['service', 'orders'])
+      expect((await post('introspect', { token, ...inBody(id) })).json).toMatchObject({ active: true });
+    for (const wrong of [{}, { authorization: basic('orders', 'wrong') }, { authorization: `Bearer ${token}` }] as Record<string, string>[])
+      expect((await post('introspect', { token }, wrong)).json).not.toHaveProperty('active');
+  });
+
+  test('Authentication: revocation: a client, by Basic', async () => {
+    const { access_token: token } = (await post('token', grant, client)).json;
+    for (const wrong of [{}, { authorization: basic('service', 'wrong') }, { authorization: `Bearer ${token}` }] as Record<
+      string,
+      string
+    >[])
+      expect((await post('revocation', { token }, wrong)).status).toBeGreaterThanOrEqual(400);
+    expect((await post('introspect', { token }, client)).json).toMatchObject({ active: true });
+    expect(await post('revocation', { token }, client)).toMatchObject({ status: 200 });
+    expect((await post('introspect', { token }, client)).json).toEqual({ active: false });
+  });
+
+  test('Authentication: userinfo: the holder of a token, who is no client', async () => {
+    const { access_token: token } = (await post('token', grant, client)).json;
+    for (const headers of [{}, client, { authorization: `Bearer ${token}` }] as Record<string, string>[]) {
+      const response = await fetch(`${it.issuer}/connect/userinfo`, { headers });
+      // Another scheme than Bearer is a malformed request. @see RFC 6750 §3.1
+      expect(response.status).toBe(headers === client ? 400 : 401);
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    }
+  });
+
+  test.each(['.well-known/openid-configuration', '.well-known/openid-configuration/jwks', 'connect/checksession', 'connect/endsession'])(
+    'Authentication: %s is open, and credentials change nothing',
+    async (path) => {
+      const answers = await Promise.all(
+        [{}, client, { authorization: basic('service', 'wrong') }].map((headers) =>
+          fetch(`${it.issuer}/${path}`, { headers: headers as Record<string, string>, redirect: 'manual' }),
+        ),
+      );
+      const [open, ...others] = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]));
+      expect(open?.[0]).toBe(path === 'connect/endsession' ? 303 : 200);
+      for (const other of others) expect(other).toEqual(open);
     },
   );
 });

@@ -93,6 +93,26 @@ describe.each([discoveryPath, keySetPath])('4.1 %s', (path) => {
     expect(replies[1] && comparable(replies[1])).toEqual(comparable(written));
   });
 
+  test('HEAD by who comes first is told the same', async () => {
+    const it = await start();
+    const { headers } = await ask(it.issuer, path, {}, 'HEAD');
+    expect(headers).toEqual((await ask(it.issuer, path)).headers);
+  });
+
+  test('spelled otherwise, as other paths of the service may be, it is the same document', async () => {
+    const it = await start();
+    const spelled = [`${path}/`, path.toUpperCase(), path];
+    const replies = await Promise.all(spelled.map((target) => ask(it.issuer, target)));
+    for (const reply of replies) expect(reply).toEqual(replies[2]);
+    const condition = { 'if-none-match': String(replies[2]?.headers.etag) };
+    for (const target of spelled) expect(await ask(it.issuer, target, condition)).toMatchObject({ status: 304, body: '' });
+  });
+
+  test('RFC 9110 §9.3.7: OPTIONS tells the methods', async () => {
+    const it = await start();
+    expect(await ask(it.issuer, path, {}, 'OPTIONS')).toMatchObject({ status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } });
+  });
+
   test('who has it is answered 304 without a body', async () => {
     const own = await start();
     const koa = await start({ host: inKoa });

@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import * as openid from 'openid-client';
-import { type Agent, basic, type Json, obtainTokens, postForm } from '../support/agent.js';
+import { Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
+import { redirectUri } from '../support/seed.js';
 
 let it: TestIdp;
 let endpoints: Endpoints;
@@ -22,6 +23,15 @@ const jwtClient = { client: 'jwt', secret: 'jwt-secret' };
 const tokensOf = async (parameters: Record<string, string> = {}): Promise<Json> =>
   (await obtainTokens(it.issuer, { agent: alice, ...parameters })).tokens;
 const inactive = '{"active":false}';
+
+/** A code that was not redeemed. */
+async function unredeemed({ userName, password }: { userName: string; password: string }) {
+  const { verifier, challenge } = createPkce();
+  const agent = new Agent();
+  const url = authorizeUrl(it.issuer, { code_challenge: challenge, code_challenge_method: 'S256' });
+  const { location = '' } = await signIn(agent, url, userName, password);
+  return { agent, verifier, code: new URL(location).searchParams.get('code') ?? '' };
+}
 
 describe('4.5 an active token', () => {
   test('4.5 says what the specification lists, and nbf, jti, tid', async () => {
@@ -49,6 +59,7 @@ describe('4.5 an active token', () => {
       auth_time,
     });
     expect(json.exp - json.iat).toBe(3600);
+    for (const time of [json.exp, json.iat, json.nbf, json.auth_time]) expect(Number.isInteger(time)).toBe(true);
     expect(Math.abs(json.iat - Date.now() / 1000)).toBeLessThan(30);
   });
 
@@ -204,6 +215,43 @@ describe('design §5: a token dies at once', () => {
     await it.idp.directory.tenants.disable(tid);
     expect(await everywhere(tokens.access_token)).toMatchObject(dead);
     await it.idp.directory.tenants.enable(tid);
+    expect(await everywhere(tokens.access_token)).toMatchObject(dead);
+    const again = (await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob', ...read })).tokens;
+    expect(await everywhere(again.access_token)).toMatchObject(alive);
+  });
+
+  test('for the client whose `allowedTenants` leave out its tenant, at every endpoint; what it has of others lives', async () => {
+    const bob = { userName: 'bob@globex.test', password: 'bob', scope: 'openid offline_access orders.read' };
+    const { tokens } = await obtainTokens(it.issuer, bob);
+    const signed = (await obtainTokens(it.issuer, { ...bob, ...jwtClient })).tokens;
+    const { agent, verifier, code } = await unredeemed(bob);
+    const others = (await obtainTokens(it.issuer, read)).tokens;
+    const allowedTenants = [(await endpoints.userinfo(others.access_token)).json.tid];
+    for (const id of ['web', 'jwt']) await it.idp.directory.clients.update(id, { allowedTenants });
+    expect(await everywhere(tokens.access_token)).toMatchObject(dead);
+    for (const [{ access_token, refresh_token }, client] of [
+      [tokens, 'web'],
+      [signed, 'jwt'],
+    ] as const) {
+      expect((await endpoints.introspect(access_token, client)).text).toBe(inactive);
+      expect((await endpoints.introspect(refresh_token, client)).text).toBe(inactive);
+      expect(await endpoints.userinfo(access_token)).toMatchObject({ status: 401 });
+      expect(await endpoints.refresh(refresh_token, client)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    }
+    const redeemed = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+    expect(await endpoints.token(redeemed)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    const silent = authorizeUrl(it.issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+    expect((await agent.get(silent)).location).toContain('error=login_required');
+    expect(await everywhere(others.access_token)).toMatchObject(alive);
+    for (const id of ['web', 'jwt']) await it.idp.directory.clients.update(id, { allowedTenants: null });
+  });
+
+  test('to an API resource whose `allowedTenants` leave out its tenant, and lives for its client', async () => {
+    const { tokens } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob', ...read });
+    expect(await everywhere(tokens.access_token)).toMatchObject(alive);
+    await it.idp.directory.apiResources.update('orders', { allowedTenants: [] });
+    expect(await everywhere(tokens.access_token)).toMatchObject([alive[0], dead[0]]);
+    await it.idp.directory.apiResources.update('orders', { allowedTenants: null });
     expect(await everywhere(tokens.access_token)).toMatchObject(alive);
   });
 

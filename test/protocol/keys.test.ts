@@ -3,21 +3,30 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { type Collection, createIdentityProvider, type DirectoryStore, defineClaims, type IdentityProvider, type Row } from 'tenant-idp';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import {
+  type Collection,
+  createIdentityProvider,
+  type DirectoryStore,
+  defineClaims,
+  type ExtensionContext,
+  type IdentityProvider,
+  type Row,
+} from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { createKeyring } from '../../lib/store/keyring.js';
 import type { KeyRing } from '../../lib/store/records.js';
-import { type Json, obtainTokens } from '../support/agent.js';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { startInstances } from '../support/instances.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
 import { journeySeed } from '../support/journey.js';
+import { callLoopback, startLogoutReceiver } from '../support/logout-receiver.js';
 import { withMongo } from '../support/mongo.js';
-import { postLogoutRedirectUri, testSeed } from '../support/seed.js';
+import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { silentLogger } from '../support/test-directory.js';
 
 const HOUR = 3600;
@@ -279,6 +288,39 @@ describe('design §9: rotation', () => {
     expect(await verifies((await obtainTokens(issuer)).tokens.id_token, after)).toBe(true);
   });
 
+  test('K2: what no key signs goes on: sessions, opaque tokens and refresh tokens; hints of before are nothing', async () => {
+    let sign: ExtensionContext['sign'] | undefined;
+    const signing = {
+      name: 'signing',
+      routes(_router: unknown, context: ExtensionContext) {
+        sign = context.sign;
+      },
+    };
+    const { issuer, idp } = await start({ extensions: [signing] });
+    await idp.directory.clients.update('web', { trustedLoginHint: true });
+    const endpoints = endpointsOf(issuer);
+    const { agent, tokens } = await obtainTokens(issuer, { scope: 'openid offline_access' });
+    const { sub } = decodeJwt(tokens.id_token);
+    const silently = async (browser: Agent, parameters: Record<string, string>) => {
+      const url = authorizeUrl(issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256', ...parameters });
+      const { searchParams } = new URL((await browser.get(url)).location ?? '');
+      return searchParams.get('error') ?? 'none';
+    };
+    const hint = async () => {
+      const claims = { iss: issuer, aud: issuer, oid: sub, jti: String(Math.random()), exp: Math.floor(Date.now() / 1000) + 60 };
+      return (await sign?.('login-hint+jwt', claims, 'RS256')) ?? '';
+    };
+    const old = await hint();
+    expect(await silently(new Agent(), { login_hint_token: await hint() })).toBe('none');
+    await idp.keys.rotate({ now: true });
+    expect((await endpoints.introspect(tokens.access_token)).json).toMatchObject({ active: true });
+    expect(await silently(agent, {})).toBe('none');
+    expect((await endpoints.refresh(tokens.refresh_token)).json).toMatchObject({ id_token: expect.any(String) });
+    expect(await silently(agent, { id_token_hint: tokens.id_token })).toBe('invalid_request');
+    expect(await silently(new Agent(), { login_hint_token: old })).toBe('invalid_request');
+    expect(await silently(new Agent(), { login_hint_token: await hint() })).toBe('none');
+  });
+
   test('4.8 an ID token is a hint for as long as its key is there: retiring yes, removed no', async () => {
     const { issuer, idp } = await start();
     const hint = (await obtainTokens(issuer)).tokens.id_token;
@@ -309,6 +351,83 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     expect(built).toHaveLength(2);
     expect(built[1]).toBe(idp.provider);
     expect(built[0]).not.toBe(idp.provider);
+  });
+
+  test('no request of any endpoint is lost while it happens', async () => {
+    const { issuer, idp } = await start();
+    const endpoints = endpointsOf(issuer);
+    const { agent, tokens } = await obtainTokens(issuer, { scope: 'openid offline_access' });
+    let refreshToken = tokens.refresh_token as string;
+    const silent = authorizeUrl(issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+    const pushed = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', code_challenge: 'c'.repeat(43) };
+    const requests: Readonly<Record<string, () => Promise<unknown>>> = {
+      discovery: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).status,
+      jwks: async () => (await kidsAt(issuer)).length > 0 && 200,
+      introspection: async () => (await endpoints.introspect(tokens.access_token)).json.active && 200,
+      userinfo: async () => (await endpoints.userinfo(tokens.access_token)).status,
+      par: async () => (await endpoints.par({ ...pushed, code_challenge_method: 'S256' })).status - 1,
+      authorization: async () => new URL((await agent.get(silent)).location ?? '').searchParams.has('code') && 200,
+      async token() {
+        const { status, json } = await endpoints.refresh(refreshToken);
+        refreshToken = json.refresh_token;
+        return status;
+      },
+    };
+    let isOver = false;
+    const lost: unknown[] = [];
+    let rounds = 0;
+    const load = async () => {
+      for (; !isOver; rounds += 1)
+        await Promise.all(
+          Object.entries(requests).map(async ([name, send]) => {
+            const status = await send();
+            if (status !== 200) lost.push([name, status]);
+          }),
+        );
+    };
+    const loading = load();
+    const providers = new Set<unknown>([idp.provider]);
+    for (let times = 0; times < 4; times += 1) {
+      await idp.keys.rotate({ now: true });
+      providers.add(idp.provider);
+    }
+    isOver = true;
+    await loading;
+    expect([providers.size, lost]).toEqual([5, []]);
+    expect(rounds).toBeGreaterThan(4);
+  });
+
+  test('a sign-in that began before ends after, with what signs by then', async () => {
+    const { issuer, idp } = await start();
+    const { verifier, challenge } = createPkce();
+    const agent = new Agent();
+    const url = authorizeUrl(issuer, { code_challenge: challenge, code_challenge_method: 'S256' });
+    const identifier = await agent.follow(await agent.get(url));
+    await idp.keys.rotate({ now: true });
+    const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
+    await idp.keys.rotate({ now: true });
+    const { location = '' } = await agent.follow(await agent.submit(password, { password: 'alice' }));
+    const code = new URL(location).searchParams.get('code') ?? '';
+    await idp.keys.rotate({ now: true });
+    const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+    const { json } = await endpointsOf(issuer).token(fields);
+    expect(await verifies(json.id_token, await keySet(issuer))).toBe(true);
+  });
+
+  test('4.8 logout tokens are signed with what signs by then', async () => {
+    const receiver = await startLogoutReceiver();
+    const clients = seed.clients.map((client) =>
+      client.id === 'web' ? { ...client, metadata: { ...client.metadata, backchannel_logout_uri: receiver.url } } : client,
+    );
+    const lifetimes = { sessionIdle: 2 * DAY, sessionAbsolute: 2 * DAY };
+    const { issuer, idp } = await start({ seed: { ...seed, clients } as typeof seed, outgoing: callLoopback, lifetimes });
+    const { agent, tokens } = await obtainTokens(issuer);
+    passTime(DAY);
+    await idp.keys.rotate();
+    await agent.get(`${issuer}/connect/endsession?id_token_hint=${tokens.id_token}`);
+    await receiver.received(1);
+    expect(kidOf(receiver.tokens[0] ?? '')).toBe((await kidsAt(issuer))[0]);
+    receiver.close();
   });
 
   test('a request under way ends on the instance it began on', async () => {

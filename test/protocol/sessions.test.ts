@@ -1,26 +1,38 @@
 /** Sessions as a service: ended by an administrator, they end everywhere, as if the user had signed out. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import type { DirectoryStore } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { Delivery, Person, PersonWithUser } from '../../lib/store/records.js';
 import { type Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf, isActive } from '../support/endpoints.js';
 import { type Instances, startInstances } from '../support/instances.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { testSeed } from '../support/seed.js';
 
 let receiver: LogoutReceiver;
+let shared: DirectoryStore;
 let it: Instances;
-beforeAll(async () => {
-  receiver = await startLogoutReceiver();
-  const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
+
+/** The client `web` hears of sign-outs there. */
+function seedOf({ url }: LogoutReceiver) {
   const clients = testSeed.clients.map((client) => ({
     ...client,
-    metadata: { ...client.metadata, ...(client.id === 'web' ? { backchannel_logout_uri: receiver.url } : {}) },
+    metadata: { ...client.metadata, ...(client.id === 'web' ? { backchannel_logout_uri: url } : {}) },
   }));
-  const seed = { ...testSeed, clients } as unknown as typeof testSeed;
-  it = await startInstances(2, () => ({ artifacts, directory }), { seed, outgoing: callLoopback });
+  return { ...testSeed, clients } as unknown as typeof testSeed;
+}
+
+beforeAll(async () => {
+  receiver = await startLogoutReceiver();
+  shared = memoryDirectory();
+  const artifacts = memoryArtifacts();
+  it = await startInstances(2, () => ({ artifacts, directory: shared }), { seed: seedOf(receiver), outgoing: callLoopback });
 });
+afterEach(backToPresent);
 afterAll(async () => {
   await it.close();
   receiver.close();
@@ -147,6 +159,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     const { agent, tokens } = await signedIn('bob@globex.test');
     await it.idps[1]?.tenant(tid).users.signOutEverywhere(userId);
     await deadWithin(2000, agent, tokens);
+    await told(tokens);
   });
 
   test('F5: unlink', async () => {
@@ -161,11 +174,136 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     expect(isTold(parentTokens)).toBe(false);
   });
 
+  test('F5: unlink, of an account that the browser went on from to the one it was linked to', async () => {
+    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const child = await userOf('alice@globex.test');
+    const parent = await userOf('alice@acme.test');
+    await idp.tenant(child.tid).linking.link(child.userId, { tid: parent.tid, userId: parent.userId });
+    const { agent, tokens } = await signedIn('alice@globex.test');
+    const { tokens: after } = await signedIn('alice@acme.test', { agent, prompt: 'login', client: 'jwt', secret: 'jwt-secret' });
+    await idp.tenant(child.tid).linking.unlink(child.userId, parent.userId);
+    await told(tokens);
+    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
+    expect([await isActive(endpointsOf(it.issuer), after.refresh_token, 'jwt'), await isSignedIn(agent)]).toEqual([true, true]);
+  });
+
+  test('F5: signing out everywhere is told to who has a refresh token of a session that ended by itself', async () => {
+    const bob = await userOf('bob@globex.test');
+    const { tokens } = await signedIn('bob@globex.test');
+    passTime(13 * 3600);
+    expect([await sessions().list(bob), await isActive(endpointsOf(it.issuer), tokens.refresh_token)]).toEqual([[], true]);
+    await sessions().endAll(bob);
+    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
+    await told(tokens);
+  });
+
   test('F5: a tenant that is disabled', async () => {
     const { tid } = await userOf('bob@globex.test');
-    const { agent, tokens } = await signedIn('bob@globex.test');
+    const all = [await signedIn('bob@globex.test'), await signedIn('bob@globex.test')];
+    const other = await signedIn('carol@acme.test');
     await it.idps[0]?.directory.tenants.disable(tid);
-    await deadWithin(2000, agent, tokens);
+    for (const { agent, tokens } of all) await deadWithin(2000, agent, tokens);
+    for (const { tokens } of all) await told(tokens);
     await it.idps[0]?.directory.tenants.enable(tid);
+    for (const { agent, tokens } of all) expect(await aliveAt(agent, tokens)).toEqual(dead);
+    expect([await aliveAt(other.agent, other.tokens), isTold(other.tokens)]).toEqual([alive, false]);
+  });
+
+  test('F5: a person who is erased', async () => {
+    const { tid, userId } = await userOf('carol@acme.test');
+    const { agent, tokens } = await signedIn('carol@acme.test');
+    const [{ tenant }] = it.idps as [(typeof it.idps)[number]];
+    const { users, persons } = tenant(tid);
+    await persons.remove((await users.require(userId)).id);
+    await deadWithin(2000, agent, tokens);
+    await told(tokens);
+  });
+
+  test('F5: an erased parent ends the sign-ins of the children, and they are told of too', async () => {
+    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const parent = await userOf('alice@acme.test');
+    const child = await userOf('alice@globex.test');
+    await idp.tenant(child.tid).linking.link(child.userId, { tid: parent.tid, userId: parent.userId });
+    const { agent, tokens } = await signedIn('alice@globex.test');
+    const { users, persons } = idp.tenant(parent.tid);
+    await persons.remove((await users.require(parent.userId)).id);
+    await deadWithin(2000, agent, tokens);
+    await told(tokens);
+  });
+});
+
+describe('F8: what the directory made void is told, whatever happens meanwhile', () => {
+  test('F8: a store of sessions that is away when it happens: told when it is back, by whichever node', async () => {
+    const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
+    const away = { now: false };
+    const sometimes: typeof artifacts = {
+      ...artifacts,
+      listByAccount: (oid) => (away.now ? Promise.reject(new Error('away')) : artifacts.listByAccount(oid)),
+    };
+    const nodes = await startInstances(2, () => ({ artifacts: sometimes, directory }), { seed: seedOf(receiver), outgoing: callLoopback });
+    const { tokens } = await obtainTokens(nodes.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const [bob] = (await nodes.idps[0]?.directory.accounts.candidates('bob@globex.test')) ?? [];
+    away.now = true;
+    await nodes.idps[0]?.tenant(bob?.tenant.id ?? '').users.disable(bob?.person.user.id ?? '');
+    while (!nodes.logged.flat().some((entry) => (entry as Json).kind === 'void-sign-ins')) await sleep(5);
+    expect(isTold(tokens)).toBe(false);
+    away.now = false;
+    passTime(10);
+    await told(tokens);
+    await nodes.close();
+  });
+
+  test('F8: a node that dies before it could tell anybody: another does', async () => {
+    const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
+    const options = { seed: seedOf(receiver), outgoing: callLoopback };
+    const nodes = await startInstances(1, () => ({ artifacts, directory }), options);
+    const { tokens } = await obtainTokens(nodes.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const [bob] = (await nodes.idps[0]?.directory.accounts.candidates('bob@globex.test')) ?? [];
+    await nodes.close();
+    // What the node left: the notice, and the change.
+    const store = directory.collection<Delivery>('deliveries');
+    const now = new Date();
+    const data = { oid: bob?.person.user.id };
+    await store.insert({
+      id: randomUUID(),
+      kind: 'void-sign-ins',
+      data,
+      state: 'waiting',
+      attempts: 0,
+      due: now,
+      createdAt: now,
+      updatedAt: now,
+    });
+    await directory
+      .collection<Person>('persons')
+      .update(bob?.person.id ?? '', (row) => ({ ...row, user: { ...(row as PersonWithUser).user, status: 'disabled' } }));
+    const others = await startInstances(1, () => ({ artifacts, directory }), options);
+    await told(tokens);
+    await others.close();
+  });
+
+  test('F8: a notice of what did not happen ends nothing', async () => {
+    const bob = await userOf('bob@globex.test');
+    const { agent, tokens } = await signedIn('bob@globex.test');
+    const [{ directory }] = it.idps as [(typeof it.idps)[number]];
+    for (const data of [{ oid: bob.userId }, { tid: bob.tid }])
+      (await directory.deliveries.enqueue([{ kind: 'void-sign-ins', data }])).release();
+    while ((await shared.collection('deliveries').find({})).length > 0) await sleep(5);
+    expect([await aliveAt(agent, tokens), isTold(tokens)]).toEqual([alive, false]);
+  });
+
+  test('F8: a tenant of more people than are taken in one go', async () => {
+    const [{ directory, tenant }] = it.idps as [(typeof it.idps)[number]];
+    const { id: tid } = await directory.tenants.create({ name: 'Initech' });
+    const { persons } = tenant(tid);
+    for (let made = 0; made < 205; made += 1)
+      await persons.create({ givenName: 'P', familyName: String(made), user: { userName: `p${made}@initech.test` } });
+    const page = await persons.find({ limit: 200 });
+    const last = (await persons.find({ limit: 200, after: page.at(-1)?.id ?? '' })).at(-1);
+    await directory.credentials.setPassword(last?.user?.id ?? '', 'a password for the last of them');
+    const { agent, tokens } = await signedIn(last?.user?.userName ?? '', { password: 'a password for the last of them' });
+    await directory.tenants.disable(tid);
+    await told(tokens);
+    expect(await aliveAt(agent, tokens)).toEqual(dead);
   });
 });

@@ -26,6 +26,25 @@ test('4.7 GET and POST answer the same JSON object: the claims of the granted sc
   expect([header.json, body.json]).toEqual([got.json, got.json]);
 });
 
+test.each([
+  ['profile', ['name', 'given_name', 'family_name', 'preferred_username', 'picture']],
+  ['email', ['email', 'email_verified', 'secondary_emails']],
+  ['phone', ['phone_number', 'phone_number_verified']],
+  ['address', []],
+])('4.7 scope %s grants its claims and no others', async (scope, claims) => {
+  const granted = (await obtainTokens(it.issuer, { scope: `openid ${scope}` })).tokens;
+  const { json } = await endpoints.userinfo(granted.access_token);
+  expect(Object.keys(json).sort()).toEqual(['sub', 'tid', 'oid', ...claims].sort());
+});
+
+test('4.7 it takes no parameters: none narrows the answer, or refuses it', async () => {
+  const headers = { authorization: `Bearer ${tokens.access_token}` };
+  const { json } = await endpoints.userinfo(tokens.access_token);
+  for (const query of ['scope=openid', 'scope=email', 'claims={}', 'sub=x', 'a=1&a=2', '__proto__=x'])
+    expect([query, await (await fetch(`${url()}?${query}`, { headers })).json()]).toEqual([query, json]);
+  expect((await postForm(url(), { scope: 'email', sub: 'x' }, headers)).json).toEqual(json);
+});
+
 test('4.7 only with a token that was issued for openid', async () => {
   const { access_token: token } = await endpoints.clientCredentials();
   const { status, headers } = await endpoints.userinfo(token);

@@ -1,0 +1,27 @@
+import type { User } from '../store/records.js';
+import type { Deliveries } from './deliveries.js';
+
+/** Whose sign-ins a change makes void: those of a user, by `oid`, or of all users of a tenant. */
+export type VoidSignIns = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+
+/** The kind of delivery that says so to whoever keeps sign-ins: it looks again which of them are void. */
+export const VOID_SIGN_INS = 'void-sign-ins';
+
+/** Makes a change that voids sign-ins. Said before it is written, so that a node that dies in between keeps it from nobody; heard after. */
+export type Voiding = <T>(whose: VoidSignIns, change: () => Promise<T>) => Promise<T>;
+
+export const createVoiding =
+  ({ enqueue }: Pick<Deliveries, 'enqueue'>): Voiding =>
+  async (whose, change) => {
+    const { release } = await enqueue([{ kind: VOID_SIGN_INS, data: { ...whose } }]);
+    const changed = await change();
+    release();
+    return changed;
+  };
+
+/**
+ * Makes every sign-in until now void. Sign-ins are known to the second, so it is a whole one, after all that were told before: a sign-in
+ * at the very instant is the first that counts.
+ */
+export const nextNotBefore = ({ notBefore }: Pick<User, 'notBefore'>): Date =>
+  new Date(Math.max(Math.ceil(Date.now() / 1000), Math.floor((notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
