@@ -14,13 +14,14 @@ import { endSignIn } from './sessions.js';
 interface GrantRecord {
   readonly clientId: string;
   readonly accountId: string;
+  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
   readonly sid?: string;
-  readonly login: Pick<PinnedLogin, 'sub' | 'authTime'>;
+  readonly login?: Pick<PinnedLogin, 'sub' | 'authTime'>;
 }
 
 /** As a session would remember it. */
-const rememberedAs = ({ clientId, accountId, sid, login: { sub } }: GrantRecord, expiresAt: number): SessionGrant[] =>
-  sid === undefined ? [] : [{ clientId, grantId: '', accountId, sid, sub, exp: expiresAt / 1000 }];
+const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
+  sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
 interface Found extends Artifact {
   readonly session: SessionPayload;
@@ -57,7 +58,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant }) => isVoid(grant.login.authTime));
+      .filter(({ grant }) => isVoid(grant.login?.authTime));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
