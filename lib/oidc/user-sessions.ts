@@ -1,9 +1,8 @@
-import { isUsable, VOID_SIGN_INS, type VoidSignIns } from '../directory/index.js';
+import { isUsable, VOID_SIGN_INS } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
 import type { Artifact } from '../store/artifact-store.js';
-import type { Delivery } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
 import type { PinnedLogin } from './login-context.js';
 import { LogoutNotices } from './logout-notices.js';
@@ -73,10 +72,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     release();
   }
 
-  directory.deliveries.handle(VOID_SIGN_INS, ({ data }: Delivery) => {
-    const whose = data as unknown as VoidSignIns;
-    return 'oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after);
-  });
+  directory.onVoidSignIns((whose) => ('oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after)));
 
   return {
     async list(user) {
