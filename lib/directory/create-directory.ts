@@ -22,7 +22,7 @@ import { createRegistration, type Registration } from './registration.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
-import { createVoiding } from './void-sign-ins.js';
+import { createOnVoidSignIns, createVoiding, type OnVoidSignIns } from './void-sign-ins.js';
 
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
@@ -67,6 +67,7 @@ export interface Directory {
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   readonly deliveries: Deliveries;
+  readonly onVoidSignIns: OnVoidSignIns;
   readonly events: Pick<Events, 'on'>;
   readonly outbox: Pick<Outbox, 'nudge'>;
   /** Dispatches the events that are left, and lets deliveries end that are under way. */
@@ -103,6 +104,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     accounts,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
+    onVoidSignIns: createOnVoidSignIns(deliveries, caches),
     credentials,
     events,
     outbox,

@@ -1,3 +1,5 @@
+import type { Caches } from '../store/cache.js';
+import { collections } from '../store/collections.js';
 import type { User } from '../store/records.js';
 import type { Deliveries } from './deliveries.js';
 
@@ -18,6 +20,19 @@ export const createVoiding =
     release();
     return changed;
   };
+
+/** Has what keeps sign-ins hear whose may be void; what it throws makes it hear again. */
+export type OnVoidSignIns = (listener: (whose: VoidSignIns) => Promise<void>) => void;
+
+export const createOnVoidSignIns =
+  ({ handle }: Pick<Deliveries, 'handle'>, { changed }: Pick<Caches, 'changed'>): OnVoidSignIns =>
+  (listener) =>
+    handle(VOID_SIGN_INS, async ({ data }) => {
+      const whose = data as unknown as VoidSignIns;
+      // Tenants are read through caches, which a node that died in between told nothing.
+      if ('tid' in whose) await changed(collections.tenants.name);
+      await listener(whose);
+    });
 
 /**
  * Makes every sign-in until now void. Sign-ins are known to the second, so it is a whole one, after all that were told before: a sign-in

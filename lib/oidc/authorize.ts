@@ -149,6 +149,8 @@ export const createResponder =
     send: (payload: Payload) => Promise<void>,
   ): Promise<void> => {
     const isError = 'error' in payload;
+    // What was checked when the sign-in began is not checked again by oidc-provider.
+    if (isError && ctx.oidc.route === 'resume' && !ctx.oidc.client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
     const unit = adapters.unitOf(ctx);
     try {
       if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));

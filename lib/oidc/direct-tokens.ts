@@ -100,7 +100,8 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     { gty, spend, refreshToken: refreshTokenId, rotations }: Issuance,
   ): Promise<object | undefined> {
     const { accountId, grantId } = source;
-    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
+    const { login } = grant;
+    const account = login && (await accounts.loadUsable(ctx, accountId, login, client));
     if (!account) return undefined;
     const asked = new Set(source.scope.split(' '));
     const granted = (grant.openid?.scope?.split(' ') ?? []).filter((name) => asked.has(name));
@@ -125,10 +126,10 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
           { keys, accounts },
           account,
           new Set(scope.split(' ')),
-          { client, record, login: grant.login, source },
+          { client, record, login, source },
           {
             iss: options.issuer,
-            sub: pseudonymOf(parts, client)?.(grant.login.sub) ?? grant.login.sub,
+            sub: pseudonymOf(parts, client)?.(login.sub) ?? login.sub,
             exp: iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client),
             iat,
           },

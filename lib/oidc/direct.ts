@@ -43,7 +43,8 @@ const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => 
 
 /** What a grant's record has for those who answer by it. */
 export interface GrantRecord {
-  readonly login: PinnedLogin;
+  /** Absent where a host made the grant by itself, with `provider.Grant`. */
+  readonly login?: PinnedLogin;
   readonly exp?: number;
   readonly openid?: { readonly scope?: string };
 }
@@ -90,8 +91,9 @@ async function introspected(
   const found = kind && (await parts.adapters.tokens.find(parts.adapters.unitOf(ctx), kind, value));
   const token = found?.token as TokenRecord | undefined;
   if (!found || !token || token.structured) return inactive;
-  if (!isPlain(token)) return undefined;
-  const description = await describe(ctx, caller, token, (found.grant as GrantRecord | undefined)?.login);
+  const { login } = (found.grant ?? {}) as unknown as Partial<GrantRecord>;
+  if (!isPlain(token) || (found.grant && !login)) return undefined;
+  const description = await describe(ctx, caller, token, login);
   if (!description) return inactive;
   return {
     active: true,
@@ -141,7 +143,7 @@ export const createDirectUserinfo =
     const scopes = new Set(token.scope?.split(' '));
     const client = await findClient(token.clientId);
     const record = client && recordOf(client);
-    if (!client || !isClient(record) || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
+    if (!login || !client || !isClient(record) || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
     const account = await accounts.loadUsable(ctx, token.accountId, login, client);
     if (!account) return false;
     const granted = new Set(held(ctx, record, openid?.scope?.split(' ').filter((scope) => scopes.has(scope)) ?? []));

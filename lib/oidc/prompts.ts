@@ -91,11 +91,12 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   );
   // Whether a client needs consent is for its record to say, native or not.
   consent?.checks.remove('native_client_prompt');
-  // What cannot be asked for is not looked for: each check costs every authorization some promises.
+  // What cannot be asked for is not looked for: each check costs every authorization some promises. With `configure` anything may be.
+  const { configure, features } = parts.options;
+  if (configure) return policy;
   consent?.checks.remove('rs_scopes_missing');
-  const { claimsParameter, richAuthorizationRequests } = parts.options.features;
-  if (!richAuthorizationRequests?.enabled) consent?.checks.remove('rar_prompt');
-  if (!claimsParameter?.enabled) {
+  if (!features.richAuthorizationRequests?.enabled) consent?.checks.remove('rar_prompt');
+  if (!features.claimsParameter?.enabled) {
     consent?.checks.remove('op_claims_missing');
     for (const check of ['claims_id_token_sub_value', 'essential_acrs', 'essential_acr']) login?.checks.remove(check);
   }

@@ -1,9 +1,8 @@
-import { isUsable, VOID_SIGN_INS, type VoidSignIns } from '../directory/index.js';
+import { isUsable, VOID_SIGN_INS } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
 import type { Artifact } from '../store/artifact-store.js';
-import type { Delivery } from '../store/records.js';
 import type { OidcParts } from './dependencies.js';
 import type { PinnedLogin } from './login-context.js';
 import { LogoutNotices } from './logout-notices.js';
@@ -14,13 +13,14 @@ import { endSignIn } from './sessions.js';
 interface GrantRecord {
   readonly clientId: string;
   readonly accountId: string;
+  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
   readonly sid?: string;
-  readonly login: Pick<PinnedLogin, 'sub' | 'authTime'>;
+  readonly login?: Pick<PinnedLogin, 'sub' | 'authTime'>;
 }
 
 /** As a session would remember it. */
-const rememberedAs = ({ clientId, accountId, sid, login: { sub } }: GrantRecord, expiresAt: number): SessionGrant[] =>
-  sid === undefined ? [] : [{ clientId, grantId: '', accountId, sid, sub, exp: expiresAt / 1000 }];
+const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
+  sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
 interface Found extends Artifact {
   readonly session: SessionPayload;
@@ -57,7 +57,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant }) => isVoid(grant.login.authTime));
+      .filter(({ grant }) => isVoid(grant.login?.authTime));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
@@ -72,10 +72,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     release();
   }
 
-  directory.deliveries.handle(VOID_SIGN_INS, ({ data }: Delivery) => {
-    const whose = data as unknown as VoidSignIns;
-    return 'oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after);
-  });
+  directory.onVoidSignIns((whose) => ('oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after)));
 
   return {
     async list(user) {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
+import type { IdentityProviderOptions } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
@@ -365,5 +366,25 @@ test.each(['mfa', 'mfa:true', 'impersonate', 'impersonate:somebody', 'idp:eid'])
       error: 'unmet_authentication_requirements',
       state: expect.any(String),
     });
+  },
+);
+
+const claimsParameter = { claimsParameter: { enabled: true } };
+const waysToConfigure: Record<string, Pick<IdentityProviderOptions, 'features' | 'configure'>> = {
+  features: { features: claimsParameter },
+  configure: { configure: (given) => void Object.assign(given.features ?? {}, claimsParameter) },
+};
+test.each(Object.keys(waysToConfigure))(
+  'OpenID Connect Core §5.5.1: with `claims` turned on by `%s`, no response is about another subject or a lesser acr than it asks for',
+  async (way) => {
+    const other = await startIdp(waysToConfigure[way]);
+    const agent = new Agent();
+    expect(membersOf(await signIn(agent, authorizeUrl(other.issuer, challenge)))).toHaveProperty('code');
+    for (const asked of [{ sub: { value: 'somebody else' } }, { acr: { essential: true, value: 'gold' } }]) {
+      const claims = JSON.stringify({ id_token: asked });
+      const answer = await agent.get(authorizeUrl(other.issuer, { ...challenge, prompt: 'none', claims }));
+      expect(membersOf(answer)).toMatchObject({ error: 'login_required' });
+    }
+    await other.close();
   },
 );

@@ -1,7 +1,7 @@
 /** Service specification 4.2, 4.4 and design §4: what is registered holds at every step, not only when a sign-in begins. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
@@ -112,6 +112,16 @@ describe('4.2 a client that is changed while somebody signs in', () => {
     const moved = { ...metadata, redirect_uris: ['https://elsewhere.test/callback'] };
     const { status, location } = await signInDuring(() => change('by-reference', { metadata: moved }));
     expect([status, location]).toEqual([400, undefined]);
+  });
+
+  test('nor with an error: of who does not allow it', async () => {
+    await change('by-reference', { requireConsent: true });
+    const agent = new Agent();
+    const page = await signIn(agent, authorizeUrl(it.issuer, { client_id: 'by-reference', ...parameters, scope: 'openid profile' }));
+    await change('by-reference', { metadata: { ...metadata, redirect_uris: ['https://elsewhere.test/callback'] } });
+    const { status, location } = await agent.follow(await agent.submit(page, { decision: 'deny' }));
+    expect([status, location]).toEqual([400, undefined]);
+    await change('by-reference', { requireConsent: false, metadata });
   });
 
   test('a response type that is no longer registered is refused', async () => {

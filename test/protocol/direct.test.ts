@@ -1,5 +1,6 @@
 /** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
 import { get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { memoryDirectory } from '../../adapters/memory/index.js';
@@ -439,6 +440,50 @@ describe('4.6 a plain revocation is answered like any other', () => {
     await revoke(bought.refresh_token, plainType);
     expect((await endpoints.introspect(next.access_token)).text).toBe('{"active":false}');
   });
+});
+
+test('tokens of a grant that a host made with `provider.Grant`: answered like any other, and ended with the sign-ins of the user', async () => {
+  const other = await startIdp();
+  const [account] = await other.idp.directory.accounts.candidates('alice@acme.test');
+  const { user, tid } = { user: account?.person.user, tid: account?.tenant.id ?? '' };
+  const { provider } = other.idp;
+  const client = await provider.Client.find('web');
+  const grant = new provider.Grant({ clientId: 'web', accountId: user?.id ?? '' });
+  grant.addOIDCScope('openid profile offline_access');
+  const grantId = await grant.save();
+  const members = { accountId: user?.id, client, grantId, gty: 'of_the_host', scope: 'openid profile offline_access' } as never;
+  const accessToken = await new provider.AccessToken(members).save();
+  const refreshTokens = [await new provider.RefreshToken(members).save(), await new provider.RefreshToken(members).save()];
+  const headers = { authorization: basic('web', 'web-secret') };
+  const both = <T>(ask: (type: string, index: number) => Promise<T>) => Promise.all([plainType, unusualType].map(ask));
+
+  const infos = await both((type) =>
+    fetch(`${other.issuer}/connect/userinfo${type === plainType ? '' : '?unusual'}`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    }).then((response) => response.json()),
+  );
+  expect(infos[0]).toEqual(infos[1]);
+  expect(infos[0]).toMatchObject({ sub: user?.id, tid });
+  const introspections = await both((type) =>
+    postForm(`${other.issuer}/connect/introspect`, { token: accessToken }, { ...headers, 'content-type': type }),
+  );
+  expect(introspections[0]?.json).toEqual(introspections[1]?.json);
+  expect(introspections[0]?.json).toMatchObject({ active: true, sub: user?.id });
+  const refreshed = await both((type, index) =>
+    postForm(
+      `${other.issuer}/connect/token`,
+      { grant_type: 'refresh_token', refresh_token: refreshTokens[index] ?? '' },
+      { ...headers, 'content-type': type },
+    ),
+  );
+  expect(refreshed.map(({ status, json }) => [status, decodeJwt(json.id_token).sub])).toEqual([
+    [200, user?.id],
+    [200, user?.id],
+  ]);
+
+  await other.idp.tenant(tid).users.signOutEverywhere(user?.id ?? '');
+  while (await provider.Grant.find(grantId)) await sleep(5);
+  await other.close();
 });
 
 test('who listens to oidc-provider, or configures it, is not passed by', async () => {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { decodeJwt } from 'jose';
 import type { DirectoryStore } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { Delivery, Person, PersonWithUser } from '../../lib/store/records.js';
+import type { Delivery, Person, PersonWithUser, Tenant } from '../../lib/store/records.js';
 import { type Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf, isActive } from '../support/endpoints.js';
@@ -280,6 +280,23 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
     const others = await startInstances(1, () => ({ artifacts, directory }), options);
     await told(tokens);
     await others.close();
+  });
+
+  test('F8: a node that dies before it could tell the others that a tenant is disabled: who ends the sign-ins looks for itself', async () => {
+    const directory = memoryDirectory();
+    const nodes = await startInstances(1, () => ({ directory }), { seed: seedOf(receiver), outgoing: callLoopback });
+    const { tokens } = await obtainTokens(nodes.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const [bob] = (await nodes.idps[0]?.directory.accounts.candidates('bob@globex.test')) ?? [];
+    const [tid, now] = [bob?.tenant.id ?? '', new Date()];
+    const dates = { due: now, createdAt: now, updatedAt: now };
+    await directory
+      .collection<Tenant>('tenants')
+      .update(tid, (row) => ({ ...row, status: 'disabled', notBefore: new Date(Math.ceil(now.getTime() / 1000) * 1000) }));
+    await directory
+      .collection<Delivery>('deliveries')
+      .insert({ id: randomUUID(), kind: 'void-sign-ins', data: { tid }, state: 'waiting', attempts: 0, ...dates });
+    await told(tokens);
+    await nodes.close();
   });
 
   test('F8: a notice of what did not happen ends nothing', async () => {
