@@ -35,8 +35,8 @@ export const createOnVoidSignIns =
     });
 
 /**
- * Makes every sign-in until now void. Sign-ins are known to the second, so it is a whole one, after all that were told before: a sign-in
- * at the very instant is the first that counts.
+ * Makes every sign-in until now void. Sign-ins are known to the second, so it is the one that comes, after all that were told before: a sign-in
+ * in it is the first that counts.
  */
 export const nextNotBefore = ({ notBefore }: Pick<User, 'notBefore'>): Date =>
-  new Date(Math.max(Math.ceil(Date.now() / 1000), Math.floor((notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+  new Date((Math.floor(Math.max(Date.now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
@@ -64,9 +65,10 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 
     async signIn(ctx, { prompt }, signIn) {
       const account = await directory.accounts.findByOid(signIn.oid);
-      const now = Math.floor(Date.now() / 1000);
-      // It may be the second that comes: from it on sign-ins count.
-      const ts = Math.max(now, account ? notBeforeOf(account) / 1000 : 0);
+      const notBefore = account ? notBeforeOf(account) : 0;
+      // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
+      await pause(Math.max(0, Math.min(notBefore - Date.now(), 1000)));
+      const ts = Math.max(Math.floor(Date.now() / 1000), notBefore / 1000);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);
       return finish(ctx, {

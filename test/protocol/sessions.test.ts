@@ -209,6 +209,18 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     expect([await aliveAt(other.agent, other.tokens), isTold(other.tokens)]).toEqual([alive, false]);
   });
 
+  test('F5: a sign-in between two that end all in one second is ended by the second', async () => {
+    const { tid, userId } = await userOf('carol@acme.test');
+    const [idp] = it.idps as [(typeof it.idps)[number]];
+    await sleep(1000 - (Date.now() % 1000));
+    await idp.directory.tenants.disable(tid);
+    await idp.directory.tenants.enable(tid);
+    const { agent, tokens } = await signedIn('carol@acme.test');
+    await idp.tenant(tid).users.signOutEverywhere(userId);
+    await deadWithin(2000, agent, tokens);
+    await told(tokens);
+  });
+
   test('F5: a person who is erased', async () => {
     const { tid, userId } = await userOf('carol@acme.test');
     const { agent, tokens } = await signedIn('carol@acme.test');
