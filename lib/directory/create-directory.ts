@@ -67,6 +67,7 @@ export interface Directory {
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   readonly deliveries: Deliveries;
+  /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
   readonly events: Pick<Events, 'on'>;
   readonly outbox: Pick<Outbox, 'nudge'>;
