@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): App {
 
 /** A connection that ended early, or that speaks no HTTP. */
 const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
-  ctx?.req.complete === false || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
+  ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
 
