@@ -21,7 +21,10 @@ export function parseAcrValues(text: string | undefined): AcrValues {
   for (const pair of text.split(' ')) {
     const colon = pair.indexOf(':');
     const name = colon === -1 ? pair : pair.slice(0, colon);
-    values.set(name, [...(values.get(name) ?? []), colon === -1 ? '' : pair.slice(colon + 1)]);
+    const value = colon === -1 ? '' : pair.slice(colon + 1);
+    const known = values.get(name);
+    if (known) known.push(value);
+    else values.set(name, [value]);
   }
   const of = (name: string): readonly string[] => values.get(name) ?? [];
   const asked = (name: string): string | undefined => of(name).find((value) => value !== 'false');

@@ -25,4 +25,3 @@ export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidia
 export type { TenantFields, TenantInput, Tenants } from './tenants.js';
 export type { UserFields, UserInput } from './user-record.js';
 export type { Users } from './users.js';
-export { VOID_SIGN_INS } from './void-sign-ins.js';

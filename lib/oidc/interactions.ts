@@ -67,7 +67,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const account = await directory.accounts.findByOid(signIn.oid);
       const notBefore = account ? notBeforeOf(account) : 0;
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
-      await pause(Math.max(0, Math.min(notBefore - Date.now(), 1000)));
+      if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
       const ts = Math.max(Math.floor(Date.now() / 1000), notBefore / 1000);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);

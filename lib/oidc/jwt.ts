@@ -9,9 +9,4 @@ export async function signedJwt({ alg, kid, sign }: SigningKey, typ: string | un
   return `${input}.${(await sign(Buffer.from(input))).toString('base64url')}`;
 }
 
-/** @see RFC 7519 §6 */
-export const unsecuredJwt = (payload: object): string => `${unsecured}.${encoded(payload)}.`;
-
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-
-const unsecured = encoded({ alg: 'none' });

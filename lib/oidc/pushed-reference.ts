@@ -1,6 +1,6 @@
+import { UnsecuredJWT } from 'jose';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../options-defaults.js';
-import { unsecuredJwt } from './jwt.js';
 
 type Issuer = Pick<ResolvedOptions, 'issuer'>;
 type Parameters = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ export const pushedIdOf = (uri: string): string | undefined => (uri.startsWith(p
 
 /** Parameters as oidc-provider keeps those that a client pushed: as a request object. @param iat seconds since the epoch. */
 export const pushedRequest = ({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number): string =>
-  unsecuredJwt({ ...parameters, iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME, nbf: iat });
+  new UnsecuredJWT({ ...parameters, iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME, nbf: iat }).encode();
 
 /**
  * The URL of an authorization request that is kept here, by reference and once, as a request that its client pushed. Who checks that a client

@@ -1,4 +1,4 @@
-import { isUsable, VOID_SIGN_INS } from '../directory/index.js';
+import { isUsable } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
@@ -63,16 +63,19 @@ export function createUserSessions(parts: OidcParts): Sessions {
     notices.release();
   }
 
-  async function endOfTenant(tid: string, after: string | undefined): Promise<void> {
+  /** Answers where to go on. */
+  async function endOfTenant(tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
     const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...(after === undefined ? {} : { after }) });
     for (const { user } of persons) if (user) await endOf(user.id);
     const last = persons.at(-1);
-    if (!last || persons.length < PAGE) return;
-    const { release } = await directory.deliveries.enqueue([{ kind: VOID_SIGN_INS, data: { tid, after: last.id } }]);
-    release();
+    return last && persons.length === PAGE ? { tid, after: last.id } : undefined;
   }
 
-  directory.onVoidSignIns((whose) => ('oid' in whose ? endOf(whose.oid) : endOfTenant(whose.tid, whose.after)));
+  directory.onVoidSignIns(async (whose) => {
+    if ('tid' in whose) return endOfTenant(whose.tid, whose.after);
+    await endOf(whose.oid);
+    return undefined;
+  });
 
   return {
     async list(user) {
