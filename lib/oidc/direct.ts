@@ -9,7 +9,7 @@ import type { OidcParts } from './dependencies.js';
 import { kindOfToken } from './ids.js';
 import { recordOf } from './internals.js';
 import { type DescribeToken, publicJti } from './introspection.js';
-import type { PinnedLogin } from './login-context.js';
+import type { GrantRecord } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Scopes } from './scopes.js';
@@ -40,14 +40,6 @@ interface TokenRecord {
 
 /** Who has a plain token may use it: it is not signed, and not bound to a key. @see RFC 9449 §6, RFC 8705 §3 */
 const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => !structured && jkt === undefined && x5t === undefined;
-
-/** What a grant's record has for those who answer by it. */
-export interface GrantRecord {
-  /** Absent where a host made the grant by itself, with `provider.Grant`. */
-  readonly login?: PinnedLogin;
-  readonly exp?: number;
-  readonly openid?: { readonly scope?: string };
-}
 
 /** @see RFC 7662 §2 */
 export const createDirectIntrospection =

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import type { OidcParts } from './dependencies.js';
+import { foldedPath } from './folded-path.js';
 import type { Scopes } from './scopes.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -40,9 +41,6 @@ interface Written {
   readonly document: Document;
 }
 
-/** As oidc-provider's router has it, which answers there as well. */
-const folded = (path: string): string => path.toLowerCase().replace(/\/$/, '');
-
 /** How the callers of another endpoint authenticate: as at the token endpoint; but introspection takes nobody who does not. @see RFC 8414 §2 */
 function authenticationAt(endpoint: 'introspection' | 'revocation', members: Members): Members {
   if (members[`${endpoint}_endpoint`] === undefined) return {};
@@ -64,7 +62,7 @@ export function createDocuments(
   const discoveryPaths = new Set(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']);
   /** The path of the document that is meant. */
   const pathOf = (path: string): string | undefined => {
-    const exact = path.startsWith('/.') ? folded(path) : path;
+    const exact = path.startsWith('/.') ? foldedPath(path) : path;
     return exact === jwks || discoveryPaths.has(exact) ? exact : undefined;
   };
 

@@ -21,6 +21,17 @@ export type OurSession = Session & SessionExtras;
 /** With the `sid` of the client's ID tokens: the client has to hear of it when the grant ends before its session. */
 export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
 
+/** A grant as it is kept. */
+export interface GrantRecord {
+  readonly clientId: string;
+  readonly accountId: string;
+  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
+  readonly sid?: string;
+  readonly login?: PinnedLogin;
+  readonly exp?: number;
+  readonly openid?: { readonly scope?: string };
+}
+
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** The login context of the grant this request is about; undefined before there is one. */

@@ -21,6 +21,7 @@ import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
 import { watchFailures } from './failures.js';
+import { foldedPath } from './folded-path.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
 import { createDescribeToken } from './introspection.js';
@@ -166,7 +167,7 @@ export function createProtocol(
         ctx.req.resume();
         return ctx.set(notCached);
       }
-      if (isAuthorization(ctx.path)) {
+      if (foldedPath(ctx.path) === routes.authorization) {
         if (ctx.method === 'POST') return redirectPosted(ctx);
         if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       }
@@ -185,9 +186,6 @@ export function createProtocol(
     },
   };
 }
-
-/** As oidc-provider's router has it. */
-const isAuthorization = (path: string): boolean => path.toLowerCase().replace(/\/$/, '') === routes.authorization;
 
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
 const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);

@@ -4,19 +4,10 @@ import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
 import type { Artifact } from '../store/artifact-store.js';
 import type { OidcParts } from './dependencies.js';
-import type { PinnedLogin } from './login-context.js';
+import type { GrantRecord } from './login-context.js';
 import { LogoutNotices } from './logout-notices.js';
 import type { SessionGrant, SessionPayload } from './session-merge.js';
 import { endSignIn } from './sessions.js';
-
-/** A grant as it is kept. */
-interface GrantRecord {
-  readonly clientId: string;
-  readonly accountId: string;
-  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
-  readonly sid?: string;
-  readonly login?: Pick<PinnedLogin, 'sub' | 'authTime'>;
-}
 
 /** As a session would remember it. */
 const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>

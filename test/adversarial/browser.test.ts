@@ -9,6 +9,7 @@ import { payloads } from '../support/hostile-parameters.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
+import { openWatchedPage } from '../support/watched-page.js';
 
 const hostileName = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 describeInBrowser('A5, G1, G7: in a browser', () => {
@@ -79,23 +80,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }),
     )}`;
 
-  /** A page that tells what ran, what was blocked by the browser, and where it was led. */
-  const openPage = async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const incidents: string[] = [];
-    page.on('dialog', (dialog) => {
-      incidents.push(`dialog ${dialog.message()}`);
-      void dialog.dismiss();
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith(it.issuer) && !request.url().startsWith(origin)) incidents.push(`request ${request.url()}`);
-    });
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text()) && !/favicon/.test(message.text())) incidents.push(message.text());
-    });
-    return { page, incidents, close: () => context.close() };
-  };
+  const openPage = () => openWatchedPage(browser, [new URL(it.issuer).origin, origin]);
   const signIn = async (page: Page, url: string, userName = 'alice@acme.test', password = 'alice') => {
     await page.goto(url);
     if (await page.locator('[name=identifier]:not([readonly])').count()) {

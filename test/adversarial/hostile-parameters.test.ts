@@ -16,6 +16,7 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { testSeed } from '../support/seed.js';
+import { openWatchedPage } from '../support/watched-page.js';
 
 jest.setTimeout(60_000);
 
@@ -92,24 +93,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     },
   };
 
-  /** A page that tells what ran, what its policy blocked, and where it was led. */
-  async function openPage() {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const incidents: string[] = [];
-    page.on('dialog', (dialog) => {
-      incidents.push(`dialog ${dialog.message()}`);
-      void dialog.dismiss();
-    });
-    page.on('request', (request) => {
-      if (![it.issuer, origin].includes(new URL(request.url()).origin)) incidents.push(`request ${request.url()}`);
-    });
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text()) && !/favicon/.test(message.text())) incidents.push(message.text());
-    });
-    page.on('pageerror', (error) => incidents.push(error.message));
-    return { page, incidents, close: () => context.close() };
-  }
+  const openPage = () => openWatchedPage(browser, [it.issuer, origin]);
 
   async function signIn(page: Page): Promise<void> {
     await page.fill('[name=identifier]', 'alice@acme.test');
