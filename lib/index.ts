@@ -78,7 +78,7 @@ export type {
   SignIn,
 } from './extension.js';
 export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
-export type { Logger } from './logger.js';
+export type { LogFields, Logger } from './logger.js';
 export {
   type CookieOptions,
   type IdentityProviderOptions,
