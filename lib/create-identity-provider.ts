@@ -12,6 +12,7 @@ import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
+import { createHealth } from './health.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -188,19 +189,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    async health() {
-      const check = async (probe: Promise<void>) =>
-        probe.then(
-          () => 'up' as const,
-          () => 'down' as const,
-        );
-      const [artifactStore, directoryStore] = await Promise.all([check(artifacts.health()), check(store.health())]);
-      return {
-        status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
-        artifacts: artifactStore,
-        directory: directoryStore,
-      };
-    },
+    health: createHealth({ artifacts, directory: store, problems: [] }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();

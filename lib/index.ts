@@ -77,7 +77,8 @@ export type {
   ShowPage,
   SignIn,
 } from './extension.js';
-export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
+export type { Health, HealthProblem, StoreHealth } from './health.js';
+export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
 export {
   type CookieOptions,

@@ -525,15 +525,15 @@ describe('design §4: while a store hangs', () => {
 
   test('health answers in time, and says which', async () => {
     for (const [flag, health] of [
-      ['artifacts', { status: 'down', artifacts: 'down', directory: 'up' }],
-      ['directory', { status: 'down', artifacts: 'up', directory: 'down' }],
+      ['artifacts', { status: 'down', artifacts: 'down', directory: 'up', problems: [] }],
+      ['directory', { status: 'down', artifacts: 'up', directory: 'down', problems: [] }],
     ] as const) {
       Object.assign(down, { hang: true, [flag]: true });
       const since = performance.now();
       expect(await it.idp.health()).toEqual(health);
       expect(performance.now() - since).toBeLessThan(IN_TIME);
       recover();
-      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up' });
+      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
     }
   });
 });
