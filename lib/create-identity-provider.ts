@@ -21,6 +21,7 @@ import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
+import { withBareErrors } from './logger.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
@@ -45,9 +46,10 @@ const LEASE = 10_000;
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const options = resolveOptions(input);
-  const { issuer, logger, mountPath } = options;
+  const { issuer, mountPath } = options;
+  const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
-  if (notice) logger.warn(notice);
+  if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();

@@ -79,7 +79,7 @@ export type {
 } from './extension.js';
 export type { Health, HealthProblem, StoreHealth } from './health.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
-export type { Logger } from './logger.js';
+export type { LogFields, Logger } from './logger.js';
 export {
   type CookieOptions,
   type IdentityProviderOptions,

@@ -543,7 +543,7 @@ test('design §4: the log has the cause', async () => {
   it.logged.length = 0;
   down.artifacts = true;
   await introspect(it.issuer, token);
-  const [[{ err }]] = it.logged as [[{ err: { code: string; details: unknown; cause: Error } }]];
+  const [[{ err }]] = it.logged as unknown as [[{ err: { code: string; details: unknown; cause: Error } }]];
   expect({ code: err.code, details: err.details, cause: err.cause.message }).toEqual({
     code: 'store_unavailable',
     details: { store: 'failing' },
