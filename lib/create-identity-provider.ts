@@ -36,6 +36,7 @@ import type { DirectoryStore } from './store/directory-store.js';
 import { createKeyring } from './store/keyring.js';
 import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE = 10_000;
@@ -53,7 +54,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts, patience) : memoryArtifacts();
+  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience) : memoryArtifacts();
   const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
   const store = options.keys.encryption ? durable : await withOwnKeys(durable);

@@ -133,6 +133,8 @@ export interface Lifetimes {
   readonly idToken?: number;
   readonly refreshTokenIdle?: number;
   readonly refreshTokenAbsolute?: number;
+  /** 0 for public clients that do not prove possession of a key: nobody tells their retries from a thief's. */
+  readonly refreshTokenGrace?: number;
 }
 
 /** A registered application. Its id is the `client_id`; not a UUID. */
