@@ -72,7 +72,7 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
-  /** Scopes the user has not allowed yet. */
+  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }
 
