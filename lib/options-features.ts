@@ -1,5 +1,6 @@
 /** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in the README says the same. */
-import type { ConfigProblem } from './errors.js';
+import { ConfigError, type ConfigProblem } from './errors.js';
+import type { IdentityProviderOptions } from './options.js';
 import { missing, nearest, valueAt, wrong } from './options-problem.js';
 
 /** What a member of a feature has to be; its check answers nothing when all is well. */
@@ -120,11 +121,21 @@ function withMeant(problem: ConfigProblem, name: string, names: readonly string[
   return didYouMean === undefined ? problem : { ...problem, didYouMean };
 }
 
-/** Features that `configure` turned on and nothing here serves: oidc-provider would announce endpoints that are not there. */
-export function findRefusedFeatures(features: unknown): readonly ConfigProblem[] {
-  return Object.entries(featureStandings).flatMap(([name, standing]) =>
-    standing.standing === 'refused' && name !== 'externalSigningSupport' && valueAt(features, [name, 'enabled']) === true
-      ? [missing(['configure', 'features', name], `nothing, because ${standing.because}`)]
-      : [],
-  );
-}
+type Configure = NonNullable<IdentityProviderOptions['configure']>;
+
+/**
+ * Refuses what `configure` turned on and nothing here serves: oidc-provider would announce endpoints that are not there.
+ * @throws ConfigError `invalid_options`
+ */
+export const withRefusals =
+  (configure: Configure): Configure =>
+  (given) => {
+    const configuration = configure(given) ?? given;
+    const refusedOnes = Object.entries(featureStandings).flatMap(([name, standing]) =>
+      standing.standing === 'refused' && name !== 'externalSigningSupport' && valueAt(configuration, ['features', name, 'enabled']) === true
+        ? [missing(['configure', 'features', name], `nothing, because ${standing.because}`)]
+        : [],
+    );
+    if (refusedOnes.length > 0) throw new ConfigError('invalid_options', refusedOnes);
+    return configuration;
+  };

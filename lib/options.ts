@@ -119,7 +119,7 @@ export interface PasswordOptions {
 }
 
 /** Features of oidc-provider that can be set; all others are on for good, or refused. */
-export type FeatureOptions = Pick<
+export type Features = Pick<
   NonNullable<Configuration['features']>,
   | 'claimsParameter'
   | 'dPoP'
@@ -209,7 +209,7 @@ export interface IdentityProviderOptions {
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
   readonly locales?: readonly Locale[];
   /** Features of oidc-provider, in its own form: mTLS, the claims parameter, resource indicators, FAPI … @default {} */
-  readonly features?: FeatureOptions;
+  readonly features?: Features;
   /**
    * The last word over the configuration of oidc-provider: change it, or return another. Called for each oidc-provider instance, before it is
    * made: at start, and each time keys rotate. A feature that is refused as an option is refused here too.

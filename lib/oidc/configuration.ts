@@ -1,6 +1,4 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { ConfigError } from '../errors.js';
-import { findRefusedFeatures } from '../options-features.js';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
@@ -157,10 +155,7 @@ export function createConfiguration(
       requestObjectEncryptionAlgValues: [],
     },
   };
-  const configured = options.configure?.(configuration) ?? configuration;
-  const refused = findRefusedFeatures(configured.features);
-  if (refused.length > 0) throw new ConfigError('invalid_options', refused);
-  return configured;
+  return options.configure?.(configuration) ?? configuration;
 }
 
 /** Without those that merely confirm what is part of the service. */
