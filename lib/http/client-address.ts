@@ -19,6 +19,7 @@ export function createAddressOf(trust: TrustProxy, logger: Pick<Logger, 'warn'>)
       if (forwarded !== undefined && !isForwardingTold) {
         isForwardingTold = true;
         logger.warn(
+          {},
           'requests carry X-Forwarded-For, which is ignored because trustProxy is off: behind a proxy, all people share its address, and its limits',
         );
       }

@@ -63,5 +63,5 @@ test('X-Forwarded-For is said once when no proxy is trusted, and not without it'
   addressOf(request({}));
   expect(warned).toEqual([]);
   for (let round = 0; round < 3; round += 1) addressOf(request({ 'x-forwarded-for': '6.6.6.6' }));
-  expect(warned).toEqual([[expect.stringMatching(/X-Forwarded-For.*trustProxy/)]]);
+  expect(warned).toEqual([[{}, expect.stringMatching(/X-Forwarded-For.*trustProxy/)]]);
 });
