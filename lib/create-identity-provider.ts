@@ -20,6 +20,7 @@ import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
+import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
@@ -92,6 +93,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
+  const browsers = createBrowsers(options);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -125,7 +127,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin),
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
     async attempts(counter, window, by) {
       const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
       return { count, resetsAt: new Date(resetsAt) };
@@ -154,6 +156,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      browsers,
       fetch,
       readForm: form,
       logger,

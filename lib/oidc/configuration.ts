@@ -16,6 +16,7 @@ import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { createPromptPolicy } from './prompts.js';
 import { checkRequestObject } from './request-objects.js';
+import { restartedParameter } from './restart.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -93,6 +94,7 @@ export function createConfiguration(
       [carriedParameter]: createRequestCheck(scopes),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
+      [restartedParameter]: null,
     },
     features: {
       ...options.features,
