@@ -12,6 +12,7 @@ import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
+import { createHealth } from './health.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -20,6 +21,7 @@ import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice } from './insecure-options.js';
+import { withBareErrors } from './logger.js';
 import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
@@ -45,9 +47,10 @@ const LEASE = 10_000;
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const options = resolveOptions(input);
-  const { issuer, logger, mountPath } = options;
+  const { issuer, mountPath } = options;
+  const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
-  if (notice) logger.warn(notice);
+  if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
@@ -189,19 +192,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    async health() {
-      const check = async (probe: Promise<void>) =>
-        probe.then(
-          () => 'up' as const,
-          () => 'down' as const,
-        );
-      const [artifactStore, directoryStore] = await Promise.all([check(artifacts.health()), check(store.health())]);
-      return {
-        status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
-        artifacts: artifactStore,
-        directory: directoryStore,
-      };
-    },
+    health: createHealth({ artifacts, directory: store, problems: [] }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();

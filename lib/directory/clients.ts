@@ -33,7 +33,7 @@ const fields = {
   name: line(),
   metadata: Type.Record(Type.String(), Type.Unknown()),
   allowedScopes: Type.Array(token()),
-  requirePkce: Type.Boolean(),
+  requirePkce: Type.Optional(Type.Boolean()),
   allowPlainPkce: Type.Boolean(),
   requireConsent: Type.Boolean(),
   accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
@@ -66,7 +66,6 @@ export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & 
 const clientDefaults: Omit<ClientFields, 'name'> = {
   metadata: {},
   allowedScopes: [],
-  requirePkce: true,
   allowPlainPkce: false,
   requireConsent: false,
   accessTokenType: 'reference',
@@ -166,10 +165,10 @@ const authMethod = (metadata: Client['metadata']): unknown => metadata.token_end
 /** Whether a client with this metadata authenticates with a secret. */
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
-/** @see RFC 9700 §2.1.1: public clients must use PKCE. */
+/** @see RFC 9700 §2.1.1, RFC 8252 §6: public and native clients must use PKCE. */
 function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {
-  if (!client.requirePkce && authMethod(client.metadata) === 'none') {
-    throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true for a public client' });
+  if (client.requirePkce === false && (authMethod(client.metadata) === 'none' || client.metadata.application_type === 'native')) {
+    throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true or nothing for a public or native client' });
   }
   const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = client.metadata;
   if (alg !== 'RS256' && alg !== 'ES256')

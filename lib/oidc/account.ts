@@ -1,7 +1,7 @@
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../claims.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../directory/index.js';
-import { isClient } from './clients.js';
+import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
@@ -70,7 +70,7 @@ export function createAccounts(parts: OidcParts): Accounts {
       ...(isClient(record) ? { client: record } : {}),
       ...(login ? { login } : {}),
       ...(pseudonym ? { pseudonym } : {}),
-      lookups: lookupsOf(directory, account),
+      lookups: lookupsOf(directory, account, record),
     };
     const claims = scopes.size > 0 ? await resolver.resolve(subject, scopes, use) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
@@ -117,13 +117,16 @@ const none: ReadonlySet<string> = new Set();
 /** Whether people of the account's tenant may sign in to the client, by now. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
   const record = recordOf(client);
-  return !isClient(record) || (record.allowedTenants?.includes(tenant.id) ?? true);
+  return !isClient(record) || isOfTenants(record, tenant.id);
 }
+
+/** Whether a tenant is one of those that the caller may know about. */
+const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 
-/** Each is done once, and only when a claim asks. */
-function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): ClaimLookups {
+/** Each is done once, and only when a claim asks. No claim can tell a caller about tenants that are not its own. */
+function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups {
   const once = <T>(load: () => T): (() => T) => {
     let found: { readonly value: T } | undefined;
     return () => {
@@ -134,7 +137,10 @@ function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): Claim
   return {
     subsidiary: once(() => accounts.subsidiary(person)),
     groups: once(() => accounts.groups(person)),
-    linkedAccounts: once(() => accounts.family(person)),
+    linkedAccounts: once(async () => {
+      const family = await accounts.family(person);
+      return family.filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id));
+    }),
   };
 }
 

@@ -14,6 +14,7 @@ import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './intr
 import { createLoginHintCheck } from './login-hint-tokens.js';
 import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
+import { requiresChallenge } from './pkce.js';
 import { createPromptPolicy } from './prompts.js';
 import { checkRequestObject } from './request-objects.js';
 import { restartedParameter } from './restart.js';
@@ -128,12 +129,7 @@ export function createConfiguration(
       const sub = await subjectOf(accounts, ctx, oid, client.clientId);
       return pseudonymOf(parts, client)?.(sub) ?? sub;
     },
-    pkce: {
-      required: (_ctx, client) => {
-        const record = recordOf(client);
-        return isClient(record) ? record.requirePkce || client.clientAuthMethod === 'none' : true;
-      },
-    },
+    pkce: { required: requiresChallenge },
     renderError,
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,

@@ -37,6 +37,8 @@ export interface ProviderHooks {
   parameters(route: string, parameters: Query): Query;
   /** Looks at a request before anything of it is processed; what it throws becomes the endpoint's error. */
   check(ctx: KoaContextWithOIDC): void;
+  /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
+  token(ctx: KoaContextWithOIDC): Promise<void>;
   /** Audiences of client assertions. */
   readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
@@ -116,6 +118,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
       ...rest: Names[]
     ): void {
       super.registerGrantType<Params>(name, (ctx) => hooks.grant(name, ctx, async () => handler(ctx)), ...rest);
+      insertTokenStep(this, hooks);
     }
   }
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
@@ -149,6 +152,31 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
+}
+
+type Step = (ctx: never, next: () => Promise<void>) => unknown;
+
+const stepped = new WeakSet<object>();
+
+/**
+ * Adds a step to the token endpoint, after the one that authenticates the client. The constructor of Provider registers grants before it
+ * registers routes, by the router's `post`: helpers/initialize_app.js, actions/token.js.
+ */
+function insertTokenStep(provider: Provider, hooks: ProviderHooks): void {
+  const { router } = insideOf(provider);
+  if (stepped.has(router)) return;
+  stepped.add(router);
+  const { post } = router;
+  const step = async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    await hooks.token(ctx);
+    await next();
+  };
+  router.post = function (name: string, path: string, ...steps: Step[]) {
+    if (name !== 'token') return post.call(this, name, path, ...steps);
+    const at = steps.findIndex((each) => each.name === 'authenticateClient');
+    if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
+    return post.call(this, name, path, ...steps.toSpliced(at + 1, 0, step));
+  };
 }
 
 interface PayloadModel {

@@ -30,6 +30,7 @@ import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
+import { createReplayCheck } from './replays.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -81,6 +82,7 @@ export function createProtocol(
   };
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
+  const refuseReplay = createReplayCheck(parts, accounts);
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
@@ -94,7 +96,8 @@ export function createProtocol(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
-      grant: createGrantRunner(parts, accounts, scopes),
+      token: refuseReplay,
+      grant: createGrantRunner(parts, scopes, refuseReplay),
       respond: createResponder(parts),
       parameters,
       check(ctx) {

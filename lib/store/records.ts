@@ -143,7 +143,8 @@ export interface Client extends Stored {
   readonly secrets: readonly HashedSecret[];
   /** Identity and API scopes it may ask for. */
   readonly allowedScopes: readonly string[];
-  readonly requirePkce: boolean;
+  /** Absent: a `nonce` will do instead, for confidential clients. `false`: neither. */
+  readonly requirePkce?: boolean;
   readonly allowPlainPkce: boolean;
   readonly requireConsent: boolean;
   readonly accessTokenType: 'reference' | 'jwt';

@@ -51,6 +51,7 @@ const hooks: ProviderHooks = {
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,
   check: () => {},
+  token: async () => {},
   assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
   held: (_ctx, scopes) => scopes,
@@ -96,6 +97,18 @@ describe('registerResponseMode, registerGrantType', () => {
     expectInOrder('response_modes/jwt.js', 'const { params } = ctx.oidc', 'params.response_mode');
     expect(source('actions/authorization/resume.js')).not.toContain('query');
   });
+});
+
+test('the token endpoint is registered by `router.post` after the grants; a step of its own name authenticates the client', () => {
+  expectInOrder(
+    'helpers/initialize_app.js',
+    'instance(this).router = router',
+    'router.post(name, route',
+    'this.registerGrantType(',
+    "post('token', ",
+  );
+  expectInOrder('shared/client_auth.js', 'async function authenticateClient(ctx, next)', 'await next();\n}\n\nexport default');
+  expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
 });
 
 describe('classes behind getters', () => {
