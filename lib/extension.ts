@@ -3,6 +3,7 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from './claims.js';
 import type { Account, Directory } from './directory/index.js';
+import type { CountWrongSecret } from './http/wrong-secrets.js';
 import type { Logger } from './logger.js';
 import type { Sessions } from './sessions.js';
 import type { ApiResource, Client } from './store/records.js';
@@ -146,6 +147,8 @@ export interface ExtensionContext {
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
+  readonly countWrongSecret: CountWrongSecret;
   readonly limits: {
     readonly signInFailures: number;
     readonly signInWindow: number;

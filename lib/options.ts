@@ -155,7 +155,8 @@ export interface IdentityProviderOptions {
   /**
    * Where the client's address comes from, for throttling; it never influences URLs. `false`: the connection. `true`: one
    * proxy is in front, and the address is the right-most entry of `X-Forwarded-For`. A number: so many proxies are in front, each
-   * adding an entry. A function: it answers the address.
+   * adding an entry. A function: it answers the address. Needed in production, `false` included: a proxy that nobody mentions makes all
+   * people share its limits.
    * @default false
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);

@@ -3,6 +3,7 @@ import type { ClaimResolver } from '../claim-resolver.js';
 import type { Directory } from '../directory/index.js';
 import type { ShowPage } from '../extension.js';
 import type { GuardedFetch } from '../guarded-fetch.js';
+import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
@@ -26,6 +27,7 @@ export interface OidcDependencies {
   readonly fetch: GuardedFetch;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
+  readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
 }

@@ -11,7 +11,7 @@ import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { createBrowserState } from './browser-state.js';
 import { assertionAudiences } from './client-assertions.js';
-import { requireClientAuthentication } from './client-authentication.js';
+import { createRefusalCount, requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
@@ -126,6 +126,7 @@ export function createProtocol(
     },
   );
   watchFailures(provider, parts);
+  const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
   sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
@@ -186,6 +187,7 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
+      await countRefusal(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);
