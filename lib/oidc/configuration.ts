@@ -18,6 +18,7 @@ import { requiresChallenge } from './pkce.js';
 import { createPromptPolicy } from './prompts.js';
 import { checkRequestObject } from './request-objects.js';
 import { resourceIndicators } from './resource-indicators.js';
+import { restartedParameter } from './restart.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -95,6 +96,7 @@ export function createConfiguration(
       [carriedParameter]: createRequestCheck(scopes),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
+      [restartedParameter]: null,
     },
     features: {
       ...settableFeatures(options),

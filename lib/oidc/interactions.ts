@@ -9,34 +9,45 @@ import { claimsAskedFor, scopesOfClaims } from './claims-parameter.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
-import { recordOf } from './internals.js';
+import { isInteractionUid } from './interaction-path.js';
+import { type BoundInteraction, recordOf } from './internals.js';
 import { LogoutNotices } from './logout-notices.js';
 import { allowedTenants } from './prompts.js';
-import { createRestart } from './restart.js';
+import { createRestart, parametersOf } from './restart.js';
 import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage, browserState, claims } = parts;
+  const { directory, artifacts, showPage, browsers, browserState, claims } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
   const expired = async (ctx: Context): Promise<undefined> => {
-    const offer = restart.offer(ctx, String(ctx.params?.uid));
-    const client = offer?.clientId === undefined ? undefined : await directory.clients.get(offer.clientId);
+    const offer = await restart.offer(ctx, String(ctx.params?.uid));
+    const client = offer && (await directory.clients.get(offer.clientId));
     ctx.status = 400;
     await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
   };
 
-  /** The record of a sign-in that this browser began; what the cookie proves, the URL may not contradict. */
-  const find = async (ctx: Context): Promise<ProviderInteraction | undefined> => {
+  /** The record of a sign-in of this browser. Its path and its cookie can be set by others, its secret cannot. */
+  const find = async (ctx: Context): Promise<(ProviderInteraction & Required<BoundInteraction>) | undefined> => {
+    if (!isInteractionUid(ctx.params?.uid)) return undefined;
     try {
-      const details = await provider().interactionDetails(ctx.req, ctx.res);
-      return details.uid === ctx.params?.uid ? details : undefined;
+      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as ProviderInteraction & Required<BoundInteraction>;
+      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
     } catch (error) {
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
+  };
+
+  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
+  const answerInstead = async (ctx: Context): Promise<undefined> => {
+    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
+    if (target === undefined) return expired(ctx);
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    ctx.status = 303;
+    ctx.redirect(target);
   };
 
   const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
@@ -45,16 +56,17 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
   return {
     async load(ctx) {
       const details = await find(ctx);
-      const client = details && (await provider().Client.find(String(details.params.client_id)));
+      if (!details) return answerInstead(ctx);
+      const { uid, browser } = details;
+      const client = await provider().Client.find(String(details.params.client_id));
       const record = client && recordOf(client);
-      if (!details || !isClient(record)) return expired(ctx);
-      const parameters = Object.fromEntries(
-        Object.entries(details.params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-      );
-      restart.remember(ctx, details.uid, parameters);
+      if (!isClient(record)) return expired(ctx);
+      const parameters = parametersOf(details);
+      restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
-        uid: details.uid,
+        uid,
+        browser,
         prompt: details.prompt.name as Interaction['prompt'],
         client: record,
         parameters,
