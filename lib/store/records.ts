@@ -187,6 +187,8 @@ export interface Consent extends Stored {
   readonly userId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
+  /** Claims that were asked for one by one. */
+  readonly claims?: readonly string[];
   readonly at: Date;
 }
 
