@@ -26,7 +26,7 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
     const now = Date.now();
     if (now < (silentUntil.get(set) ?? 0)) return;
     silentUntil.set(set, now + LOG_INTERVAL);
-    logger.warn(`Claims of '${set.name}' are left out (${names.join(', ')}): ${reasonOf(error)}`);
+    logger.warn({ claimSet: set.name, claims: names, reason: reasonOf(error) }, 'claims left out');
   };
 }
 

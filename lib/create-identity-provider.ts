@@ -12,14 +12,18 @@ import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
+import { createHealth } from './health.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
+import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { developmentNotice } from './insecure-options.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
+import { withBareErrors } from './logger.js';
+import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
@@ -44,9 +48,10 @@ const LEASE = 10_000;
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const options = resolveOptions(input);
-  const { issuer, logger, mountPath } = options;
+  const { issuer, mountPath } = options;
+  const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
-  if (notice) logger.warn(notice);
+  if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
@@ -67,6 +72,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,
+    ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
   const stop = async () => {
@@ -92,6 +98,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
+  const browsers = createBrowsers(options);
+  const attempts: ExtensionContext['attempts'] = async (counter, window, by) => {
+    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
+    return { count, resetsAt: new Date(resetsAt) };
+  };
+  const countWrongSecret = createCountWrongSecret(attempts);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -125,16 +137,14 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin),
-    async attempts(counter, window, by) {
-      const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
-      return { count, resetsAt: new Date(resetsAt) };
-    },
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
+    attempts,
+    countWrongSecret,
     limits: options.limits,
     logger,
   };
   late.showPage = pagesOf(extensions)(context);
-  const addressOf = createAddressOf(options.trustProxy);
+  const addressOf = createAddressOf(options.trustProxy, logger);
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
@@ -154,8 +164,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      browsers,
       fetch,
       readForm: form,
+      countWrongSecret,
       logger,
       showPage,
       cookieKeys,
@@ -186,19 +198,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    async health() {
-      const check = async (probe: Promise<void>) =>
-        probe.then(
-          () => 'up' as const,
-          () => 'down' as const,
-        );
-      const [artifactStore, directoryStore] = await Promise.all([check(artifacts.health()), check(store.health())]);
-      return {
-        status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
-        artifacts: artifactStore,
-        directory: directoryStore,
-      };
-    },
+    health: createHealth({ artifacts, directory: store, problems: [] }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();

@@ -77,8 +77,9 @@ export type {
   ShowPage,
   SignIn,
 } from './extension.js';
-export type { Health, IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
-export type { Logger } from './logger.js';
+export type { Health, HealthProblem, StoreHealth } from './health.js';
+export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
+export type { LogFields, Logger } from './logger.js';
 export {
   type CookieOptions,
   type IdentityProviderOptions,

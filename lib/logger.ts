@@ -1,7 +1,60 @@
-/** What we need of a logger; `console` and pino fit. */
-export interface Logger {
-  debug(...data: unknown[]): void;
-  info(...data: unknown[]): void;
-  warn(...data: unknown[]): void;
-  error(...data: unknown[]): void;
+/** What a line says besides its message. An error is `err`, which pino keeps with its stack and causes. */
+export interface LogFields {
+  readonly err?: unknown;
+  readonly [name: string]: unknown;
 }
+
+/** What we need of a logger; `console` and pino fit. Every line is fields, then a message that is the same text each time. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+}
+
+/**
+ * A logger that passes on of an error what says what went wrong: drivers and clients put commands, records and requests on theirs, which are
+ * not for logs.
+ */
+export function withBareErrors(logger: Logger): Logger {
+  const fieldsOf = (fields: LogFields): LogFields => ('err' in fields ? { ...fields, err: bareError(fields.err) } : fields);
+  return {
+    debug: (fields, message) => logger.debug(fieldsOf(fields), message),
+    info: (fields, message) => logger.info(fieldsOf(fields), message),
+    warn: (fields, message) => logger.warn(fieldsOf(fields), message),
+    error: (fields, message) => logger.error(fieldsOf(fields), message),
+  };
+}
+
+/** Members that say what went wrong: ours, oidc-provider's, and Node's. */
+const told = ['code', 'status', 'details', 'error', 'error_description', 'error_detail', 'syscall', 'address', 'port', 'hostname'];
+
+/** Causes of causes that are told. */
+const DEPTH = 5;
+
+function bareError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? 'an object that is no error' : oneLine(error);
+  const message = String(oneLine(error.message));
+  const bare = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error) as object) as Error;
+  const set = (name: string, value: unknown, enumerable = false) =>
+    Object.defineProperty(bare, name, { value, enumerable, configurable: true, writable: true });
+  if (Object.hasOwn(error, 'name')) set('name', error.name);
+  set('stack', error.stack?.replace(error.message, message));
+  for (const name of told) if (Object.hasOwn(error, name)) set(name, (error as unknown as Record<string, unknown>)[name], true);
+  if (depth < DEPTH) {
+    if (error.cause !== undefined) set('cause', bareError(error.cause, depth + 1));
+    if (error instanceof AggregateError) {
+      set(
+        'errors',
+        error.errors.map((each) => bareError(each, depth + 1)),
+      );
+    }
+  }
+  return bare;
+}
+
+/** A line break in a text that somebody else chose would begin a line of the log. */
+const oneLine = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? value.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    : value;

@@ -1,5 +1,5 @@
 /** The defaults of the options, and what the options are once these are filled in. */
-import type { Logger } from './logger.js';
+import type { LogFields, Logger } from './logger.js';
 import {
   type IdentityProviderOptions,
   type KeyOptions,
@@ -18,10 +18,12 @@ const DAY = 86_400;
 const warningsToConsole: Logger = {
   debug: () => {},
   info: () => {},
-  warn: (...data) => console.warn(...data),
-  error: (...data) => console.error(...data),
+  warn: (fields, message) => console.warn(message, ...shown(fields)),
+  error: (fields, message) => console.error(message, ...shown(fields)),
 };
 /* biome-ignore-end lint/suspicious/noConsole: the logger of those who give none */
+
+const shown = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).length > 0 ? [fields] : []);
 
 /** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
 export const defaults = {

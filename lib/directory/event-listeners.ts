@@ -15,7 +15,7 @@ export function createEvents(logger: Logger): Events {
     try {
       await listener(event);
     } catch (error) {
-      logger.error(`A listener of ${event.type} failed.`, error);
+      logger.error({ err: error, event: event.type }, 'event listener failed');
     }
   };
 

@@ -83,7 +83,7 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
   function nudge(): void {
     again = true;
     running ??= run()
-      .catch((error: unknown) => logger.error('Events could not be dispatched; another attempt follows.', error))
+      .catch((error: unknown) => logger.error({ err: error }, 'events could not be dispatched; another attempt follows'))
       .finally(() => {
         running = undefined;
         if (again && !closed) setImmediate(nudge);

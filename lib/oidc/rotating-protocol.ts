@@ -68,7 +68,7 @@ export async function createRotatingProtocol<P>(options: RotatingProtocolOptions
       isFailing = false;
     } catch (error) {
       isStale = true;
-      if (!isFailing) logger.error('The signing keys could not be read or rotated; another attempt follows.', error);
+      if (!isFailing) logger.error({ err: error }, 'signing keys could not be read or rotated; another attempt follows');
       isFailing = true;
     }
   };

@@ -1,4 +1,5 @@
 /** Bounded caches of durable records, kept true by the change feed. */
+import type { Logger } from '../logger.js';
 import { createChangeFeed } from './changes.js';
 import type { DirectoryStore, Row } from './directory-store.js';
 import { createReadThrough, type ReadThrough } from './read-through.js';
@@ -10,7 +11,7 @@ export interface CachesOptions {
   readonly ttl?: number;
   /** Values kept, for each cache. Default: 10 000. */
   readonly max?: number;
-  readonly logger: { info(...data: unknown[]): void; warn(...data: unknown[]): void };
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 /** Values are shared by all who ask: they are frozen, or not to be changed. */

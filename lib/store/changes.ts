@@ -1,5 +1,6 @@
 /** The change feed: one row counts the writes to each collection, and every node looks at it each second. */
 import { IdpError } from '../errors.js';
+import type { Logger } from '../logger.js';
 import { collections } from './collections.js';
 import type { Collection, DirectoryStore } from './directory-store.js';
 import type { ChangeRecord } from './records.js';
@@ -13,7 +14,7 @@ export interface ChangeFeedOptions {
   readonly pollInterval: number;
   /** Called for a collection that changed, on this node or another. */
   readonly onChange: (collection: string) => void;
-  readonly logger: { info(...data: unknown[]): void; warn(...data: unknown[]): void };
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export interface ChangeFeed {
@@ -36,10 +37,10 @@ export function createChangeFeed(directory: DirectoryStore, { pollInterval, onCh
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
-      if (isDown) logger.info('The change feed is back.');
+      if (isDown) logger.info({}, 'change feed is back');
       isDown = false;
     } catch (error) {
-      if (!isDown) logger.warn('The change feed is out of reach: changes are seen late on other nodes.', error);
+      if (!isDown) logger.warn({ err: error }, 'change feed is out of reach: changes are seen late on other nodes');
       isDown = true;
     }
   };

@@ -20,11 +20,20 @@ const rooms: readonly Room[] = [
     files: 'lib/*.ts',
     mayImport: ['lib/errors.ts', 'lib/logger.ts', 'lib/store/', 'type lib/directory/', 'type lib/oidc/', 'type lib/http/'],
   },
-  { files: 'lib/store/', mayImport: ['lib/errors.ts'] },
+  { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
   { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts'] },
   {
     files: 'lib/oidc/',
-    mayImport: ['lib/directory/', 'lib/claim*.ts', 'lib/acr-values.ts', 'lib/store/', 'lib/errors.ts', 'type lib/*.ts'],
+    mayImport: [
+      'lib/directory/',
+      'lib/claim*.ts',
+      'lib/acr-values.ts',
+      'lib/http/basic-credentials.ts',
+      'lib/store/',
+      'lib/errors.ts',
+      'type lib/*.ts',
+      'type lib/http/',
+    ],
   },
   { files: 'lib/http/', mayImport: ['lib/directory/', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/extension.ts'] },
   {

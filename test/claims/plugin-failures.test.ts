@@ -160,7 +160,7 @@ describe('an error', () => {
   test('is logged once a minute at most, without personal data', async () => {
     const resolver = resolverOf(failing('omit', 'load'));
     for (let request = 0; request < 3; request++) await resolver.resolve(subject, hr, 'userinfo');
-    expect(warn.mock.calls).toEqual([["Claims of 'failing' are left out (first, second): RangeError"]]);
+    expect(warn.mock.calls).toEqual([[{ claimSet: 'failing', claims: ['first', 'second'], reason: 'RangeError' }, 'claims left out']]);
     jest.advanceTimersByTime(60_000);
     await resolver.resolve(subject, hr, 'userinfo');
     expect(warn).toHaveBeenCalledTimes(2);
@@ -194,6 +194,9 @@ describe('a value of the wrong type at run time', () => {
       },
     };
     expect(await resolverOf(set).resolve(subject, hr, 'userinfo')).toEqual({ right: 'right' });
-    expect(warn).toHaveBeenCalledWith(`Claims of 'wrong' are left out (wrong): the value of 'wrong' is not of type '${type}'`);
+    expect(warn).toHaveBeenCalledWith(
+      { claimSet: 'wrong', claims: ['wrong'], reason: `the value of 'wrong' is not of type '${type}'` },
+      'claims left out',
+    );
   });
 });

@@ -8,9 +8,10 @@ describe('clients (design §3)', () => {
     await using t = await testDirectory();
     const { client } = await t.directory.clients.create({ id: 'web', name: 'Web' });
     expect(client).toMatchObject({
-      requirePkce: true, allowPlainPkce: false, requireConsent: false, accessTokenType: 'reference', idTokenClaims: 'minimal',
+      allowPlainPkce: false, requireConsent: false, accessTokenType: 'reference', idTokenClaims: 'minimal',
       email: 'all', adminTenants: [], trustedLoginHint: false, status: 'active',
     }); // biome-ignore format: a list
+    expect(client).not.toHaveProperty('requirePkce');
   });
 
   test('J5 its secret is shown once, kept hashed, and right or wrong', async () => {
@@ -46,7 +47,7 @@ describe('clients (design §3)', () => {
     }
   });
 
-  test('RFC 9700 §2.1.1 a public client cannot turn PKCE off, now or later', async () => {
+  test('RFC 9700 §2.1.1, RFC 8252 §6 a public or native client cannot turn PKCE off, now or later', async () => {
     await using t = await testDirectory();
     const { clients } = t.directory;
     const metadata = { token_endpoint_auth_method: 'none' };
@@ -55,6 +56,10 @@ describe('clients (design §3)', () => {
     await clients.create({ ...web, requirePkce: false });
     await expect(clients.update('web', { metadata })).rejects.toMatchObject(refused);
     expect((await clients.require('web')).metadata).toEqual(web.metadata);
+    const native = { ...web.metadata, application_type: 'native' };
+    await expect(clients.update('web', { metadata: native })).rejects.toMatchObject(refused);
+    await clients.update('web', { metadata: native, requirePkce: null });
+    expect(await clients.require('web')).not.toHaveProperty('requirePkce');
   });
 
   test.each([
@@ -84,5 +89,28 @@ describe('clients (design §3)', () => {
     await clients.remove('web');
     expect([await clients.get('web'), await consents.find('alice')]).toEqual([undefined, []]);
     expect(await codeOf(clients.require('web'))).toBe('not_found');
+  });
+});
+
+describe('M9: a secret that a host brings for a client', () => {
+  const long = 's'.repeat(32);
+  const create = async (production: boolean, secret: string) => {
+    const t = await testDirectory(production ? { ownSecretLength: 32 } : {});
+    return { t, created: codeOf(t.directory.clients.create({ ...web, secret })) };
+  };
+
+  test.each([
+    [true, 's'.repeat(31), 'invalid_record'],
+    [true, long, undefined],
+    [false, 's', undefined],
+    [false, '', 'invalid_record'],
+    [true, `${long}\u00e6`, 'invalid_record'],
+  ])('in production: %s, %j when created comes to %s, and so when rotated', async (production, secret, code) => {
+    const { t, created } = await create(production, secret);
+    expect(await created).toBe(code);
+    if (code) await t.directory.clients.create({ ...web, secret: long });
+    expect(await codeOf(t.directory.clients.rotateSecret('web', secret))).toBe(code);
+    expect(await codeOf(t.directory.clients.rotateSecret('web'))).toBeUndefined();
+    await t[Symbol.asyncDispose]();
   });
 });

@@ -81,7 +81,7 @@ test('design §1: health, provider, onProvider and configure', async () => {
     onProvider: (provider) => void given.push(provider),
     configure: (configuration) => ({ ...configuration, acrValues: ['urn:of:the:host'] }),
   });
-  expect(await idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up' });
+  expect(await idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
   expect(given).toEqual([idp.provider]);
   expect(idp.provider.issuer).toBe(idp.issuer);
   const { port } = (await idp.listen(0, '127.0.0.1')).address() as AddressInfo;

@@ -525,15 +525,15 @@ describe('design §4: while a store hangs', () => {
 
   test('health answers in time, and says which', async () => {
     for (const [flag, health] of [
-      ['artifacts', { status: 'down', artifacts: 'down', directory: 'up' }],
-      ['directory', { status: 'down', artifacts: 'up', directory: 'down' }],
+      ['artifacts', { status: 'down', artifacts: 'down', directory: 'up', problems: [] }],
+      ['directory', { status: 'down', artifacts: 'up', directory: 'down', problems: [] }],
     ] as const) {
       Object.assign(down, { hang: true, [flag]: true });
       const since = performance.now();
       expect(await it.idp.health()).toEqual(health);
       expect(performance.now() - since).toBeLessThan(IN_TIME);
       recover();
-      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up' });
+      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
     }
   });
 });
@@ -543,7 +543,7 @@ test('design §4: the log has the cause', async () => {
   it.logged.length = 0;
   down.artifacts = true;
   await introspect(it.issuer, token);
-  const [[{ err }]] = it.logged as [[{ err: { code: string; details: unknown; cause: Error } }]];
+  const [[{ err }]] = it.logged as unknown as [[{ err: { code: string; details: unknown; cause: Error } }]];
   expect({ code: err.code, details: err.details, cause: err.cause.message }).toEqual({
     code: 'store_unavailable',
     details: { store: 'failing' },

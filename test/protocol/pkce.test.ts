@@ -5,18 +5,25 @@ import { Agent, authorizeUrl, basic, createPkce, obtainTokens, postForm, signIn 
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
-import { redirectUri } from '../support/seed.js';
+import { createSigningClient, type SigningClient } from '../support/request-objects.js';
+import { redirectUri, testSeed } from '../support/seed.js';
 import { responseOf } from '../support/steps.js';
 
 let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
+let signing: SigningClient;
 beforeAll(async () => {
   it = await startIdp();
   endpoints = endpointsOf(it.issuer);
   const fields = { metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid'] };
   await it.idp.directory.clients.create({ ...fields, id: 'plain', name: 'Cannot hash', secret: 'plain-secret', allowPlainPkce: true });
   await it.idp.directory.clients.create({ ...fields, id: 'free', name: 'Without PKCE', secret: 'free-secret', requirePkce: false });
+  await it.idp.directory.clients.create({ ...fields, id: 'strict', name: 'Insists', secret: 'strict-secret', requirePkce: true });
+  const native = { metadata: { redirect_uris: ['com.example:/cb'], application_type: 'native' }, allowedScopes: ['openid'] };
+  await it.idp.directory.clients.create({ ...native, id: 'native', name: 'Native', secret: 'native-secret' });
+  signing = await createSigningClient('signs');
+  await it.idp.directory.clients.create(signing.record);
   ({ agent: alice } = await obtainTokens(it.issuer));
 });
 afterAll(() => it.close());
@@ -138,9 +145,142 @@ describe('4.3 plain in a pushed request', () => {
   });
 });
 
+describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challenge, or a nonce with openid', () => {
+  const request = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', state: 's' };
+  const s256 = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+  const wanting = { error: 'invalid_request', error_description: expect.stringContaining('PKCE') };
+  const cases: [string, Record<string, string>, boolean][] = [
+    ['nothing', {}, false],
+    ['an empty nonce', { nonce: '' }, false],
+    ['a nonce', { nonce: 'n' }, true],
+    ['a nonce without openid', { nonce: 'n', scope: 'orders.read' }, false],
+    ['a nonce and another scope that begins so', { nonce: 'n', scope: 'openid.read' }, false],
+    ['a challenge', s256(), true],
+    ['a challenge without openid', { ...s256(), scope: 'orders.read' }, true],
+    ['both', { nonce: 'n', ...s256() }, true],
+  ];
+  const answered = (response: URLSearchParams, isTaken: boolean) =>
+    expect(Object.fromEntries(response)).toMatchObject(isTaken ? { code: expect.any(String) } : { error: 'invalid_request' });
+
+  test.each(cases)('by GET and by POST, with %s', async (_, parameters, isTaken) => {
+    const query = new URLSearchParams({ ...request, ...parameters });
+    answered(responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`)), isTaken);
+    const posted = await alice.post(`${it.issuer}/connect/authorize`, { ...request, ...parameters });
+    answered(responseOf(await alice.follow(posted)), isTaken);
+  });
+
+  test.each(cases)('pushed, each time, with %s', async (_, parameters, isTaken) => {
+    // The second and later ones may be answered without oidc-provider.
+    for (let push = 0; push < 3; push += 1) {
+      const { status, json } = await endpoints.par({ ...request, ...parameters });
+      if (!isTaken) expect({ status, json }).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
+      else {
+        const query = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
+        answered(responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`)), true);
+      }
+    }
+  });
+
+  test('pushed without a nonce after many that had one, it is refused', async () => {
+    for (let push = 0; push < 3; push += 1) expect((await endpoints.par({ ...request, nonce: `n${push}` })).status).toBe(201);
+    expect(await endpoints.par(request)).toMatchObject({ status: 400, json: wanting });
+    await it.idp.directory.clients.update('web', { requirePkce: true });
+    expect(await endpoints.par({ ...request, nonce: 'n' })).toMatchObject({ status: 400, json: wanting });
+    await it.idp.directory.clients.update('web', { requirePkce: null });
+    expect((await endpoints.par({ ...request, nonce: 'n' })).status).toBe(201);
+  });
+
+  test('in a request object the nonce counts, signed for that client; one beside an object that has to hold all does not', async () => {
+    const get = async (members: Record<string, unknown>, beside: Record<string, string> = {}) => {
+      const object = await signing.sign(it.issuer, { state: 's', ...members });
+      const query = new URLSearchParams({ client_id: 'signs', scope: 'openid', response_type: 'code', ...beside, request: object });
+      return responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`));
+    };
+    answered(await get({ nonce: 'n' }), true);
+    answered(await get({}), false);
+    answered(await get({}, { nonce: 'n' }), false);
+    const object = await signing.sign(it.issuer, { state: 's' });
+    expect(await endpoints.par({ request: object, nonce: 'n' }, 'signs')).toMatchObject({ status: 400, json: wanting });
+  });
+
+  test('a response without a code needs neither; one with a code and an ID token has a nonce already', async () => {
+    const types = ['id_token', 'code id_token', 'code token'];
+    const metadata = { redirect_uris: ['https://rp.test/cb'], response_types: types, grant_types: ['authorization_code', 'implicit'] };
+    await it.idp.directory.clients.create({ id: 'hybrid', name: 'Hybrid', secret: 'x'.repeat(32), metadata, allowedScopes: ['openid'] });
+    const ask = async (type: string, nonce?: string) => {
+      const parameters = { client_id: 'hybrid', redirect_uri: 'https://rp.test/cb', response_type: type, nonce };
+      const { location = '' } = await alice.get(authorizeUrl(it.issuer, parameters));
+      return Object.fromEntries(new URLSearchParams(new URL(location).hash.slice(1)));
+    };
+    expect(await ask('id_token', 'n')).toHaveProperty('id_token');
+    expect(await ask('code id_token', 'n')).toHaveProperty('code');
+    expect(await ask('code token', 'n')).toHaveProperty('code');
+    expect(await ask('code token')).toMatchObject(wanting);
+  });
+
+  test.each(['strict', 'spa', 'native'])('for %s a nonce will not do', async (client) => {
+    const redirect_uri = client === 'native' ? 'com.example:/cb' : redirectUri;
+    const { location = '' } = await alice.get(authorizeUrl(it.issuer, { client_id: client, redirect_uri, nonce: 'n' }));
+    expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject(wanting);
+  });
+
+  test.each(['application/x-www-form-urlencoded', unusualType])(
+    'a code of a nonce is redeemed without a verifier, never with one: %s',
+    async (type) => {
+      const code = async (parameters: Record<string, string>) => (await authorize('web', { nonce: 'n', ...parameters })).get('code');
+      expect(await redeem('web', await code({}), verifier, type)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+      expect(await redeem('web', await code({}), undefined, type)).toMatchObject({ status: 200 });
+      const { verifier: right, challenge } = createPkce();
+      const held = { code_challenge: challenge, code_challenge_method: 'S256' };
+      expect(await redeem('web', await code(held), undefined, type)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+      expect(await redeem('web', await code(held), right, type)).toMatchObject({ status: 200 });
+    },
+  );
+});
+
+describe('FAPI: PKCE is required whatever the record says', () => {
+  const request = { client_id: 'lax', response_type: 'code', redirect_uri: 'https://rp.test/cb', scope: 'openid', nonce: 'n', state: 's' };
+  const lax = {
+    id: 'lax',
+    name: 'Lax',
+    secret: 'lax-secret',
+    metadata: { redirect_uris: ['https://rp.test/cb'] },
+    allowedScopes: ['openid'],
+    requirePkce: false,
+  };
+  const wanting = { error: 'invalid_request', error_description: expect.stringContaining('PKCE') };
+
+  test.each<['1.0 Final' | '2.0', boolean]>([
+    ['2.0', true],
+    ['1.0 Final', false],
+  ])('FAPI %s: pushed, and in the URL: %s', async (profile, isRequiredInUrl) => {
+    const own = await startIdp({
+      features: { fapi: { enabled: true, profile } },
+      seed: { ...testSeed, clients: [...testSeed.clients, lax] },
+    });
+    try {
+      const pushed = endpointsOf(own.issuer).par({ ...request, response_mode: 'jwt' }, 'lax');
+      expect(await pushed).toMatchObject({ status: 400, json: wanting });
+      for (const way of ['get', 'post'] as const) {
+        const [agent, url] = [new Agent(), `${own.issuer}/connect/authorize`];
+        const fields = { ...request, response_mode: 'jwt', prompt: 'none' };
+        const answer = await (way === 'get'
+          ? agent.get(`${url}?${new URLSearchParams(fields)}`)
+          : agent.follow(await agent.post(url, fields)));
+        const jwt = new URL(answer.location ?? '').searchParams.get('response') ?? '';
+        expect(JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())).toMatchObject(
+          isRequiredInUrl ? wanting : { error: 'login_required' },
+        );
+      }
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('4.2 code_challenge is required for a client configured for PKCE', () => {
   test('a confidential client may be configured to go without', async () => {
-    expect(Object.fromEntries(await authorize('web', {}))).toMatchObject(refused);
+    expect(Object.fromEntries(await authorize('strict', {}))).toMatchObject(refused);
     const code = (await authorize('free', {})).get('code');
     expect(await redeem('free', code)).toMatchObject({ status: 200 });
   });

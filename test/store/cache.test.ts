@@ -27,8 +27,8 @@ describe('design §4: caches fed by the change revision', () => {
   const open: Caches[] = [];
   const logged: string[] = [];
   const logger = {
-    info: (message: unknown) => void logged.push(`info ${message}`),
-    warn: (message: unknown) => void logged.push(`warn ${message}`),
+    info: (_fields: object, message: string) => void logged.push(`info ${message}`),
+    warn: (_fields: object, message: string) => void logged.push(`warn ${message}`),
   };
   let memory: DirectoryStore;
   let clients: Collection<Named>;

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { type KeptLog, keepLog } from './kept-log.js';
 import { testKeys } from './keys.js';
 import { testSeed } from './seed.js';
 import { testTls } from './tls.js';
@@ -10,7 +11,9 @@ export interface TestIdp {
   readonly idp: IdentityProvider;
   readonly issuer: string;
   /** What was logged at warn and error. */
-  readonly logged: unknown[][];
+  readonly logged: KeptLog['logged'];
+  /** What was logged at any level. */
+  readonly lines: KeptLog['lines'];
   readonly server: Server;
   close(): Promise<void>;
 }
@@ -36,14 +39,13 @@ export async function startIdp({
   const server: Server = tls ? createTlsServer(testTls, listen) : createServer(listen);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  const logged: unknown[][] = [];
-  const keep = (...data: unknown[]) => void logged.push(data);
+  const { logger, lines, logged } = keepLog();
   const creating = createIdentityProvider({
     issuer,
     seed: testSeed,
     keys: { signing: testKeys },
     subjectSalt: 'salt of the test tenant identities',
-    logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
+    logger,
     ...options,
   });
   creating.catch(() => server.close());
@@ -53,6 +55,7 @@ export async function startIdp({
     idp,
     issuer,
     logged,
+    lines,
     server,
     async close() {
       server.closeAllConnections();

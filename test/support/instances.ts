@@ -2,6 +2,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { type KeptLog, keepLog } from './kept-log.js';
 import { testKeys } from './keys.js';
 import { testSeed } from './seed.js';
 
@@ -10,7 +11,7 @@ export interface Instances {
   readonly idps: readonly IdentityProvider[];
   /** The address of one node; the issuer's own takes turns. */
   at(node: number): string;
-  readonly logged: unknown[][];
+  readonly logged: KeptLog['logged'];
   close(): Promise<void>;
 }
 
@@ -29,8 +30,7 @@ export async function startInstances(
   const listeners: RequestListener[] = [];
   let turn = 0;
   const balancer = await listen((req, res) => listeners[turn++ % count]?.(req, res));
-  const logged: unknown[][] = [];
-  const keep = (...data: unknown[]) => void logged.push(data);
+  const { logger, logged } = keepLog();
   const idps: IdentityProvider[] = [];
   for (let node = 0; node < count; node += 1) {
     idps.push(
@@ -40,7 +40,7 @@ export async function startInstances(
         keys: { signing: testKeys, encryption: ['a secret that all of the nodes share'] },
         cookies: { keys: ['another secret that all of the nodes share'] },
         subjectSalt: 'salt of the test tenant identities',
-        logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
+        logger,
         ...stores(node),
         ...options,
       }),

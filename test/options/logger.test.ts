@@ -1,0 +1,73 @@
+/** Design §8, threat L5: every line is `(fields, message)`, and of an error only what says what went wrong. */
+import { inspect } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import { IdpError, type Logger } from 'tenant-idp';
+import { withBareErrors } from '../../lib/logger.js';
+import { keepLog } from '../support/kept-log.js';
+
+describe('design §8: the logger contract', () => {
+  test('console fits', () => {
+    const logger: Logger = console;
+    expect(typeof logger.info).toBe('function');
+  });
+
+  test('a message first, or an error as fields, does not compile', () => {
+    const { logger, logged } = keepLog();
+    // @ts-expect-error: pino would lose the error
+    logger.error('failed', new Error('lost'));
+    // @ts-expect-error: pino would take the text for the message, and there are no fields
+    logger.warn('only a message');
+    expect(logged.map(([, message]) => message)).toEqual([
+      'a line that is not fields and a message',
+      'a line that is not fields and a message',
+    ]);
+  });
+
+  test('an error under another name than err is found by the tests', () => {
+    const { logger, logged } = keepLog();
+    logger.warn({ error: new Error('lost') }, 'failed');
+    expect(logged[0]).toEqual([{ misplaced: ['error'] }, 'errors that are not err']);
+  });
+});
+
+describe('L5: what reaches the logger of an error', () => {
+  const told = (err: unknown) => {
+    const { logger, lines } = keepLog();
+    withBareErrors(logger).error({ err }, 'failed');
+    return lines[0]?.fields.err as Error & Record<string, unknown>;
+  };
+  const canary = 'canary-of-a-record';
+
+  test('its class, message, stack, code and causes', () => {
+    const cause = Object.assign(new TypeError('no connection'), { code: 'ECONNREFUSED' });
+    const err = told(new IdpError('store_unavailable', { store: 'redis' }, { cause }));
+    expect(err).toBeInstanceOf(IdpError);
+    expect(err).toMatchObject({ name: 'IdpError', code: 'store_unavailable', details: { store: 'redis' } });
+    expect(err.stack).toContain('logger.test');
+    expect(err.cause).toBeInstanceOf(TypeError);
+    expect(err.cause).toMatchObject({ message: 'no connection', code: 'ECONNREFUSED' });
+    const several = told(new AggregateError([cause], 'all failed')) as unknown as AggregateError;
+    expect(several.errors).toEqual([expect.objectContaining({ message: 'no connection' })]);
+  });
+
+  test('nothing that a driver put on it, however deep, nor an object that was thrown', () => {
+    const inner = Object.assign(new Error('inner'), { request: { headers: { authorization: canary } } });
+    const outer = Object.assign(new Error('outer', { cause: inner }), { command: { args: [canary] }, writeErrors: [canary] });
+    expect(inspect(told(outer), { depth: 9, showHidden: true })).not.toContain(canary);
+    expect(inspect(told({ secret: canary }))).not.toContain(canary);
+    expect(inspect(told(new Error('odd', { cause: { secret: canary } })), { showHidden: true })).not.toContain(canary);
+  });
+
+  test('no line break of its message begins a line', () => {
+    const err = told(new Error('bad value\n2026-11-22 admin signed in\u2028'));
+    expect(err.message).toBe('bad value\\u000a2026-11-22 admin signed in\\u2028');
+    expect(err.stack).not.toContain('\n2026');
+    expect(told('a\r\nb')).toBe('a\\u000d\\u000ab');
+  });
+
+  test('an error that is its own cause ends', () => {
+    const round = new Error('round');
+    round.cause = round;
+    expect(told(round).message).toBe('round');
+  });
+});
