@@ -43,7 +43,7 @@ export interface LinkedAccount {
 export interface ClaimLookups {
   subsidiary(): Awaitable<Subsidiary | undefined>;
   groups(): Awaitable<readonly Group[]>;
-  /** All accounts of the family, the subject's own included; one element when it is not linked. */
+  /** Accounts of the family in tenants that the caller may know about, the subject's own included; one element when it is not linked. */
   linkedAccounts(): Promise<readonly LinkedAccount[]>;
 }
 

@@ -19,9 +19,11 @@ import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
+import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { developmentNotice } from './insecure-options.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
+import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
@@ -70,6 +72,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,
+    ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
   const stop = async () => {
@@ -95,6 +98,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
+  const browsers = createBrowsers(options);
+  const attempts: ExtensionContext['attempts'] = async (counter, window, by) => {
+    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
+    return { count, resetsAt: new Date(resetsAt) };
+  };
+  const countWrongSecret = createCountWrongSecret(attempts);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -128,16 +137,14 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin),
-    async attempts(counter, window, by) {
-      const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
-      return { count, resetsAt: new Date(resetsAt) };
-    },
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
+    attempts,
+    countWrongSecret,
     limits: options.limits,
     logger,
   };
   late.showPage = pagesOf(extensions)(context);
-  const addressOf = createAddressOf(options.trustProxy);
+  const addressOf = createAddressOf(options.trustProxy, logger);
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
@@ -157,8 +164,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      browsers,
       fetch,
       readForm: form,
+      countWrongSecret,
       logger,
       showPage,
       cookieKeys,

@@ -28,7 +28,8 @@ export const emailClaims = defineClaims({
     secondary_emails: {
       scope: 'email',
       type: 'objects',
-      description: 'E-mail addresses of the other linked accounts, with `email` and `email_verified`; linked accounts only',
+      description:
+        'E-mail addresses of the other linked accounts in tenants of the caller, with `email` and `email_verified`; linked accounts only',
       value: (context) => (isLinked(context) ? secondaryEmails(context) : undefined),
     },
   },

@@ -11,7 +11,7 @@ async function mayLogin(context: ClaimContext) {
   const { pseudonym = (oid) => oid } = context;
   const accounts = await otherAccounts(context);
   return accounts
-    ?.filter(({ person, tenant }) => person.user.status !== 'disabled' && tenant.status !== 'disabled')
+    ?.filter(({ person, tenant }) => person.user.status === 'active' && tenant.status === 'active')
     .map(({ person, tenant }) => ({ oid: pseudonym(person.user.id), tid: tenant.id, companyname: tenant.name }));
 }
 
@@ -40,7 +40,8 @@ export const orgClaims = defineClaims({
     may_login: {
       scope: 'org',
       type: 'objects',
-      description: 'Other organisations the user can sign in to, with `oid`, `tid` and `companyname`; linked accounts only',
+      description:
+        'Other organisations, among the tenants of the caller, that the user can sign in to, with `oid`, `tid` and `companyname`; linked accounts only',
       value: (context) => (isLinked(context) ? mayLogin(context) : undefined),
     },
   },

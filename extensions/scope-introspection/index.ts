@@ -21,7 +21,7 @@ export const scopeIntrospection = (): Extension => ({
 
 /** Parameters are in the query or in a form, by GET as by POST; credentials in a header or in the form. */
 function routes(router: Router, context: ExtensionContext): void {
-  const authenticate = clientAuth(context.directory, context.issuer);
+  const authenticate = clientAuth(context);
 
   async function answer(ctx: Context): Promise<void> {
     const { sub, scope, tid } = parametersOf(ctx, ['sub', 'scope', 'tid']);

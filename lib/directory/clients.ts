@@ -19,7 +19,7 @@ import {
   strings,
   token,
 } from './input.js';
-import { hashedSecret, newSecret, secretsOf } from './secrets.js';
+import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
@@ -95,15 +95,16 @@ export interface Clients {
   update(id: string, patch: Patch<ClientFields>): Promise<Client>;
   /** Its consents go with it. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
   /** The client, if the secret is one of its live ones. */
   checkSecret(id: string, secret: string): Promise<Client | undefined>;
 }
 
-export function createClients({ collections, caches }: DirectoryContext): Clients {
+export function createClients(context: DirectoryContext): Clients {
+  const { collections, caches } = context;
   const rows = cachedCollection('clients', collections.clients, caches);
-  const secrets = secretsOf(rows);
+  const secrets = secretsOf(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -113,6 +114,7 @@ export function createClients({ collections, caches }: DirectoryContext): Client
     async create(input) {
       checkInput(clientInput, input);
       const { id, secret: own, ...given } = input;
+      checkOwnSecret(own, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = checkedClient(

@@ -42,6 +42,8 @@ export interface DirectoryContext {
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   readonly voiding: Voiding;
+  /** Characters of a secret that a host brings, at least. */
+  readonly ownSecretLength: number;
 }
 
 export const openedCollections = (store: DirectoryStore): Collections => ({

@@ -36,6 +36,8 @@ export interface DirectoryOptions {
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
+  /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
+  readonly ownSecretLength?: number;
 }
 
 /** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
@@ -76,12 +78,19 @@ export interface Directory {
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1 } = options;
   const collections = openedCollections(store);
   const events = createEvents(logger);
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
-  const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge, voiding: createVoiding(deliveries) };
+  const context: DirectoryContext = {
+    collections,
+    caches,
+    keyring,
+    nudge: outbox.nudge,
+    voiding: createVoiding(deliveries),
+    ownSecretLength,
+  };
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);

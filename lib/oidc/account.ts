@@ -1,7 +1,8 @@
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../claims.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../directory/index.js';
-import { isClient } from './clients.js';
+import { claimsAllowed } from './claims-parameter.js';
+import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
@@ -37,6 +38,8 @@ export interface ClaimsRequest {
   /** @default the client's */
   readonly record?: object | undefined;
   readonly login?: PinnedLogin | undefined;
+  /** Claims that are asked for one by one. */
+  readonly names?: ReadonlySet<string>;
 }
 
 export function createAccounts(parts: OidcParts): Accounts {
@@ -60,7 +63,12 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = client && recordOf(client), login }) => {
+  const claimsOf: Accounts['claimsOf'] = async (
+    account,
+    use,
+    scopes,
+    { client, record = client && recordOf(client), login, names = none },
+  ) => {
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -70,9 +78,9 @@ export function createAccounts(parts: OidcParts): Accounts {
       ...(isClient(record) ? { client: record } : {}),
       ...(login ? { login } : {}),
       ...(pseudonym ? { pseudonym } : {}),
-      lookups: lookupsOf(directory, account),
+      lookups: lookupsOf(directory, account, record),
     };
-    const claims = scopes.size > 0 ? await resolver.resolve(subject, scopes, use) : {};
+    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     return Object.assign(claims, own);
   };
@@ -99,13 +107,14 @@ export function createAccounts(parts: OidcParts): Accounts {
       if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
       return {
         accountId: oid,
-        async claims(use, scope) {
+        async claims(use, scope, asked) {
           const { client } = ctx.oidc;
           const record = client && recordOf(client);
           const wantsAll =
             use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
           const scopes = wantsAll ? new Set(scope.split(' ')) : none;
-          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx) }) as never;
+          const names = asked && isClient(record) ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
+          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx), names }) as never;
         },
       };
     },
@@ -117,13 +126,16 @@ const none: ReadonlySet<string> = new Set();
 /** Whether people of the account's tenant may sign in to the client, by now. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
   const record = recordOf(client);
-  return !isClient(record) || (record.allowedTenants?.includes(tenant.id) ?? true);
+  return !isClient(record) || isOfTenants(record, tenant.id);
 }
+
+/** Whether a tenant is one of those that the caller may know about. */
+const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 
-/** Each is done once, and only when a claim asks. */
-function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): ClaimLookups {
+/** Each is done once, and only when a claim asks. No claim can tell a caller about tenants that are not its own. */
+function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups {
   const once = <T>(load: () => T): (() => T) => {
     let found: { readonly value: T } | undefined;
     return () => {
@@ -134,7 +146,10 @@ function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount): Claim
   return {
     subsidiary: once(() => accounts.subsidiary(person)),
     groups: once(() => accounts.groups(person)),
-    linkedAccounts: once(() => accounts.family(person)),
+    linkedAccounts: once(async () => {
+      const family = await accounts.family(person);
+      return family.filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id));
+    }),
   };
 }
 

@@ -13,8 +13,6 @@ import { LostWrite, UnitOfWork } from './unit-of-work.js';
 export interface AdapterLifetimes extends TokenLifetimes {
   /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
   readonly grant: number;
-  /** Within this time of its first use a one-time token used again is a retry, not a theft. */
-  readonly grace: number;
 }
 
 export interface ModelAdapterOptions {
@@ -181,20 +179,14 @@ class ModelAdapter implements Adapter {
     ctx: KoaContextWithOIDC | undefined,
   ): Promise<AdapterPayload | undefined> {
     const spentAt = artifact.consumedAt as number;
-    const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
     if (this.#model === 'AuthorizationCode') {
+      const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
       if (!isRetry && payload.grantId && payload.clientId === ctx?.oidc?.client?.clientId) await this.revokeByGrantId(payload.grantId);
       return undefined;
     }
-    if (this.#model === 'RefreshToken' && isRetry) {
-      const next = this.#options.tokens.successorOf(payload.jti as string);
-      const key = keyOf(this.#model, next);
-      const successor = key && (await unit.read(key));
-      // It says all that the spent one said.
-      if (successor && successor.consumedAt === undefined)
-        return { ...this.#options.form.decode(this.#model, next, successor), jti: payload.jti };
-    }
-    return { ...payload, consumed: Math.floor(spentAt / 1000) };
+    const spent = this.#model === 'RefreshToken' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
+    // The successor says all that the spent one said.
+    return spent?.successor ? { ...spent.successor, jti: payload.jti } : { ...payload, consumed: Math.floor(spentAt / 1000) };
   }
 
   #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {

@@ -4,7 +4,10 @@ declare module 'oidc-provider/lib/actions/end_session.js' {
 }
 
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
-  export function get(provider: object): { readonly configuration: { readonly responseTypes: string[] } };
+  export function get(provider: object): {
+    readonly configuration: { readonly responseTypes: string[] };
+    readonly router: { post: (name: string, path: string, ...steps: ((ctx: never, next: () => Promise<void>) => unknown)[]) => unknown };
+  };
 }
 
 declare module 'oidc-provider/lib/helpers/jwt.js' {

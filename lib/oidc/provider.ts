@@ -11,7 +11,7 @@ import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { createBrowserState } from './browser-state.js';
 import { assertionAudiences } from './client-assertions.js';
-import { requireClientAuthentication } from './client-authentication.js';
+import { createRefusalCount, requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
@@ -30,6 +30,7 @@ import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
+import { createReplayCheck } from './replays.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
@@ -81,6 +82,7 @@ export function createProtocol(
   };
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
+  const refuseReplay = createReplayCheck(parts, accounts);
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
@@ -94,7 +96,8 @@ export function createProtocol(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
-      grant: createGrantRunner(parts, accounts, scopes),
+      token: refuseReplay,
+      grant: createGrantRunner(parts, scopes, refuseReplay),
       respond: createResponder(parts),
       parameters,
       check(ctx) {
@@ -109,6 +112,11 @@ export function createProtocol(
       },
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),
+      interactions: {
+        browserOf: (ctx) => parts.browsers.begin(ctx),
+        mayResume: (ctx, interaction) =>
+          interaction.uid === (ctx as unknown as Context).params.uid && parts.browsers.isBoundHere(ctx, interaction),
+      },
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
@@ -118,6 +126,7 @@ export function createProtocol(
     },
   );
   watchFailures(provider, parts);
+  const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
   sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
@@ -178,6 +187,7 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
+      await countRefusal(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);

@@ -10,6 +10,8 @@ export interface TokenLifetimes {
   readonly spentCode: number;
   /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
+  /** Within this time of its first use a refresh token used again is a retry, not a theft. */
+  readonly grace: number;
 }
 
 /** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
@@ -31,6 +33,15 @@ export interface LiveToken {
   readonly token: AdapterPayload;
   /** Absent for tokens of a client itself. */
   readonly grant?: AdapterPayload;
+}
+
+/** A refresh token that was used before. */
+export interface SpentRefreshToken {
+  readonly token: AdapterPayload;
+  /** In milliseconds since the epoch. */
+  readonly spentAt: number;
+  /** What it was replaced by, where using it again is a retry. */
+  readonly successor: AdapterPayload | undefined;
 }
 
 /** Tokens, codes and pushed requests, as the unit of work of a request reads, writes and spends them. */
@@ -65,6 +76,23 @@ export class TokenRecords {
     const grantArtifact = artifact.links?.grant && unit.peek(artifact.links.grant);
     const grant = grantArtifact && this.#form.decode('Grant', token.grantId as string, grantArtifact);
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
+  }
+
+  /** Undefined for one that was not spent, or is unknown. */
+  async findSpent(unit: UnitOfWork, id: string): Promise<SpentRefreshToken | undefined> {
+    const key = keyOf('RefreshToken', id);
+    const artifact = key && (await unit.read(key, this.follow('RefreshToken')));
+    const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
+    if (!token) return undefined;
+    const spentAt = artifact?.consumedAt as number;
+    const isRetry = Date.now() - spentAt < this.#lifetimes.grace * 1000;
+    return { token, spentAt, successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined };
+  }
+
+  async #unspentSuccessor(unit: UnitOfWork, id: string): Promise<AdapterPayload | undefined> {
+    const next = this.successorOf(id);
+    const artifact = await unit.read(this.successorKey(id));
+    return artifact && artifact.consumedAt === undefined ? this.#form.decode('RefreshToken', next, artifact) : undefined;
   }
 
   /** @param end in seconds since the epoch. */

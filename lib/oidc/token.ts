@@ -1,20 +1,17 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../store/records.js';
-import type { Accounts } from './account.js';
 import { checkScopes } from './authorize.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import type { OurGrant } from './login-context.js';
-import { createReplayReport } from './replays.js';
 import type { Scopes } from './scopes.js';
 import { LostWrite } from './unit-of-work.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
-export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: Scopes) => {
-  const { adapters } = parts;
-  const reportReplay = createReplayReport(parts, accounts);
-  return async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
+export const createGrantRunner =
+  ({ adapters }: OidcParts, scopes: Scopes, refuseReplay: (ctx: KoaContextWithOIDC) => Promise<void>) =>
+  async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
     if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
     else checkScopeBeside(ctx, scopes);
     const unit = adapters.unitOf(ctx);
@@ -22,7 +19,8 @@ export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: 
       try {
         await handle();
       } catch (error) {
-        if (name === 'refresh_token') await reportReplay(ctx, error);
+        // It may have been used since the request began.
+        if (error instanceof errors.InvalidGrant) await refuseReplay(ctx);
         throw error;
       }
       try {
@@ -36,7 +34,6 @@ export const createGrantRunner = (parts: OidcParts, accounts: Accounts, scopes: 
       }
     }
   };
-};
 
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
@@ -68,6 +65,7 @@ interface TokenModel {
   readonly kind: string;
   readonly iiat?: number;
   readonly scope?: string;
+  readonly resourceServer?: { readonly accessTokenTTL?: number };
 }
 
 type Ttl = (
@@ -86,9 +84,13 @@ export function lifetimesOf({
     const record = client && recordOf(client);
     return isClient(record) ? record : undefined;
   };
-  const accessToken: Ttl = (_ctx, _token, client) => {
+  const accessToken: Ttl = (_ctx, token, client) => {
     const record = ofClient(client);
-    return record?.lifetimes.accessToken ?? (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken);
+    return (
+      token.resourceServer?.accessTokenTTL ??
+      record?.lifetimes.accessToken ??
+      (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken)
+    );
   };
   const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
     const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);

@@ -51,6 +51,7 @@ const disabledElsewhere = claimSubject(
   {
     others: [
       { person: person({ user: user({ status: 'disabled' }) }), tenant: globex },
+      { person: person({ user: user({ status: 'invited' }) }), tenant: globex },
       { person: person(), tenant: tenant({ status: 'disabled' }) },
     ],
   },
