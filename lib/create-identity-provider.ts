@@ -23,6 +23,7 @@ import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
+import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
@@ -98,6 +99,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
+  const browsers = createBrowsers(options);
   const attempts: ExtensionContext['attempts'] = async (counter, window, by) => {
     const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
     return { count, resetsAt: new Date(resetsAt) };
@@ -136,7 +138,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin),
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
     attempts,
     countWrongSecret,
     limits: options.limits,
@@ -163,6 +165,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      browsers,
       fetch,
       readForm: form,
       countWrongSecret,

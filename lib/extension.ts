@@ -65,6 +65,8 @@ export interface KnownAccount {
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
+  /** The browser that it belongs to: the hash of a secret that no other knows. */
+  readonly browser: string;
   readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
   readonly client: Client;
   /** The authorization request. */
@@ -73,11 +75,14 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
-  /** Scopes the user has not allowed yet. */
+  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }
 
-/** Sign-in steps of the browser that asks. A step that is not its own, or is over, shows a page and is undefined. */
+/**
+ * Sign-in steps of the browser that asks. A step that is over, or is another browser's, is undefined, and the request answered: by a page, or by GET
+ * with the other browser's request begun anew in this one.
+ */
 export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
   /** Each answers the URL to go on to. */
@@ -90,7 +95,7 @@ export interface Interactions {
   accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
   /** Takes an account off those that signed in before. */
   forget(ctx: Context, oid: string): void;
-  /** The URL that begins an expired sign-in anew, or undefined when nothing is known of it. */
+  /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
   restart(ctx: Context, uid: string): Promise<string | undefined>;
 }
 

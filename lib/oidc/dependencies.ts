@@ -8,6 +8,7 @@ import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import type { Browsers } from './browser.js';
 import type { BrowserState } from './browser-state.js';
 import type { SigningKeys } from './keys.js';
 import type { ModelAdapters } from './model-adapter.js';
@@ -21,6 +22,7 @@ export interface OidcDependencies {
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
   readonly keys: SigningKeys;
+  readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
   /** Reads a posted form into `ctx.request`. */

@@ -112,6 +112,11 @@ export function createProtocol(
       },
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),
+      interactions: {
+        browserOf: (ctx) => parts.browsers.begin(ctx),
+        mayResume: (ctx, interaction) =>
+          interaction.uid === (ctx as unknown as Context).params.uid && parts.browsers.isBoundHere(ctx, interaction),
+      },
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
