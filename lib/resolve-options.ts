@@ -5,6 +5,7 @@ import { findInsecureOptions } from './insecure-options.js';
 import type { IdentityProviderOptions } from './options.js';
 import { findContradictions } from './options-contradictions.js';
 import { defaults, type ResolvedOptions } from './options-defaults.js';
+import { withRefusals } from './options-features.js';
 import { findShapeProblems } from './options-schema.js';
 import { signingAlgorithm } from './options-values.js';
 
@@ -48,6 +49,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
     limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
     outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),
+    ...(options.configure ? { configure: withRefusals(options.configure) } : {}),
     locales: frozenCopy(options.locales ?? defaults.locales),
     production,
     secure: protocol === 'https:',

@@ -5,6 +5,7 @@ import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { notBeforeOf, subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { createAccountChoice } from './account-choice.js';
+import { claimsAskedFor, scopesOfClaims } from './claims-parameter.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
@@ -17,7 +18,7 @@ import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage, browsers, browserState } = parts;
+  const { directory, artifacts, showPage, browsers, browserState, claims } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
@@ -71,7 +72,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         parameters,
         ...(tids ? { tids } : {}),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        missingScopes: (details.prompt.details.missingOIDCScope as string[] | undefined) ?? [],
+        missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
 
@@ -105,7 +106,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     forget: choice.forget,
 
     async allow(ctx, interaction) {
-      if (interaction.oid) await directory.consents.allow(interaction.oid, interaction.client.id, scopesOf(interaction));
+      const { oid, client, parameters } = interaction;
+      if (oid) await directory.consents.allow(oid, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });
     },
 
@@ -141,5 +143,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
+
+/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
+function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
+  return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
+}
+
+interface Consenting {
+  readonly missingOIDCScope?: readonly string[];
+  readonly missingOIDCClaims?: readonly string[];
+}
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

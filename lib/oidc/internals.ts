@@ -88,6 +88,9 @@ export interface AccessTokenModel {
   readonly sid?: string;
   readonly jkt?: string;
   readonly 'x5t#S256'?: string;
+  /** The resource that it was asked for. @see RFC 8707 §2.2 */
+  readonly aud?: string | readonly string[];
+  readonly resourceServer?: { readonly accessTokenTTL?: number; readonly accessTokenFormat?: 'opaque' | 'jwt' };
   extra?: Record<string, unknown>;
 }
 
@@ -501,11 +504,16 @@ type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) =>
 
 /** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
 function narrowGrants({ Grant }: Provider, hooks: ProviderHooks): void {
-  const { getOIDCScopeFiltered } = Grant.prototype;
-  Grant.prototype.getOIDCScopeFiltered = function (filter) {
-    const granted = getOIDCScopeFiltered.call(this, filter);
+  const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
+  const narrowed = (granted: string): string => {
     const ctx = Provider.ctx;
     return ctx?.oidc.client ? hooks.held(ctx, granted.split(' ')).join(' ') : granted;
+  };
+  Grant.prototype.getOIDCScopeFiltered = function (filter) {
+    return narrowed(getOIDCScopeFiltered.call(this, filter));
+  };
+  Grant.prototype.getResourceScopeFiltered = function (resource, filter) {
+    return narrowed(getResourceScopeFiltered.call(this, resource, filter));
   };
 }
 
