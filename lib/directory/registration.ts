@@ -46,7 +46,7 @@ export function createRegistration({ tenants, persons, credentials }: Parts, tid
     async register({ givenName, familyName, email, password }) {
       const tenant = await open();
       if (!tenant) throw new IdpError('not_found');
-      const user = { id: newId(), userName: email };
+      const user = { id: newId(), userName: email, status: 'active' as const };
       // A password without a user signs nobody in; a user without a password would keep the name taken.
       await credentials.setFirstPassword(tenant, user, password);
       try {

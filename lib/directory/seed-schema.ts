@@ -9,6 +9,7 @@ import { permissionInput } from './permissions.js';
 import { personProperties } from './persons.js';
 import { subsidiaryInput } from './subsidiaries.js';
 import { tenantInput } from './tenants.js';
+import { userStatus } from './user-record.js';
 
 const id = Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }));
 const { subsidiaryId: _, ...personFields } = personProperties;
@@ -17,6 +18,8 @@ const seedUser = inputSchema({
   id,
   userName: line(USER_NAME_LENGTH),
   emailVerified: Type.Optional(Type.Boolean()),
+  /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
+  status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
   groups: Type.Optional(strings()),
   /** A password that no policy is asked about; refused in production. */

@@ -68,7 +68,10 @@ export interface User {
   /** Children, and those about to be linked or just unlinked: a child is entered before it gets its parent, and struck off after it lost it. */
   readonly childUserIds?: readonly string[];
   readonly groupIds: readonly string[];
+  /** Only `active` users sign in. */
   readonly status: 'invited' | 'active' | 'disabled';
+  /** What `disabled` took the place of. @default 'active' */
+  readonly statusBefore?: 'invited' | 'active';
   /** Sign-ins before this instant are void. */
   readonly notBefore?: Date;
   readonly externalIdentities: readonly ExternalIdentity[];

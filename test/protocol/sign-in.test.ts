@@ -25,7 +25,7 @@ afterAll(() => it.close());
 afterEach(backToPresent);
 
 async function dave(tid: string, userName: string, password: string): Promise<void> {
-  const person = await it.idp.tenant(tid).persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName } });
+  const person = await it.idp.tenant(tid).persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName, status: 'active' } });
   await it.idp.directory.credentials.seedPassword(person.user?.id ?? '', password);
 }
 
