@@ -19,6 +19,7 @@ import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
 import { createRegistration, type Registration } from './registration.js';
+import { createPolicyWatch, type PolicyWatch } from './sign-in-policy.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -68,6 +69,8 @@ export interface Directory {
   readonly accounts: Accounts;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
+  /** @internal */
+  readonly policies: Pick<PolicyWatch, 'begin' | 'problems'>;
   readonly deliveries: Deliveries;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
@@ -96,7 +99,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
-  const accounts = createAccounts(context, tenants);
+  const policies = createPolicyWatch(context, logger);
+  const accounts = createAccounts(context, tenants, policies);
   const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
   const erase = createErasure(context, links);
@@ -112,6 +116,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
+    policies,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
     onVoidSignIns: createOnVoidSignIns(deliveries, caches),
