@@ -14,8 +14,8 @@ const claim = { scope: 'hr', type: 'string', description: 'Desk', value: () => '
 
 describe('everything wrong at once', () => {
   test('options, claims, mapping, extensions and seed are told together, and nothing was opened', async () => {
-    let isOpened = false;
-    const directory = { ...memoryDirectory(), open: async () => void (isOpened = true) };
+    const opened: string[] = [];
+    const directory = { ...memoryDirectory(), open: async () => void opened.push('directory') };
     const error = await refusal({
       directory,
       lifetimes: { code: 0 },
@@ -34,7 +34,7 @@ describe('everything wrong at once', () => {
       'claimMapping.perms',
       'seed.tenants[0].name',
     ]);
-    expect(isOpened).toBe(false);
+    expect(opened).toEqual([]);
   });
 
   test('claim sets, claims and extensions refuse what they do not know, and say what was meant', async () => {
