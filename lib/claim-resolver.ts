@@ -10,8 +10,8 @@ import type { Logger } from './logger.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
 export interface RequestClaims {
-  /** The claims of these scopes that go to the target, by name. @throws UnavailableError `claims_unavailable` */
-  resolve(scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
+  /** The claims of these scopes, and those of these names, that go to the target. @throws UnavailableError `claims_unavailable` */
+  resolve(scopes: ReadonlySet<string>, target: ClaimTarget, names?: ReadonlySet<string>): Promise<Record<string, unknown>>;
 }
 
 export interface ClaimResolver {
@@ -21,7 +21,12 @@ export interface ClaimResolver {
   readonly scopes: ReadonlyMap<string, readonly string[]>;
   forRequest(subject: ClaimSubject): RequestClaims;
   /** For a request that resolves once. @throws UnavailableError `claims_unavailable` */
-  resolve(subject: ClaimSubject, scopes: ReadonlySet<string>, target: ClaimTarget): Promise<Record<string, unknown>>;
+  resolve(
+    subject: ClaimSubject,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    names?: ReadonlySet<string>,
+  ): Promise<Record<string, unknown>>;
 }
 
 /**
@@ -37,9 +42,11 @@ export function createClaimResolver(
   const forRequest = (subject: ClaimSubject): RequestClaims => {
     const loads: Loads = new Map();
     return {
-      async resolve(scopes, target) {
+      async resolve(scopes, target, names) {
         const outcomes = served.flatMap((set) => {
-          const wanted = set.claims.filter((claim) => scopes.has(claim.scope) && claim.targets.includes(target));
+          const wanted = set.claims.filter(
+            (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && claim.targets.includes(target),
+          );
           return wanted.length > 0 ? [resolveSet(set, wanted, subject, loads, onFailure)] : [];
         });
         const settled = allOf(outcomes);
@@ -54,7 +61,7 @@ export function createClaimResolver(
     declarations: served.flatMap(({ claims }) => claims.map(({ value: _, ...declared }) => declared)),
     scopes: scopesOf(sets, served),
     forRequest,
-    resolve: (subject, scopes, target) => forRequest(subject).resolve(scopes, target),
+    resolve: (subject, scopes, target, names) => forRequest(subject).resolve(scopes, target, names),
   };
 }
 

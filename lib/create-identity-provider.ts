@@ -7,9 +7,10 @@ import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
 import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { createClaimResolver } from './claim-resolver.js';
-import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { findExtensionProblems } from './extension-checks.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
 import { createHealth } from './health.js';
@@ -19,16 +20,19 @@ import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
+import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { developmentNotice } from './insecure-options.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
+import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
+import { routes } from './oidc/configuration.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
 import { describeScopes } from './oidc/scopes.js';
 import type { IdentityProviderOptions } from './options.js';
-import { resolveOptions } from './resolve-options.js';
+import { type FoundProblems, resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { collections } from './store/collections.js';
@@ -46,7 +50,8 @@ const LEASE = 10_000;
  * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
-  const options = resolveOptions(input);
+  const standardExtensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection()];
+  const options = resolveOptions(input, process.env, await findProblems(input, standardExtensions));
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
@@ -71,6 +76,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,
+    ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
   const stop = async () => {
@@ -85,8 +91,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
   if (options.seed) await begun(applySeed(directory, options.seed));
+  await begun(directory.policies.begin());
 
-  const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
+  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -96,6 +103,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
   const [csrfKey] = keyring.derive('csrf');
+  const browsers = createBrowsers(options);
+  const attempts: ExtensionContext['attempts'] = async (counter, window, by) => {
+    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
+    return { count, resetsAt: new Date(resetsAt) };
+  };
+  const countWrongSecret = createCountWrongSecret(attempts);
   const context: ExtensionContext = {
     issuer,
     production: options.production,
@@ -129,16 +142,14 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       endAll: (user) => protocolOf().sessions.endAll(user),
     },
     scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin),
-    async attempts(counter, window, by) {
-      const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
-      return { count, resetsAt: new Date(resetsAt) };
-    },
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
+    attempts,
+    countWrongSecret,
     limits: options.limits,
     logger,
   };
   late.showPage = pagesOf(extensions)(context);
-  const addressOf = createAddressOf(options.trustProxy);
+  const addressOf = createAddressOf(options.trustProxy, logger);
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
@@ -158,8 +169,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keyring,
       claims,
       keys,
+      browsers,
       fetch,
       readForm: form,
+      countWrongSecret,
       logger,
       showPage,
       cookieKeys,
@@ -190,7 +203,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    health: createHealth({ artifacts, directory: store, problems: [] }),
+    health: createHealth({ artifacts, directory: store, problems: [directory.policies.problems] }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();
@@ -198,6 +211,18 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       await Promise.all([artifacts.close(), store.close()]);
     },
   };
+}
+
+/** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
+async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
+  const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
+    extensions,
+    claims: standardClaims,
+    endpoints: Object.keys(routes),
+  });
+  const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });
+  return { invalid: [...invalid, ...ofSeed], conflicts };
 }
 
 /** Those of the keys that were given; we make one of each. */

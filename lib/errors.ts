@@ -19,6 +19,7 @@ export const errorTable = {
   invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
   invalid_scope: { status: 400, description: 'A scope is not one that grants claims about users.' },
   insufficient_scope: { status: 403, description: 'The client is not allowed one of the scopes.' },
+  too_many_requests: { status: 429, description: 'Too many attempts failed; try again after the seconds in `Retry-After`.' },
   tid_required: { status: 400, description: 'Linked accounts share this id: name the tenant too.' },
   conflict: { status: 409, description: 'A record with the same unique value exists.' },
   not_found: { status: 404, description: 'There is no such record.' },

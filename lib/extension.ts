@@ -3,6 +3,7 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from './claims.js';
 import type { Account, Directory } from './directory/index.js';
+import type { CountWrongSecret } from './http/wrong-secrets.js';
 import type { Logger } from './logger.js';
 import type { Sessions } from './sessions.js';
 import type { ApiResource, Client } from './store/records.js';
@@ -37,7 +38,8 @@ export type ProtocolPage =
   | {
       readonly page: 'continue';
       readonly action: string;
-      readonly fields: Readonly<Record<string, string>>;
+      /** One with a list is sent once for each of its values. */
+      readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' };
@@ -64,6 +66,8 @@ export interface KnownAccount {
 /** A step of a sign-in that waits for the user. */
 export interface Interaction {
   readonly uid: string;
+  /** The browser that it belongs to: the hash of a secret that no other knows. */
+  readonly browser: string;
   readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
   readonly client: Client;
   /** The authorization request. */
@@ -72,11 +76,14 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
-  /** Scopes the user has not allowed yet. */
+  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }
 
-/** Sign-in steps of the browser that asks. A step that is not its own, or is over, shows a page and is undefined. */
+/**
+ * Sign-in steps of the browser that asks. A step that is over, or is another browser's, is undefined, and the request answered: by a page, or by GET
+ * with the other browser's request begun anew in this one.
+ */
 export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
   /** Each answers the URL to go on to. */
@@ -89,7 +96,7 @@ export interface Interactions {
   accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
   /** Takes an account off those that signed in before. */
   forget(ctx: Context, oid: string): void;
-  /** The URL that begins an expired sign-in anew, or undefined when nothing is known of it. */
+  /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
   restart(ctx: Context, uid: string): Promise<string | undefined>;
 }
 
@@ -107,11 +114,18 @@ export interface AccountClaims {
   readonly scopes: ReadonlySet<string>;
   /**
    * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @param viewer as whom ids are written. @default the caller
    * @throws UnavailableError `claims_unavailable`
    */
-  about(account: Account, scopes: ReadonlySet<string>, target: ClaimTarget, caller?: Caller): Promise<Record<string, unknown>>;
-  /** The user id behind what the caller was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
-  userIdOf(identifier: string, caller?: Caller): Promise<string | undefined>;
+  about(
+    account: Account,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    caller?: Caller,
+    viewer?: Caller,
+  ): Promise<Record<string, unknown>>;
+  /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
 }
 
 /** All an extension may touch. */
@@ -141,6 +155,8 @@ export interface ExtensionContext {
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
+  readonly countWrongSecret: CountWrongSecret;
   readonly limits: {
     readonly signInFailures: number;
     readonly signInWindow: number;

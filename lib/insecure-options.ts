@@ -13,6 +13,9 @@ interface InsecureDefault {
   readonly isInUse: (value: unknown, options: unknown) => boolean;
 }
 
+/** Characters of a secret that a host brings for a client or an API resource, at least, because whoever reaches the service may guess. */
+export const OWN_SECRET_LENGTH = 32;
+
 const isMissing = (value: unknown): boolean => value === undefined;
 const isEphemeral = (store: unknown): boolean => store === undefined || valueAt(store, ['ephemeral']) === true;
 
@@ -58,7 +61,16 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
     ...insecureDefaults
       .filter(({ path, isInUse }) => isInUse(valueAt(input, path), input))
       .map(({ path, expected }) => missing(path, expected)),
+    ...(valueAt(input, ['trustProxy']) === undefined
+      ? [
+          missing(
+            ['trustProxy'],
+            'false without a proxy, or how many are in front, because sign-in is throttled by address (in production)',
+          ),
+        ]
+      : []),
     ...findDevPasswords(valueAt(input, ['seed']), ['seed'], new Set()),
+    ...findShortSecrets(input),
   ];
 }
 
@@ -89,5 +101,17 @@ function findDevPasswords(value: unknown, path: OptionPath, seen: Set<unknown>):
     return name === 'devPassword' && inner !== undefined
       ? [wrong(here, 'no password for development (in production)', inner)]
       : findDevPasswords(inner, here, seen);
+  });
+}
+
+function findShortSecrets(input: unknown): readonly ConfigProblem[] {
+  return ['clients', 'apiResources'].flatMap((kind) => {
+    const records = valueAt(input, ['seed', kind]);
+    const secrets = Array.isArray(records) ? records.map((record) => valueAt(record, ['secret'])) : [];
+    return secrets.flatMap((secret, index) =>
+      typeof secret === 'string' && secret.length < OWN_SECRET_LENGTH
+        ? [wrong(['seed', kind, index, 'secret'], `at least ${OWN_SECRET_LENGTH} characters (in production)`, secret)]
+        : [],
+    );
   });
 }

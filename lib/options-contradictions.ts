@@ -3,6 +3,7 @@ import type { JWK } from 'jose';
 import { reservedClaims } from './claims.js';
 import type { ConfigProblem } from './errors.js';
 import { defaults } from './options-defaults.js';
+import { findFeatureProblems } from './options-features.js';
 import { type OptionPath, valueAt, wrong } from './options-problem.js';
 import { checkSigningKey } from './options-values.js';
 
@@ -14,6 +15,7 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findRotationProblems(options),
   ...findIdleBeyondAbsolute(options, 'refreshTokenIdle', 'refreshTokenAbsolute'),
   ...findIdleBeyondAbsolute(options, 'sessionIdle', 'sessionAbsolute'),
+  ...findFeatureProblems(options),
 ];
 
 const listAt = (options: unknown, path: OptionPath): readonly unknown[] => {

@@ -118,6 +118,20 @@ export interface PasswordOptions {
   readonly algorithm?: 'scrypt' | 'argon2id';
 }
 
+/** Features of oidc-provider that can be set; all others are on for good, or refused. */
+export type Features = Pick<
+  NonNullable<Configuration['features']>,
+  | 'claimsParameter'
+  | 'dPoP'
+  | 'encryption'
+  | 'fapi'
+  | 'jwtUserinfo'
+  | 'mTLS'
+  | 'pushedAuthorizationRequests'
+  | 'requestObjects'
+  | 'resourceIndicators'
+>;
+
 export interface IdentityProviderOptions {
   /**
    * Base URL of the service, and the value of `iss`: absolute, http or https (production: https), without trailing slash, query or
@@ -155,7 +169,8 @@ export interface IdentityProviderOptions {
   /**
    * Where the client's address comes from, for throttling; it never influences URLs. `false`: the connection. `true`: one
    * proxy is in front, and the address is the right-most entry of `X-Forwarded-For`. A number: so many proxies are in front, each
-   * adding an entry. A function: it answers the address.
+   * adding an entry. A function: it answers the address. Needed in production, `false` included: a proxy that nobody mentions makes all
+   * people share its limits.
    * @default false
    */
   readonly trustProxy?: boolean | number | ((request: IncomingMessage) => string);
@@ -194,12 +209,17 @@ export interface IdentityProviderOptions {
   readonly passwords?: PasswordOptions;
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
   readonly locales?: readonly Locale[];
-  /** Features of oidc-provider that this service does not set itself: mTLS, device flow, dynamic registration … @default {} */
-  readonly features?: NonNullable<Configuration['features']>;
-  /** The last word over the configuration of oidc-provider: change it, or return another. @default unchanged */
+  /** Features of oidc-provider, in its own form: mTLS, the claims parameter, resource indicators, FAPI … @default {} */
+  readonly features?: Features;
+  /**
+   * The last word over the configuration of oidc-provider: change it, or return another. Called for each oidc-provider instance, before it is
+   * made: at start, and each time keys rotate. A feature that is refused as an option is refused here too.
+   * @default unchanged
+   */
   readonly configure?: (configuration: Configuration) => Configuration | undefined;
   /**
-   * Called for each oidc-provider instance before it serves, so the place for listeners: a new instance takes over when keys rotate.
+   * Called for each oidc-provider instance, after it was made and before it serves: at start, and each time keys rotate, when a new instance takes
+   * over. The place for listeners.
    * @default nothing
    */
   readonly onProvider?: (provider: Provider) => void;

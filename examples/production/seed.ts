@@ -13,7 +13,7 @@ export const createSeed = ({ web }: Pick<Settings, 'web'>): Seed => ({
           givenName: 'Alice',
           familyName: 'Andersen',
           email: 'alice@acme.test',
-          user: { userName: 'alice@acme.test', emailVerified: true },
+          user: { userName: 'alice@acme.test', emailVerified: true, status: 'active' },
         },
       ],
     },

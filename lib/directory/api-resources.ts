@@ -18,7 +18,7 @@ import {
   strings,
   token,
 } from './input.js';
-import { hashedSecret, newSecret, secretsOf } from './secrets.js';
+import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
@@ -62,7 +62,7 @@ export interface ApiResources {
   update(id: string, patch: Patch<ApiResourceFields>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string): Promise<{ readonly apiResource: ApiResource; readonly secret: string }>;
   /** The API resource, if the secret is one of its live ones. */
   checkSecret(id: string, secret: string): Promise<ApiResource | undefined>;
@@ -71,9 +71,10 @@ export interface ApiResources {
 /** All API scopes of active API resources, by name, with the API resource that owns each. */
 export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
-export function createApiResources({ collections, caches }: DirectoryContext): ApiResources {
+export function createApiResources(context: DirectoryContext): ApiResources {
+  const { collections, caches } = context;
   const rows = cachedCollection('apiResources', collections.apiResources, caches);
-  const secrets = secretsOf(rows);
+  const secrets = secretsOf(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -83,6 +84,7 @@ export function createApiResources({ collections, caches }: DirectoryContext): A
     async create(input) {
       checkInput(apiResourceInput, input);
       const { id, secret: own, ...given } = input;
+      checkOwnSecret(own, context);
       const secret = own ?? newSecret();
       const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
       const apiResource = await insertWithSharedId(rows, record, collections.clients).catch(async (error: unknown) =>

@@ -19,7 +19,7 @@ import {
   strings,
   token,
 } from './input.js';
-import { hashedSecret, newSecret, secretsOf } from './secrets.js';
+import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from './secrets.js';
 import { insertWithSharedId } from './shared-ids.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
@@ -96,15 +96,16 @@ export interface Clients {
   update(id: string, patch: Patch<ClientFields>): Promise<Client>;
   /** Its consents go with it. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
   /** The client, if the secret is one of its live ones. */
   checkSecret(id: string, secret: string): Promise<Client | undefined>;
 }
 
-export function createClients({ collections, caches }: DirectoryContext): Clients {
+export function createClients(context: DirectoryContext): Clients {
+  const { collections, caches } = context;
   const rows = cachedCollection('clients', collections.clients, caches);
-  const secrets = secretsOf(rows);
+  const secrets = secretsOf(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -114,6 +115,7 @@ export function createClients({ collections, caches }: DirectoryContext): Client
     async create(input) {
       checkInput(clientInput, input);
       const { id, secret: own, ...given } = input;
+      checkOwnSecret(own, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = checkedClient(
@@ -167,6 +169,9 @@ const authMethod = (metadata: Client['metadata']): unknown => metadata.token_end
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
 /** @see RFC 9700 §2.1.1, RFC 8252 §6: public and native clients must use PKCE. */
+/** @throws IdpError `invalid_record` for what the form of a new client does not say. */
+export const checkNewClient = (input: ClientInput): void => void checkedClient({ ...clientDefaults, ...defined(input) });
+
 function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {
   if (client.requirePkce === false && (authMethod(client.metadata) === 'none' || client.metadata.application_type === 'native')) {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true or nothing for a public or native client' });

@@ -8,8 +8,8 @@ export interface Consents {
   get(userId: string, clientId: string): Promise<Consent | undefined>;
   /** All that the user allowed. */
   find(userId: string): Promise<readonly Consent[]>;
-  /** Adds to what the user allowed the client before. */
-  allow(userId: string, clientId: string, scopes: readonly string[]): Promise<Consent>;
+  /** Adds to what the user allowed the client before. @param claims those that were asked for one by one. */
+  allow(userId: string, clientId: string, scopes: readonly string[], claims?: readonly string[]): Promise<Consent>;
   /** True when there was one. */
   withdraw(userId: string, clientId: string): Promise<boolean>;
 }
@@ -19,16 +19,24 @@ export function createConsents({ collections: { consents } }: DirectoryContext):
     get: (userId, clientId) => consents.get(consentId(userId, clientId)),
     find: (userId) => consents.find({ byUser: [userId] }),
     withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
-    async allow(userId, clientId, scopes) {
+    async allow(userId, clientId, scopes, claims = []) {
       const id = consentId(userId, clientId);
       for (;;) {
         const added = await consents.update(id, (row) => {
           const all = [...new Set([...row.scopes, ...scopes])];
+          const before = row.claims ?? [];
+          const allClaims = [...new Set([...before, ...claims])];
+          if (all.length === row.scopes.length && allClaims.length === before.length) return row;
           const now = new Date();
-          return all.length === row.scopes.length ? row : { ...row, scopes: all, at: now, updatedAt: now };
+          return { ...row, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at: now, updatedAt: now };
         });
         if (added) return added;
-        const record = newRecord(id, { userId, clientId, scopes: [...new Set(scopes)] });
+        const record = newRecord(id, {
+          userId,
+          clientId,
+          scopes: [...new Set(scopes)],
+          ...(claims.length > 0 ? { claims: [...new Set(claims)] } : {}),
+        });
         try {
           return await consents.insert({ ...record, at: record.createdAt });
         } catch (error) {

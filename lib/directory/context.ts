@@ -37,11 +37,13 @@ export interface Collections {
 /** What every service of the directory is made from. */
 export interface DirectoryContext {
   readonly collections: Collections;
-  readonly caches: Pick<Caches, 'rows' | 'over' | 'changed'>;
+  readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   readonly voiding: Voiding;
+  /** Characters of a secret that a host brings, at least. */
+  readonly ownSecretLength: number;
 }
 
 export const openedCollections = (store: DirectoryStore): Collections => ({

@@ -19,6 +19,7 @@ import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
 import { createRegistration, type Registration } from './registration.js';
+import { createPolicyWatch, type PolicyWatch } from './sign-in-policy.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -36,6 +37,8 @@ export interface DirectoryOptions {
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
+  /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
+  readonly ownSecretLength?: number;
 }
 
 /** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
@@ -66,6 +69,8 @@ export interface Directory {
   readonly accounts: Accounts;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
+  /** @internal */
+  readonly policies: Pick<PolicyWatch, 'begin' | 'problems'>;
   readonly deliveries: Deliveries;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
@@ -76,18 +81,26 @@ export interface Directory {
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1 } = options;
   const collections = openedCollections(store);
   const events = createEvents(logger);
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
-  const context: DirectoryContext = { collections, caches, keyring, nudge: outbox.nudge, voiding: createVoiding(deliveries) };
+  const context: DirectoryContext = {
+    collections,
+    caches,
+    keyring,
+    nudge: outbox.nudge,
+    voiding: createVoiding(deliveries),
+    ownSecretLength,
+  };
 
   const tenants = createTenants(context);
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
-  const accounts = createAccounts(context, tenants);
+  const policies = createPolicyWatch(context, logger);
+  const accounts = createAccounts(context, tenants, policies);
   const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
   const erase = createErasure(context, links);
@@ -103,6 +116,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
+    policies,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
     onVoidSignIns: createOnVoidSignIns(deliveries, caches),

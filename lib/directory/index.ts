@@ -1,6 +1,6 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
 export type { AccountEvents } from './account-events.js';
-export { type Account, type Accounts, isUsable, notBeforeOf, subOf } from './accounts.js';
+export { type Account, type Accounts, isUsable, isVoid, notBeforeOf, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
@@ -21,6 +21,7 @@ export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.
 export type { Registration, RegistrationInput } from './registration.js';
 export { isLiveSecret } from './secrets.js';
 export { applySeed, type Seed } from './seed.js';
+export { findSeedProblems } from './seed-problems.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants.js';
 export type { UserFields, UserInput } from './user-record.js';

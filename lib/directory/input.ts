@@ -19,7 +19,7 @@ export const strings = () => Type.Array(Type.String());
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
 export const token = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[!#-\\[\\]-~]+$' });
 /** What a client secret is made of. @see RFC 6749 Appendix A.2 */
-export const secretText = () => Type.String({ minLength: 1, maxLength: 512, pattern: '^[ -~]+$' });
+export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
 export const branding = () =>
   inputSchema({

@@ -51,7 +51,7 @@ export type PersonInput = Static<typeof personInput>;
 
 export interface Persons {
   /**
-   * The person and, if given, their user, in one document with the events `PersonCreated` and `UserCreated`.
+   * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id, the external id or
    * the national id is taken; `not_found` when there is no such tenant.
    */

@@ -1,8 +1,10 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Type } from '@sinclair/typebox';
 import type { Row } from '../store/directory-store.js';
 import type { HashedSecret, Stored } from '../store/records.js';
 import type { CachedCollection } from './cached-collection.js';
-import { patched } from './input.js';
+import type { DirectoryContext } from './context.js';
+import { checkInput, patched, secretText } from './input.js';
 
 interface Holder extends Row, Stored {
   readonly secrets: readonly HashedSecret[];
@@ -10,6 +12,11 @@ interface Holder extends Row, Stored {
 
 /** So that a secret can be rotated while callers move over. */
 const LIVE_SECRETS = 2;
+
+/** @throws IdpError `invalid_record` for a secret that a host may not bring; nothing for none. */
+export function checkOwnSecret(secret: string | undefined, { ownSecretLength }: Pick<DirectoryContext, 'ownSecretLength'>): void {
+  if (secret !== undefined) checkInput(Type.Object({ secret: secretText(ownSecretLength) }), { secret });
+}
 
 /** 256 bits, base64url: enough that an unsalted digest protects it. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -44,9 +51,11 @@ const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] 
   secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
 
 /** The secrets that a collection's records authenticate with. */
-export const secretsOf = <R extends Holder>(rows: CachedCollection<R>) => ({
-  /** The secret before stays live until the next rotation. @throws IdpError `not_found`. */
-  async rotate(id: string, secret = newSecret()): Promise<{ readonly record: R; readonly secret: string }> {
+export const secretsOf = <R extends Holder>(rows: CachedCollection<R>, context: Pick<DirectoryContext, 'ownSecretLength'>) => ({
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  async rotate(id: string, given?: string): Promise<{ readonly record: R; readonly secret: string }> {
+    checkOwnSecret(given, context);
+    const secret = given ?? newSecret();
     const record = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
     return { record, secret };
   },

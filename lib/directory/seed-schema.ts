@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError } from '../errors.js';
+import { ConfigError, type ConfigProblem } from '../errors.js';
 import { apiResourceInput } from './api-resources.js';
 import { type ClientInput, clientInput } from './clients.js';
 import { USER_NAME_LENGTH } from './identifiers.js';
@@ -9,6 +9,7 @@ import { permissionInput } from './permissions.js';
 import { personProperties } from './persons.js';
 import { subsidiaryInput } from './subsidiaries.js';
 import { tenantInput } from './tenants.js';
+import { userStatus } from './user-record.js';
 
 const id = Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }));
 const { subsidiaryId: _, ...personFields } = personProperties;
@@ -17,6 +18,8 @@ const seedUser = inputSchema({
   id,
   userName: line(USER_NAME_LENGTH),
   emailVerified: Type.Optional(Type.Boolean()),
+  /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
+  status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
   groups: Type.Optional(strings()),
   /** A password that no policy is asked about; refused in production. */
@@ -58,12 +61,16 @@ export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];
 }
 
-/** @throws ConfigError with every place that is not of the seed's form. */
-export function checkSeedForm(seed: unknown): asserts seed is Seed {
-  const problems = [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
+/** Every place that is not of the seed's form. */
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] =>
+  [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
     path: seedPath(...path.split('/').slice(1)),
     expected: message.charAt(0).toLowerCase() + message.slice(1),
   }));
+
+/** @throws ConfigError with every place that is not of the seed's form. */
+export function checkSeedForm(seed: unknown): asserts seed is Seed {
+  const problems = findSeedFormProblems(seed);
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 

@@ -105,7 +105,7 @@ async function applyPerson(
 
   const id = await personId();
   const userId = async () => (await persons.require(id)).user?.id;
-  const { groups, id: _, ...names } = input;
+  const { groups, id: _, status: __, ...names } = input;
   await upsert(
     async () => users.update((await userId()) ?? '', names),
     () => users.create(id, input),
@@ -115,9 +115,11 @@ async function applyPerson(
   if (user.devPassword !== undefined) await directory.credentials.seedPassword(oid, user.devPassword);
 }
 
-const userInput = ({ userName, emailVerified, groups }: SeedUser, id: string) => ({
+/** Whoever says how a user signs in means one that can. */
+const userInput = ({ userName, emailVerified, groups, devPassword, linkedTo, status }: SeedUser, id: string) => ({
   id,
   userName,
+  status: status ?? (devPassword === undefined && linkedTo === undefined ? ('invited' as const) : ('active' as const)),
   ...(emailVerified !== undefined && { emailVerified }),
   ...(groups && { groups: { names: [...groups] } }),
 });

@@ -10,6 +10,8 @@ const fields = {
   emailVerified: Type.Boolean(),
   externalIdentities: Type.Array(inputSchema({ idp: line(), subject: line(1000) })),
 };
+/** What a user may be made with; unless it is said, `invited`. */
+export const userStatus = () => Type.Union([Type.Literal('invited'), Type.Literal('active')]);
 const userFields = inputSchema(fields);
 export const userPatch = patchSchema(userFields);
 /** @interface */
@@ -20,14 +22,14 @@ export const userInput = inputSchema({
   userName: fields.userName,
   emailVerified: Type.Optional(fields.emailVerified),
   externalIdentities: Type.Optional(fields.externalIdentities),
-  status: Type.Optional(Type.Union([Type.Literal('invited'), Type.Literal('active')])),
+  status: Type.Optional(userStatus()),
   groups: Type.Optional(groupRefs),
 });
 /** @interface */
 export type UserInput = Static<typeof userInput>;
 
 export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[]): User {
-  const { id, userName, emailVerified = false, externalIdentities = [], status = 'active' } = input;
+  const { id, userName, emailVerified = false, externalIdentities = [], status = 'invited' } = input;
   return {
     id: idFor(id),
     ...namedUser(userName),

@@ -13,7 +13,7 @@ import { nextNotBefore } from './void-sign-ins.js';
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
 export interface Users {
   /**
-   * Gives a person a user.
+   * Gives a person a user: an invited one, who cannot sign in, unless `status` says `active`.
    * @throws IdpError `not_found`, `person_has_user`, `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`.
    */
   create(personId: string, input: UserInput): Promise<PersonWithUser>;
@@ -27,8 +27,10 @@ export interface Users {
   setGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
   /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
-  /** @throws IdpError `not_found`. */
+  /** Gives a disabled user the status from before, `invited` or `active`. @throws IdpError `not_found`. */
   enable(userId: string): Promise<PersonWithUser>;
+  /** Lets an invited user sign in; a disabled one once it is enabled. @throws IdpError `not_found`. */
+  activate(userId: string): Promise<PersonWithUser>;
   /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
 }
@@ -78,11 +80,20 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
         rows.updateByUser(userId, (row) => {
           if (row.user.status === 'disabled') return row;
           const now = new Date();
-          const user = { ...row.user, status: 'disabled' as const, notBefore: nextNotBefore(row.user) };
+          const { status: statusBefore } = row.user;
+          const user = { ...row.user, status: 'disabled' as const, statusBefore, notBefore: nextNotBefore(row.user) };
           return withEvents({ ...row, user, updatedAt: now }, pendingEvent('UserDisabled', tid, { AggregateId: userId }));
         }),
       ),
-    enable: (userId) => change(userId, { status: 'active' }),
+    enable: (userId) =>
+      rows.updateByUser(userId, (row) => {
+        const { statusBefore = 'active', ...user } = row.user;
+        return user.status === 'disabled' ? { ...row, user: { ...user, status: statusBefore }, updatedAt: new Date() } : row;
+      }),
+    activate: (userId) =>
+      rows.updateByUser(userId, (row) =>
+        patched(row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } }),
+      ),
     signOutEverywhere: (userId) =>
       context.voiding({ oid: userId }, () =>
         rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),

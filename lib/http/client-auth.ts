@@ -2,8 +2,11 @@
 import type { Context, Middleware } from 'koa';
 import type { Directory } from '../directory/index.js';
 import { IdpError } from '../errors.js';
-import type { CallerState } from '../extension.js';
-import { parametersOf } from './parameters.js';
+import type { CallerState, ExtensionContext } from '../extension.js';
+import { basicText } from './basic-credentials.js';
+import { formOf, parametersOf } from './parameters.js';
+
+type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & { readonly directory: Pick<Directory, 'authenticate'> };
 
 interface Credentials {
   readonly id: string | undefined;
@@ -12,14 +15,18 @@ interface Credentials {
 
 /**
  * Lets pass who sends an id and a live secret, by HTTP Basic or in a form that was read before, and puts it on `ctx.state.caller`.
- * @throws IdpError `invalid_client`; `invalid_request` for credentials in the query, or of two kinds.
+ * @throws IdpError `invalid_client`; `too_many_requests` past the limit of wrong ones; `invalid_request` for credentials that are malformed, in the
+ * query, or of two kinds.
  */
-export function clientAuth({ authenticate }: Pick<Directory, 'authenticate'>, realm: string): Middleware<CallerState> {
+export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthParts): Middleware<CallerState> {
+  const { authenticate } = directory;
   return async function authenticateClient(ctx, next) {
     const { id, secret } = credentialsOf(ctx as Context);
-    const caller = id !== undefined && secret !== undefined ? await authenticate(id, secret) : undefined;
+    const isComplete = id !== undefined && secret !== undefined;
+    const caller = isComplete ? await authenticate(id, secret) : undefined;
     if (!caller) {
-      ctx.set('WWW-Authenticate', `Basic realm="${realm}", charset="UTF-8"`);
+      if (isComplete) await countWrongSecret(ctx as Context, id);
+      ctx.set('WWW-Authenticate', `Basic realm="${issuer}", charset="UTF-8"`);
       throw new IdpError('invalid_client');
     }
     ctx.state.caller = caller;
@@ -29,20 +36,19 @@ export function clientAuth({ authenticate }: Pick<Directory, 'authenticate'>, re
 
 function credentialsOf(ctx: Context): Credentials {
   // What is in a URL is in logs.
-  for (const name of ['client_id', 'client_secret', 'client_assertion'])
-    if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
-  const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret']);
+  for (const name of ['client_secret', 'client_assertion']) if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
+  const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret'], [formOf(ctx)]);
   const { authorization } = ctx.headers;
   if (authorization === undefined) return { id, secret };
-  const basic = basicCredentials(authorization);
-  if (secret !== undefined || (id !== undefined && id !== basic.id)) throw new IdpError('invalid_request');
-  return basic;
+  if (secret !== undefined) throw new IdpError('invalid_request');
+  return basicCredentials(authorization);
 }
 
 /** Each half is form-encoded before they are joined. */
 function basicCredentials(authorization: string): Credentials {
-  const [, encoded = ''] = /^basic +([a-z0-9+/]+=*)$/i.exec(authorization) ?? [];
-  const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
+  if (!/^basic(?: |$)/i.test(authorization)) return { id: undefined, secret: undefined };
+  const [, id, secret = ''] = /^([^:]*):(.*)$/s.exec(basicText(authorization) ?? '') ?? [];
+  if (id === undefined) throw new IdpError('invalid_request');
   return { id: decoded(id), secret: decoded(secret) };
 }
 

@@ -1,24 +1,28 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 
-/** Tokens that prove a form came from a page of ours, for the sign-in it is about. */
+/** Tokens that prove a form came from a page of ours, in the same browser, for the sign-in it is about. */
 export interface Csrf {
-  /** @param subject what the form is about: an interaction's uid, which only its browser knows. */
+  /** @param subject what the form is about, such as an interaction's uid. */
   token(ctx: Context, subject: string): string;
   /** False also for a request that the browser itself says came from elsewhere. @see Fetch Metadata Request Headers §2.3 */
   check(ctx: Context, subject: string, token: unknown): boolean;
 }
 
-export function createCsrf(key: Buffer, origin: string): Csrf {
-  const mint = (subject: string): string => createHmac('sha256', key).update(subject).digest('base64url');
+/** @param browserOf what tells the browser of a request from others. */
+export function createCsrf(key: Buffer, origin: string, browserOf: (ctx: Context) => string | undefined): Csrf {
+  const mint = (ctx: Context, subject: string): string =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([browserOf(ctx) ?? null, subject]))
+      .digest('base64url');
   return {
-    token: (_ctx, subject) => mint(subject),
+    token: mint,
     check(ctx, subject, token) {
       const site = ctx.get('sec-fetch-site');
       if (site !== '' && site !== 'same-origin') return false;
       const from = ctx.get('origin');
       if (from !== '' && from !== origin && from !== 'null') return false;
-      const expected = Buffer.from(mint(subject));
+      const expected = Buffer.from(mint(ctx, subject));
       const given = Buffer.from(typeof token === 'string' ? token : '');
       return given.length === expected.length && timingSafeEqual(given, expected);
     },

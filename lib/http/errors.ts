@@ -26,6 +26,8 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
       ctx.status = status;
       ctx.remove('Location');
+      if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
+        ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
         ctx.set('Retry-After', RETRY_AFTER);
         // What could not be stored must not be in the browser either: a new session id would sign it out.

@@ -32,6 +32,13 @@ function confirmationOf({ jkt, 'x5t#S256': x5t }: AccessTokenModel): { cnf?: obj
   return Object.keys(cnf).length > 0 ? { cnf } : {};
 }
 
+/** The resource that the token was asked for, else the API resources that own its scopes. */
+export const audiencesOf = (
+  scopes: Scopes,
+  ctx: object,
+  { aud, scope }: { readonly aud?: AccessTokenModel['aud'] | undefined; readonly scope?: string | undefined },
+): readonly string[] => (aud === undefined ? scopes.audiences(ctx, scope) : [aud].flat());
+
 const tokenRoutes = new Set(['introspection', 'revocation']);
 const WRAPPED = 'jwt~';
 
@@ -51,14 +58,17 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
     /** The token as a JWT; undefined, mostly at once, for clients that want none. */
     sign(token: AccessTokenModel): undefined | Promise<string | undefined> {
       const ctx = currentRequest();
-      const signed = (record: Caller | undefined) =>
-        ctx && isClient(record) && record.accessTokenType === 'jwt' ? this.signed(ctx, token) : undefined;
+      const { resourceServer } = token;
+      const signed = (record: Caller | undefined) => {
+        const isJwt = isClient(record) && (resourceServer?.accessTokenFormat ?? record.accessTokenType) === 'jwt';
+        return ctx && isJwt ? this.signed(ctx, token) : undefined;
+      };
       const record = findCaller(directory, token.clientId);
       return record instanceof Promise ? record.then(signed) : signed(record);
     },
 
     async signed(ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<string> {
-      const audiences = scopes.audiences(ctx, token.scope);
+      const audiences = audiencesOf(scopes, ctx, token);
       const client = await ctx.oidc.provider.Client.find(token.clientId);
       const account = token.accountId ? await accounts.load(ctx, token.accountId) : undefined;
       const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;

@@ -1,6 +1,7 @@
 import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../claims.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../directory/index.js';
+import { claimsAllowed } from './claims-parameter.js';
 import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
@@ -37,6 +38,8 @@ export interface ClaimsRequest {
   /** @default the client's */
   readonly record?: object | undefined;
   readonly login?: PinnedLogin | undefined;
+  /** Claims that are asked for one by one. */
+  readonly names?: ReadonlySet<string>;
 }
 
 export function createAccounts(parts: OidcParts): Accounts {
@@ -60,7 +63,12 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = client && recordOf(client), login }) => {
+  const claimsOf: Accounts['claimsOf'] = async (
+    account,
+    use,
+    scopes,
+    { client, record = client && recordOf(client), login, names = none },
+  ) => {
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -72,7 +80,7 @@ export function createAccounts(parts: OidcParts): Accounts {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(directory, account, record),
     };
-    const claims = scopes.size > 0 ? await resolver.resolve(subject, scopes, use) : {};
+    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     return Object.assign(claims, own);
   };
@@ -99,13 +107,14 @@ export function createAccounts(parts: OidcParts): Accounts {
       if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
       return {
         accountId: oid,
-        async claims(use, scope) {
+        async claims(use, scope, asked) {
           const { client } = ctx.oidc;
           const record = client && recordOf(client);
           const wantsAll =
             use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
           const scopes = wantsAll ? new Set(scope.split(' ')) : none;
-          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx) }) as never;
+          const names = asked && isClient(record) ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
+          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx), names }) as never;
         },
       };
     },

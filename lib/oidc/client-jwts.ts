@@ -1,7 +1,19 @@
-/** What is the same of all JWTs that clients sign. */
+/** What is the same of all JWTs that clients sign, or that are encrypted to them. */
 
 /** Secrets are kept as hashes, which nothing can be verified by. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
+
+/** To a key that the client published. @see RFC 7518 §4.1 */
+export const encryptionAlgorithms = [
+  'RSA-OAEP',
+  'RSA-OAEP-256',
+  'RSA-OAEP-384',
+  'RSA-OAEP-512',
+  'ECDH-ES',
+  'ECDH-ES+A128KW',
+  'ECDH-ES+A192KW',
+  'ECDH-ES+A256KW',
+] as const;
 
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE = 15;

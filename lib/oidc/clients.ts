@@ -45,7 +45,8 @@ const clientMetadata = (client: Client): AdapterPayload => ({
   response_types: ['code'],
   grant_types: grantTypesOf(client.metadata),
   backchannel_logout_session_required: true,
-  ...client.metadata,
+  // oidc-provider adds members to the keys.
+  ...structuredClone(client.metadata),
   client_id: client.id,
   client_name: client.name,
   ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),

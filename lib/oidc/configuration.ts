@@ -2,7 +2,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
-import { clientAlgorithms } from './client-jwts.js';
+import { clientAlgorithms, encryptionAlgorithms } from './client-jwts.js';
 import { ClientAdapter, isClient } from './clients.js';
 import { createCookieKeys } from './cookie-keys.js';
 import { cookieName, pathCookieName } from './cookie-names.js';
@@ -17,6 +17,8 @@ import { pseudonymOf } from './pairwise.js';
 import { requiresChallenge } from './pkce.js';
 import { createPromptPolicy } from './prompts.js';
 import { checkRequestObject } from './request-objects.js';
+import { resourceIndicators } from './resource-indicators.js';
+import { restartedParameter } from './restart.js';
 import type { Scopes } from './scopes.js';
 import { commitRequest, sessionTtl } from './sessions.js';
 import { lifetimesOf } from './token.js';
@@ -68,7 +70,7 @@ export function createConfiguration(
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
     // Scopes narrow ID tokens by the client's record, in `account.claims`.
     conformIdTokenClaims: false,
@@ -94,18 +96,19 @@ export function createConfiguration(
       [carriedParameter]: createRequestCheck(scopes),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
+      [restartedParameter]: null,
     },
     features: {
-      ...options.features,
+      ...settableFeatures(options),
       backchannelLogout: { enabled: true },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: createIntrospectionPolicy(describe) },
       jwtResponseModes: { enabled: true },
-      pushedAuthorizationRequests: { enabled: true },
-      requestObjects: { enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
-      resourceIndicators: { enabled: false },
+      pushedAuthorizationRequests: { ...options.features.pushedAuthorizationRequests, enabled: true },
+      requestObjects: { ...options.features.requestObjects, enabled: true, assertJwtClaimsAndHeader: checkRequestObject },
+      resourceIndicators: resourceIndicators(parts),
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
@@ -146,9 +149,31 @@ export function createConfiguration(
       clientAuthSigningAlgValues: [...clientAlgorithms],
       requestObjectSigningAlgValues: [...clientAlgorithms],
       idTokenSigningAlgValues: [...keys.algorithms],
+      userinfoSigningAlgValues: [...keys.algorithms],
+      idTokenEncryptionAlgValues: [...encryptionAlgorithms],
+      userinfoEncryptionAlgValues: [...encryptionAlgorithms],
+      authorizationEncryptionAlgValues: [...encryptionAlgorithms],
+      // The service's keys sign and do nothing else.
+      requestObjectEncryptionAlgValues: [],
     },
   };
   return options.configure?.(configuration) ?? configuration;
+}
+
+/** Without those that merely confirm what is part of the service. */
+function settableFeatures({ features }: OidcParts['options']): Configuration['features'] {
+  const { claimsParameter, dPoP, encryption, fapi, jwtUserinfo, mTLS } = features;
+  const given = { claimsParameter, dPoP, encryption, fapi, jwtUserinfo, mTLS };
+  return Object.fromEntries(Object.entries(given).filter(([, feature]) => feature !== undefined));
+}
+
+/** @see RFC 8705 §2 */
+function certificateMethods({ features: { mTLS } }: OidcParts['options']) {
+  if (!mTLS?.enabled) return [];
+  return [
+    ...(mTLS.tlsClientAuth ? (['tls_client_auth'] as const) : []),
+    ...(mTLS.selfSignedTlsClientAuth ? (['self_signed_tls_client_auth'] as const) : []),
+  ];
 }
 
 /** What oidc-provider calls by itself: clients' key sets and sector identifiers. */

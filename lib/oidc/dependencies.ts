@@ -3,10 +3,12 @@ import type { ClaimResolver } from '../claim-resolver.js';
 import type { Directory } from '../directory/index.js';
 import type { ShowPage } from '../extension.js';
 import type { GuardedFetch } from '../guarded-fetch.js';
+import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import type { Browsers } from './browser.js';
 import type { BrowserState } from './browser-state.js';
 import type { SigningKeys } from './keys.js';
 import type { ModelAdapters } from './model-adapter.js';
@@ -20,10 +22,12 @@ export interface OidcDependencies {
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
   readonly keys: SigningKeys;
+  readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
+  readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
 }

@@ -36,10 +36,12 @@ interface TokenRecord {
   readonly structured?: boolean;
   readonly jkt?: string;
   readonly 'x5t#S256'?: string;
+  readonly aud?: string;
 }
 
-/** Who has a plain token may use it: it is not signed, and not bound to a key. @see RFC 9449 §6, RFC 8705 §3 */
-const isPlain = ({ structured, jkt, 'x5t#S256': x5t }: TokenRecord): boolean => !structured && jkt === undefined && x5t === undefined;
+/** Who has a plain token may use it: it is not signed, and not bound to a key or a resource. @see RFC 9449 §6, RFC 8705 §3, RFC 8707 §2 */
+const isPlain = ({ structured, jkt, 'x5t#S256': x5t, aud }: TokenRecord): boolean =>
+  !structured && jkt === undefined && x5t === undefined && aud === undefined;
 
 /** @see RFC 7662 §2 */
 export const createDirectIntrospection =

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
-import { interactionPath } from './interaction-path.js';
+import { interactionPath, isInteractionUid } from './interaction-path.js';
 import { recordOf } from './internals.js';
 
 /** Finds a request in the log. */
@@ -18,8 +18,10 @@ export const createErrorPage =
   async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
     // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
+      const { uid } = (ctx as unknown as Context).params;
+      if (!isInteractionUid(uid)) return void (await showPage(ctx, { page: 'expired' }));
       ctx.status = 303;
-      return ctx.redirect(`${options.issuer}${interactionPath(options, (ctx as unknown as Context).params.uid)}`);
+      return ctx.redirect(`${options.issuer}${interactionPath(options, uid)}`);
     }
     const { status } = ctx;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));

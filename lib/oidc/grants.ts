@@ -1,10 +1,13 @@
-import { type Client, errors, type Grant, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import { subOf } from '../directory/index.js';
+import type { Client, Consent } from '../store/records.js';
 import type { Accounts } from './account.js';
+import { claimsAllowed, scopesOfClaims } from './claims-parameter.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from './login-context.js';
+import { resourceScopesOf } from './resource-indicators.js';
 
 /**
  * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds
@@ -20,13 +23,22 @@ export const createGrantLoader =
     if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];
-    const scopes = record.requireConsent ? await allowedByUser(parts, account.accountId, client.clientId, asked) : asked;
+    const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
+    const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
+    const claims = claimsOf(parts, ctx, record, consent);
+    const resources = resourceScopesOf(ctx, scopes);
     const known = session.grantIdFor(client.clientId);
     const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
     const isSameLogin = existing?.accountId === account.accountId && existing.login.authTime === session.loginTs;
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
     // What was withdrawn must not live on in a grant that holds more than is allowed now.
-    const covers = scopes.every((scope) => held.includes(scope)) && (!record.requireConsent || held.length === scopes.length);
+    const covers =
+      scopes.every((scope) => held.includes(scope)) &&
+      (!record.requireConsent || held.length === scopes.length) &&
+      coversClaims(existing, claims, record.requireConsent) &&
+      [...resources].every(([resource, wanted]) =>
+        wanted.every((scope) => existing?.getResourceScope(resource).split(' ').includes(scope)),
+      );
     if (scopes.length === 0) return undefined;
     if (isSameLogin && covers) return existing;
 
@@ -36,6 +48,9 @@ export const createGrantLoader =
     const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId }) as OurGrant;
     const all = record.requireConsent ? scopes : [...new Set([...held, ...scopes])].filter(Boolean);
     grant.addOIDCScope(all.join(' '));
+    if (claims.granted.length > 0) grant.addOIDCClaims([...claims.granted]);
+    if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
+    for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
     grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
     const now = Math.floor(Date.now() / 1000);
     const exp = all.includes('offline_access')
@@ -53,14 +68,39 @@ export const createGrantLoader =
   };
 
 /** What was right when the sign-in began need not be so any more when it ends. @throws InvalidRedirectUri, UnauthorizedClient */
-function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: Client): void {
+function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: ProviderClient): void {
   if (!client.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
   if (!client.responseTypeAllowed(params?.response_type as never))
     throw new errors.UnauthorizedClient('response_type is not allowed for this client any more');
 }
 
-/** Of the scopes asked for, those the user allowed this client before. `openid` by itself tells nothing that needs asking. */
-async function allowedByUser({ directory }: OidcParts, oid: string, clientId: string, asked: readonly string[]): Promise<string[]> {
-  const consent = await directory.consents.get(oid, clientId);
-  return asked.filter((scope) => consent?.scopes.includes(scope));
+interface ClaimsAsked {
+  readonly granted: readonly string[];
+  /** The client may not have them by any scope. */
+  readonly rejected: readonly string[];
+}
+
+/** What becomes of claims that are asked for one by one; what the user has to be asked is in neither. @see OpenID Connect Core §5.5 */
+function claimsOf({ claims }: OidcParts, { oidc }: KoaContextWithOIDC, client: Client, consent: Consent | undefined): ClaimsAsked {
+  if (oidc.params?.claims === undefined) return noClaims;
+  const asked = [...oidc.requestParamClaims];
+  const allowed = claimsAllowed(claims, client, asked);
+  const isAgreed = (name: string): boolean =>
+    !client.requireConsent ||
+    consent?.claims?.includes(name) === true ||
+    scopesOfClaims(claims, [name]).every((scope) => consent?.scopes.includes(scope));
+  return { granted: [...allowed].filter(isAgreed), rejected: asked.filter((name) => !allowed.has(name)) };
+}
+
+const noClaims: ClaimsAsked = { granted: [], rejected: [] };
+
+/** As with scopes, a client that needs consent has no more claims than were allowed. */
+function coversClaims(grant: OurGrant | undefined, { granted, rejected }: ClaimsAsked, isExact: boolean): boolean {
+  const held = grant?.getOIDCClaims() ?? [];
+  const refused = grant?.getRejectedOIDCClaims() ?? [];
+  return (
+    granted.every((name) => held.includes(name)) &&
+    rejected.every((name) => refused.includes(name)) &&
+    (!isExact || held.length === granted.length)
+  );
 }

@@ -7,3 +7,8 @@ export const interactionsPath = ({ paths }: Paths): string => `${paths.own}/inte
 
 /** Those of one sign-in. */
 export const interactionPath = (options: Paths, uid: string): string => `${interactionsPath(options)}/${uid}`;
+
+/** What oidc-provider's nanoid makes; nothing else of a path is used. */
+const uidPattern = /^[\w-]{43}$/;
+
+export const isInteractionUid = (uid: unknown): uid is string => typeof uid === 'string' && uidPattern.test(uid);

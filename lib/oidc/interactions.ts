@@ -5,37 +5,49 @@ import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { notBeforeOf, subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
 import { createAccountChoice } from './account-choice.js';
+import { claimsAskedFor, scopesOfClaims } from './claims-parameter.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { keyOf } from './ids.js';
-import { recordOf } from './internals.js';
+import { isInteractionUid } from './interaction-path.js';
+import { type BoundInteraction, recordOf } from './internals.js';
 import { LogoutNotices } from './logout-notices.js';
 import { allowedTenants } from './prompts.js';
-import { createRestart } from './restart.js';
+import { createRestart, parametersOf } from './restart.js';
 import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage, browserState } = parts;
+  const { directory, artifacts, showPage, browsers, browserState, claims } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
   const expired = async (ctx: Context): Promise<undefined> => {
-    const offer = restart.offer(ctx, String(ctx.params?.uid));
-    const client = offer?.clientId === undefined ? undefined : await directory.clients.get(offer.clientId);
+    const offer = await restart.offer(ctx, String(ctx.params?.uid));
+    const client = offer && (await directory.clients.get(offer.clientId));
     ctx.status = 400;
     await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
   };
 
-  /** The record of a sign-in that this browser began; what the cookie proves, the URL may not contradict. */
-  const find = async (ctx: Context): Promise<ProviderInteraction | undefined> => {
+  /** The record of a sign-in of this browser. Its path and its cookie can be set by others, its secret cannot. */
+  const find = async (ctx: Context): Promise<(ProviderInteraction & Required<BoundInteraction>) | undefined> => {
+    if (!isInteractionUid(ctx.params?.uid)) return undefined;
     try {
-      const details = await provider().interactionDetails(ctx.req, ctx.res);
-      return details.uid === ctx.params?.uid ? details : undefined;
+      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as ProviderInteraction & Required<BoundInteraction>;
+      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
     } catch (error) {
       if (error instanceof errors.SessionNotFound) return undefined;
       throw error;
     }
+  };
+
+  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
+  const answerInstead = async (ctx: Context): Promise<undefined> => {
+    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
+    if (target === undefined) return expired(ctx);
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    ctx.status = 303;
+    ctx.redirect(target);
   };
 
   const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
@@ -44,22 +56,23 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
   return {
     async load(ctx) {
       const details = await find(ctx);
-      const client = details && (await provider().Client.find(String(details.params.client_id)));
+      if (!details) return answerInstead(ctx);
+      const { uid, browser } = details;
+      const client = await provider().Client.find(String(details.params.client_id));
       const record = client && recordOf(client);
-      if (!details || !isClient(record)) return expired(ctx);
-      const parameters = Object.fromEntries(
-        Object.entries(details.params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-      );
-      restart.remember(ctx, details.uid, parameters);
+      if (!isClient(record)) return expired(ctx);
+      const parameters = parametersOf(details);
+      restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
-        uid: details.uid,
+        uid,
+        browser,
         prompt: details.prompt.name as Interaction['prompt'],
         client: record,
         parameters,
         ...(tids ? { tids } : {}),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        missingScopes: (details.prompt.details.missingOIDCScope as string[] | undefined) ?? [],
+        missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
 
@@ -93,7 +106,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     forget: choice.forget,
 
     async allow(ctx, interaction) {
-      if (interaction.oid) await directory.consents.allow(interaction.oid, interaction.client.id, scopesOf(interaction));
+      const { oid, client, parameters } = interaction;
+      if (oid) await directory.consents.allow(oid, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });
     },
 
@@ -129,5 +143,15 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
 const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
+
+/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
+function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
+  return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
+}
+
+interface Consenting {
+  readonly missingOIDCScope?: readonly string[];
+  readonly missingOIDCClaims?: readonly string[];
+}
 
 const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

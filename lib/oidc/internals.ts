@@ -52,6 +52,12 @@ export interface ProviderHooks {
   };
   /** The id of the refresh token that follows another. */
   successorOf(refreshToken: string): string;
+  interactions: {
+    /** The browser that an interaction is bound to, when this response begins it. */
+    browserOf(ctx: KoaContextWithOIDC): string;
+    /** Whether the request may take up this interaction. */
+    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): boolean;
+  };
   clients: {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
@@ -61,6 +67,12 @@ export interface ProviderHooks {
   };
   /** Where the client's address comes from. */
   addressOf(req: IncomingMessage): string;
+}
+
+/** An interaction and the browser that it is bound to. */
+export interface BoundInteraction {
+  readonly uid: string;
+  readonly browser?: string;
 }
 
 /** What the hooks need of an access token or a client credentials token. */
@@ -76,6 +88,9 @@ export interface AccessTokenModel {
   readonly sid?: string;
   readonly jkt?: string;
   readonly 'x5t#S256'?: string;
+  /** The resource that it was asked for. @see RFC 8707 §2.2 */
+  readonly aud?: string | readonly string[];
+  readonly resourceServer?: { readonly accessTokenTTL?: number; readonly accessTokenFormat?: 'opaque' | 'jwt' };
   extra?: Record<string, unknown>;
 }
 
@@ -83,6 +98,7 @@ export interface AccessTokenModel {
 const extraMembers = {
   Session: ['sub', 'idp', 'act', 'grants'],
   Grant: ['login', 'sid'],
+  Interaction: ['browser'],
   AccessToken: ['structured'],
   ClientCredentials: ['structured'],
 } as const;
@@ -110,6 +126,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   }
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
   override(HookedProvider, 'Session', sessionClass);
+  override(HookedProvider, 'Interaction', (Base) => interactionClass(Base, hooks));
   override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks));
   override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks));
 
@@ -218,7 +235,8 @@ export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContex
 type Class = {
   // biome-ignore lint/suspicious/noExplicitAny: a mixin's base
   new (...args: any[]): any;
-  find?(value: string, ...rest: unknown[]): Promise<{ structured?: boolean } | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever the class is
+  find?(value: string, ...rest: unknown[]): Promise<any>;
 };
 
 /** Replaces a class that Provider makes lazily behind a getter of its prototype. */
@@ -342,6 +360,28 @@ function sessionClass(Base: Class): Class {
   };
 }
 
+/** An interaction belongs to the browser that it began in; actions/authorization/resume.js takes the word of a cookie for which one it is. */
+function interactionClass(Base: Class, hooks: ProviderHooks): Class {
+  return class extends Base {
+    constructor(uid: string, payload?: object) {
+      super(uid, payload);
+      if (payload !== undefined) this.browser = hooks.interactions.browserOf(Provider.ctx as KoaContextWithOIDC);
+    }
+
+    static get IN_PAYLOAD(): readonly string[] {
+      return [...membersOf(Base), ...extraMembers.Interaction];
+    }
+
+    static override async find(uid: string, ...rest: unknown[]): Promise<BoundInteraction | undefined> {
+      const ctx = Provider.ctx;
+      // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
+      const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
+      const isRefused = interaction && ctx?.oidc.route === 'resume' && !hooks.interactions.mayResume(ctx, interaction);
+      return isRefused ? undefined : interaction;
+    }
+  };
+}
+
 /** Signed access tokens are recorded like opaque ones: they can be introspected, revoked and used at userinfo. */
 function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
   return class extends Base {
@@ -361,7 +401,7 @@ function accessTokenClass(Base: Class, hooks: ProviderHooks): Class {
       const id =
         typeof value === 'string' && (value.includes('.') || value.includes('~')) ? await hooks.structuredToken.idOf(value) : value;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
-      const token = id === undefined ? undefined : await super.find?.(id, ...rest);
+      const token: { structured?: boolean } | undefined = id === undefined ? undefined : await super.find?.(id, ...rest);
       return token && (token.structured === true) === (id !== value) ? token : undefined;
     }
   };
@@ -457,18 +497,24 @@ function allowTokenAlone(provider: Provider): void {
 /** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
 export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
   const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
-  return Object.assign(new IdToken({}, { ctx }), { extra: payload }).issue({ use: 'authorization' });
+  // By itself it leaves out names that helpers/_/merge.js does not copy.
+  return Object.assign(new IdToken({}, { ctx }), { payload: async () => ({ ...payload }) }).issue({ use: 'authorization' });
 }
 
 type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };
 
 /** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
 function narrowGrants({ Grant }: Provider, hooks: ProviderHooks): void {
-  const { getOIDCScopeFiltered } = Grant.prototype;
-  Grant.prototype.getOIDCScopeFiltered = function (filter) {
-    const granted = getOIDCScopeFiltered.call(this, filter);
+  const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
+  const narrowed = (granted: string): string => {
     const ctx = Provider.ctx;
     return ctx?.oidc.client ? hooks.held(ctx, granted.split(' ')).join(' ') : granted;
+  };
+  Grant.prototype.getOIDCScopeFiltered = function (filter) {
+    return narrowed(getOIDCScopeFiltered.call(this, filter));
+  };
+  Grant.prototype.getResourceScopeFiltered = function (resource, filter) {
+    return narrowed(getResourceScopeFiltered.call(this, resource, filter));
   };
 }
 

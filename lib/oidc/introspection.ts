@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
-import { accessTokenClaims } from './access-tokens.js';
+import { accessTokenClaims, audiencesOf } from './access-tokens.js';
 import type { Accounts } from './account.js';
 import { type Caller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
@@ -10,7 +10,7 @@ import { pseudonymOf } from './pairwise.js';
 import type { Scopes } from './scopes.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
-type Introspected = AccessTokenModel & { aud?: readonly string[]; jti: string };
+type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; jti: string };
 
 /**
  * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
@@ -24,14 +24,14 @@ export interface TokenDescription {
 export type DescribeToken = (
   ctx: object,
   caller: Client,
-  token: Pick<AccessTokenModel, 'clientId' | 'accountId' | 'scope' | 'iat'> & { readonly kind?: string | undefined },
+  token: Pick<AccessTokenModel, 'clientId' | 'accountId' | 'scope' | 'aud' | 'iat'> & { readonly kind?: string | undefined },
   login: PinnedLogin | undefined,
 ) => Promise<TokenDescription | undefined>;
 
 export const createDescribeToken =
   (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
-  async (ctx, caller, { kind, clientId, accountId, scope, iat }, login) => {
-    const audiences = scopes.audiences(ctx, scope);
+  async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
+    const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
     const asking = recordOf(caller) as Caller | undefined;
     if (!asking || caller.clientAuthMethod === 'none') return undefined;
     const isOwn = clientId === caller.clientId;

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
+import { basicText } from '../http/basic-credentials.js';
 
 /** Headers of browsers, and of authentication by other means. */
 const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
@@ -80,12 +81,10 @@ function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<Plain
   return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
 }
 
-const basicPattern = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
 /** What stands for itself in application/x-www-form-urlencoded: anything else is left to whoever decodes it all. */
 const literal = /^([\w.~-]+):([\w.~-]+)$/;
 
 function basicCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
-  const encoded = basicPattern.exec(authorization)?.[1];
-  const [, clientId, secret] = literal.exec(encoded ? Buffer.from(encoded, 'base64').toString('latin1') : '') ?? [];
+  const [, clientId, secret] = literal.exec(basicText(authorization, 'latin1') ?? '') ?? [];
   return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
 }

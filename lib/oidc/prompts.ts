@@ -94,8 +94,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
   // What cannot be asked for is not looked for: each check costs every authorization some promises. With `configure` anything may be.
   const { configure, features } = parts.options;
   if (configure) return policy;
-  consent?.checks.remove('rs_scopes_missing');
-  if (!features.richAuthorizationRequests?.enabled) consent?.checks.remove('rar_prompt');
+  consent?.checks.remove('rar_prompt');
+  if (!features.resourceIndicators?.enabled) consent?.checks.remove('rs_scopes_missing');
   if (!features.claimsParameter?.enabled) {
     consent?.checks.remove('op_claims_missing');
     for (const check of ['claims_id_token_sub_value', 'essential_acrs', 'essential_acr']) login?.checks.remove(check);

@@ -11,7 +11,7 @@ import { createAccountClaims } from './account-claims.js';
 import { carryParameters, createResponder } from './authorize.js';
 import { createBrowserState } from './browser-state.js';
 import { assertionAudiences } from './client-assertions.js';
-import { requireClientAuthentication } from './client-authentication.js';
+import { createRefusalCount, requireClientAuthentication } from './client-authentication.js';
 import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
@@ -112,6 +112,11 @@ export function createProtocol(
       },
       structuredToken: createStructuredTokens(parts, accounts, scopes),
       successorOf: (token) => tokens.successorOf(token),
+      interactions: {
+        browserOf: (ctx) => parts.browsers.begin(ctx),
+        mayResume: (ctx, interaction) =>
+          interaction.uid === (ctx as unknown as Context).params.uid && parts.browsers.isBoundHere(ctx, interaction),
+      },
       clients: {
         record: (id) => findCaller(directory, id),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
@@ -121,6 +126,7 @@ export function createProtocol(
     },
   );
   watchFailures(provider, parts);
+  const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
   sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
     const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
@@ -181,6 +187,7 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
+      await countRefusal(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (isDocument) await documents.keep(ctx);

@@ -6,8 +6,6 @@ const MAX_LENGTH = 3800;
 
 /** A cookie that only this service can read, and that holds for the record it was sealed for alone. */
 export interface SealedCookie<T> {
-  /** Whether the browser sent one, whatever it was sealed for. */
-  isSent(ctx: Context): boolean;
   read(ctx: Context, record: string): T | undefined;
   /** Sets nothing when the value is longer than browsers keep; undefined takes the cookie away. */
   write(ctx: Context, record: string, path: string, value: T | undefined): void;
@@ -18,11 +16,9 @@ export function createSealedCookie<T>(
   { encrypt, decrypt }: OidcParts['keyring'],
   { name, purpose, kept }: { readonly name: string; readonly purpose: string; readonly kept: number },
 ): SealedCookie<T> {
-  const given = (ctx: Context): string => ctx.cookies.get(name, { signed: false }) ?? '';
   return {
-    isSent: (ctx) => given(ctx) !== '',
     read(ctx, record) {
-      const sealed = given(ctx);
+      const sealed = ctx.cookies.get(name, { signed: false }) ?? '';
       if (sealed === '') return undefined;
       try {
         return JSON.parse(decrypt(purpose, record, sealed)) as T;

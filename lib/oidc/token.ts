@@ -67,6 +67,7 @@ interface TokenModel {
   readonly kind: string;
   readonly iiat?: number;
   readonly scope?: string;
+  readonly resourceServer?: { readonly accessTokenTTL?: number };
 }
 
 type Ttl = (
@@ -85,9 +86,13 @@ export function lifetimesOf({
     const record = client && recordOf(client);
     return isClient(record) ? record : undefined;
   };
-  const accessToken: Ttl = (_ctx, _token, client) => {
+  const accessToken: Ttl = (_ctx, token, client) => {
     const record = ofClient(client);
-    return record?.lifetimes.accessToken ?? (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken);
+    return (
+      token.resourceServer?.accessTokenTTL ??
+      record?.lifetimes.accessToken ??
+      (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken)
+    );
   };
   const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
     const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);

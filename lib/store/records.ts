@@ -30,6 +30,7 @@ export interface Tenant extends Stored {
   readonly name: string;
   readonly organisationNumber?: string;
   readonly signIn?: {
+    /** Those that are allowed; absent: all. */
     readonly methods?: readonly SignInMethodName[];
     readonly requireMfa?: boolean;
     /** Whether people may create accounts for themselves. */
@@ -68,7 +69,10 @@ export interface User {
   /** Children, and those about to be linked or just unlinked: a child is entered before it gets its parent, and struck off after it lost it. */
   readonly childUserIds?: readonly string[];
   readonly groupIds: readonly string[];
+  /** Only `active` users sign in. */
   readonly status: 'invited' | 'active' | 'disabled';
+  /** What `disabled` took the place of. @default 'active' */
+  readonly statusBefore?: 'invited' | 'active';
   /** Sign-ins before this instant are void. */
   readonly notBefore?: Date;
   readonly externalIdentities: readonly ExternalIdentity[];
@@ -186,6 +190,8 @@ export interface Consent extends Stored {
   readonly userId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
+  /** Claims that were asked for one by one. */
+  readonly claims?: readonly string[];
   readonly at: Date;
 }
 

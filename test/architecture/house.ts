@@ -24,7 +24,16 @@ const rooms: readonly Room[] = [
   { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts'] },
   {
     files: 'lib/oidc/',
-    mayImport: ['lib/directory/', 'lib/claim*.ts', 'lib/acr-values.ts', 'lib/store/', 'lib/errors.ts', 'type lib/*.ts'],
+    mayImport: [
+      'lib/directory/',
+      'lib/claim*.ts',
+      'lib/acr-values.ts',
+      'lib/http/basic-credentials.ts',
+      'lib/store/',
+      'lib/errors.ts',
+      'type lib/*.ts',
+      'type lib/http/',
+    ],
   },
   { files: 'lib/http/', mayImport: ['lib/directory/', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/extension.ts'] },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { testDirectory } from '../support/test-directory.js';
+import { codeOf, testDirectory } from '../support/test-directory.js';
 
 const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
 
@@ -60,5 +60,28 @@ describe('API resources (design §3)', () => {
     expect(await apiResources.checkSecret('orders', 'wrong')).toBeUndefined();
     expect((await apiResources.create({ ...orders, id: 'own', scopes: [], secret: 'brought along' })).secret).toBeUndefined();
     expect((await apiResources.checkSecret('own', 'brought along'))?.id).toBe('own');
+  });
+});
+
+describe('M9: a secret that a host brings for an API resource', () => {
+  const long = 's'.repeat(32);
+  const create = async (production: boolean, secret: string) => {
+    const t = await testDirectory(production ? { ownSecretLength: 32 } : {});
+    return { t, created: codeOf(t.directory.apiResources.create({ id: 'orders', name: 'Orders', scopes: [], secret })) };
+  };
+
+  test.each([
+    [true, 's'.repeat(31), 'invalid_record'],
+    [true, long, undefined],
+    [false, 's', undefined],
+    [false, '', 'invalid_record'],
+    [true, `${long}\u00e6`, 'invalid_record'],
+  ])('in production: %s, %j when created comes to %s, and so when rotated', async (production, secret, code) => {
+    const { t, created } = await create(production, secret);
+    expect(await created).toBe(code);
+    if (code) await t.directory.apiResources.create({ id: 'orders', name: 'Orders', scopes: [], secret: long });
+    expect(await codeOf(t.directory.apiResources.rotateSecret('orders', secret))).toBe(code);
+    expect(await codeOf(t.directory.apiResources.rotateSecret('orders'))).toBeUndefined();
+    await t[Symbol.asyncDispose]();
   });
 });

@@ -91,3 +91,26 @@ describe('clients (design §3)', () => {
     expect(await codeOf(clients.require('web'))).toBe('not_found');
   });
 });
+
+describe('M9: a secret that a host brings for a client', () => {
+  const long = 's'.repeat(32);
+  const create = async (production: boolean, secret: string) => {
+    const t = await testDirectory(production ? { ownSecretLength: 32 } : {});
+    return { t, created: codeOf(t.directory.clients.create({ ...web, secret })) };
+  };
+
+  test.each([
+    [true, 's'.repeat(31), 'invalid_record'],
+    [true, long, undefined],
+    [false, 's', undefined],
+    [false, '', 'invalid_record'],
+    [true, `${long}\u00e6`, 'invalid_record'],
+  ])('in production: %s, %j when created comes to %s, and so when rotated', async (production, secret, code) => {
+    const { t, created } = await create(production, secret);
+    expect(await created).toBe(code);
+    if (code) await t.directory.clients.create({ ...web, secret: long });
+    expect(await codeOf(t.directory.clients.rotateSecret('web', secret))).toBe(code);
+    expect(await codeOf(t.directory.clients.rotateSecret('web'))).toBeUndefined();
+    await t[Symbol.asyncDispose]();
+  });
+});

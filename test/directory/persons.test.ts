@@ -11,7 +11,7 @@ describe('persons (design §3)', () => {
     const { persons } = t.directory.forTenant(tid);
     const person = await persons.create({ ...alice, user: { userName: 'Alice@Acme.test' } });
     expect(person).toMatchObject({ tid, ...alice, phoneNumberVerified: false, attributes: {} });
-    expect(person.user).toMatchObject({ userName: 'Alice@Acme.test', userNameKey: 'alice@acme.test', status: 'active' });
+    expect(person.user).toMatchObject({ userName: 'Alice@Acme.test', userNameKey: 'alice@acme.test', status: 'invited' });
     expect(await t.dispatched()).toMatchObject([
       { sequence: 1, type: 'PersonCreated', data: { AggregateId: person.id } },
       { sequence: 2, type: 'UserCreated', data: { AggregateId: person.user?.id, PersonId: person.id } },

@@ -4,6 +4,7 @@ import { applySeed, type Seed } from '../../lib/directory/index.js';
 import type { ConfigProblem } from '../../lib/errors.js';
 import { collections } from '../../lib/store/collections.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
+import type { PersonWithUser } from '../../lib/store/records.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
 import { testDirectory } from '../support/test-directory.js';
 
@@ -76,6 +77,37 @@ describe('seed (design §1)', () => {
     expect((await directory.clients.require('spa')).secrets).toEqual([]);
     expect(await directory.apiResources.checkSecret('orders', 'orders-secret')).toBeDefined();
     expect(JSON.stringify(await snapshot(t.store))).not.toMatch(/web-secret|orders-secret|010190/);
+  });
+
+  test('a user is active who is said to be, or how they sign in; else invited', async () => {
+    await using t = await testDirectory();
+    const linkedTo = { userName: 'own@acme.test', tenant: 'Acme' };
+    const users = {
+      Acme: [
+        { userName: 'own@acme.test', status: 'active' },
+        { userName: 'plain@acme.test' },
+        { userName: 'dev@acme.test', devPassword: 'x' },
+      ],
+      Globex: [
+        { userName: 'child@globex.test', linkedTo },
+        { userName: 'asked@globex.test', devPassword: 'x', status: 'invited' },
+      ],
+    } as const;
+    const persons = (tenant: keyof typeof users) => users[tenant].map((user) => ({ givenName: 'A', familyName: user.userName, user }));
+    await applySeed(t.directory, {
+      tenants: [
+        { name: 'Acme', persons: persons('Acme') },
+        { name: 'Globex', persons: persons('Globex') },
+      ],
+    });
+    const rows = (await t.store.collection('persons').find({})) as unknown as PersonWithUser[];
+    expect(Object.fromEntries(rows.map(({ user }) => [user.userName, user.status]))).toEqual({
+      'own@acme.test': 'active',
+      'plain@acme.test': 'invited',
+      'dev@acme.test': 'active',
+      'child@globex.test': 'active',
+      'asked@globex.test': 'invited',
+    });
   });
 
   test('applied again it writes nothing', async () => {

@@ -51,6 +51,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
       ({ users }, { groupName }, { userId }) => users.setGroups(userId, { names: [groupName] }),
     ],
     disable: [({ users }, { userId }) => users.disable(userId)],
+    activate: [({ users }, { userId }) => users.activate(userId)],
     enable: [({ users }, { userId }) => users.enable(userId)],
     signOutEverywhere: [({ users }, { userId }) => users.signOutEverywhere(userId)],
   },

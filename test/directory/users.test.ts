@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { PersonWithUser } from '../../lib/store/records.js';
 import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
 
 describe('users (design §3)', () => {
@@ -67,6 +68,49 @@ describe('users (design §3)', () => {
     const enabled = await users.enable(userId);
     expect(enabled.user).toMatchObject({ status: 'active', notBefore: disabled.user.notBefore });
     expect((await t.dispatched()).filter(({ type }) => type === 'UserDisabled')).toHaveLength(1);
+  });
+
+  test('a new user is invited unless it is said to be active', async () => {
+    await using t = await testDirectory();
+    const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });
+    const { persons, users } = t.directory.forTenant(tid);
+    const names = { givenName: 'A', familyName: 'B' };
+    const made = async (userName: string, status?: 'invited' | 'active') => {
+      const { id } = await persons.create(names);
+      const together = await persons.create({ ...names, user: { userName, ...(status && { status }) } });
+      return [together.user?.status, (await users.create(id, { userName: `${userName} 2`, ...(status && { status }) })).user.status];
+    };
+    expect(await made('a')).toEqual(['invited', 'invited']);
+    expect(await made('b', 'invited')).toEqual(['invited', 'invited']);
+    expect(await made('c', 'active')).toEqual(['active', 'active']);
+    expect(await codeOf(made('d', 'disabled' as never))).toBe('invalid_record');
+    expect(await t.directory.accounts.candidates('a')).toEqual([]);
+    expect(await t.directory.accounts.candidates('c')).toHaveLength(1);
+  });
+
+  test('enabling restores the status from before, however often either is done', async () => {
+    await using t = await testDirectory();
+    const { id: tid } = await t.directory.tenants.create({ name: 'Acme' });
+    const { persons, users } = t.directory.forTenant(tid);
+    const { user } = await persons.create({ givenName: 'A', familyName: 'B', user: { userName: 'a' } });
+    const id = user?.id ?? '';
+    const statusAfter = async (...steps: ('disable' | 'enable' | 'activate')[]) => {
+      for (const step of steps) await users[step](id);
+      return (await users.require(id)).user.status;
+    };
+    expect(await statusAfter('enable')).toBe('invited');
+    expect(await statusAfter('disable', 'disable', 'enable', 'enable')).toBe('invited');
+    expect(await statusAfter('disable', 'activate')).toBe('disabled');
+    expect(await statusAfter('enable')).toBe('active');
+    expect(await statusAfter('disable', 'disable', 'enable')).toBe('active');
+    expect((await users.require(id)).user).not.toHaveProperty('statusBefore');
+    const { version } = await users.require(id);
+    expect((await users.activate(id)).version).toBe(version);
+    expect((await users.enable(id)).version).toBe(version);
+    // Disabled before it was kept from which status.
+    const rows = t.store.collection<PersonWithUser>('persons');
+    await rows.update((await users.require(id)).id, (row) => ({ ...row, user: { ...row.user, status: 'disabled' } }));
+    expect(await statusAfter('enable')).toBe('active');
   });
 
   test('signing out everywhere voids the sign-ins before it', async () => {

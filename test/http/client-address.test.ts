@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { createAddressOf, type TrustProxy } from '../../lib/http/client-address.js';
+import { addressBlock, createAddressOf, type TrustProxy } from '../../lib/http/client-address.js';
 
+const warned: unknown[][] = [];
 const from = (trust: TrustProxy, forwarded?: string | string[], remoteAddress: string | undefined = '10.0.0.1') =>
-  createAddressOf(trust)({
+  createAddressOf(trust, { warn: (...data) => void warned.push(data) })({
     socket: { remoteAddress },
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   } as unknown as IncomingMessage);
@@ -24,4 +25,43 @@ test.each([
 
 test('design §1 trustProxy: a function has the word', () => {
   expect(from((request) => `of ${request.headers['x-forwarded-for']}`, '203.0.113.7')).toBe('of 203.0.113.7');
+});
+
+test.each([
+  ['203.0.113.7:50123', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['::FFFF:CB00:7107', '203.0.113.7'],
+  ['[::ffff:203.0.113.7]:443', '203.0.113.7'],
+  ['0:0:0:0:0:ffff:203.0.113.7', '203.0.113.7'],
+  ['[2001:db8::1]:50123', '2001:db8::1'],
+  ['[2001:db8::1]', '2001:db8::1'],
+  ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+  ['fe80::1%eth0', 'fe80::1'],
+  ['unknown', 'unknown'],
+  ['203.0.113.7:x', '203.0.113.7:x'],
+])('M6: the address %s is %s, from a header, a function and a connection', (written, normal) => {
+  expect([from(1, written), from(() => written), from(0, undefined, written)]).toEqual([normal, normal, normal]);
+});
+
+test.each([
+  ['2001:db8:1:2::1', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8::', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
+  ['203.0.113.7', '203.0.113.7'],
+  ['unknown', 'unknown'],
+])('M6: %s is counted as %s', (address, block) => {
+  expect(addressBlock(address)).toBe(block);
+});
+
+test('X-Forwarded-For is said once when no proxy is trusted, and not without it', () => {
+  warned.length = 0;
+  const addressOf = createAddressOf(0, { warn: (...data) => void warned.push(data) });
+  const request = (headers: object) => ({ socket: { remoteAddress: '10.0.0.1' }, headers }) as unknown as IncomingMessage;
+  addressOf(request({}));
+  expect(warned).toEqual([]);
+  for (let round = 0; round < 3; round += 1) addressOf(request({ 'x-forwarded-for': '6.6.6.6' }));
+  expect(warned).toEqual([[{}, expect.stringMatching(/X-Forwarded-For.*trustProxy/)]]);
 });

@@ -4,7 +4,8 @@ import { createCsrf } from '../../lib/http/csrf.js';
 
 const origin = 'https://login.example.com';
 const key = Buffer.alloc(32, 7);
-const csrf = createCsrf(key, origin);
+const browserOf = (ctx: Context) => ctx.get('browser') || undefined;
+const csrf = createCsrf(key, origin, browserOf);
 const request = (headers: Record<string, string> = {}) =>
   ({ get: (name: string) => headers[name.toLowerCase()] ?? '' }) as unknown as Context;
 const token = csrf.token(request(), 'uid');
@@ -37,7 +38,8 @@ test.each([
   ['longer', `${token}A`],
   ['a list', [token]],
   ['of another sign-in', csrf.token(request(), 'other')],
-  ['under another key', createCsrf(Buffer.alloc(32, 8), origin).token(request(), 'uid')],
+  ['under another key', createCsrf(Buffer.alloc(32, 8), origin, browserOf).token(request(), 'uid')],
+  ['of another browser', csrf.token(request({ browser: 'b' }), 'uid')],
 ])('design §6 CSRF: refuses a token that is %s', (_, given) => {
   expect(csrf.check(request(), 'uid', given)).toBe(false);
 });

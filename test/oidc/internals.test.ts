@@ -57,6 +57,7 @@ const hooks: ProviderHooks = {
   held: (_ctx, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
+  interactions: { browserOf: () => 'browser', mayResume: (_ctx, { browser }) => browser === 'browser' },
   clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
   addressOf: () => '192.0.2.1',
 };
@@ -111,7 +112,7 @@ test('the token endpoint is registered by `router.post` after the grants; a step
 });
 
 describe('classes behind getters', () => {
-  test.each(['OIDCContext', 'Session', 'AccessToken', 'ClientCredentials'])(
+  test.each(['OIDCContext', 'Session', 'Interaction', 'AccessToken', 'ClientCredentials'])(
     '%s is made on first use by a getter of the prototype, and kept',
     (name) => {
       const { get, set } = Object.getOwnPropertyDescriptor(Provider.prototype, name) ?? {};
@@ -128,6 +129,7 @@ describe('classes behind getters', () => {
     expectInOrder('helpers/initialize_app.js', 'new this.OIDCContext(ctx)');
     expectInOrder('shared/session.js', 'ctx.oidc.provider.Session.get(ctx)');
     expectInOrder('helpers/grant_common.js', 'new provider.AccessToken(');
+    expectInOrder('actions/authorization/interactions.js', 'new oidc.provider.Interaction(uid, {', 'interactionSession.save(ttl)');
   });
 });
 
@@ -141,6 +143,33 @@ test('the scope of every token, and the claims of userinfo, are what `getOIDCSco
   const grant = new hooked.Grant({ clientId: 'public', accountId: 'x' });
   grant.addOIDCScope('openid other');
   expect(grant.getOIDCScopeFiltered(new Set(['openid', 'other']))).toBe('openid other');
+});
+
+describe('Interaction', () => {
+  test('one that begins gets two arguments, one that is found gets its record alone', () => {
+    expectInOrder('models/interaction.js', 'constructor(jti, payload)', 'if (payload !== undefined)', 'super(jti)');
+    expectInOrder('models/base_model.js', 'return new this(payload)');
+    const record = { jti: 'uid', kind: 'Interaction', browser: 'another' };
+    expect(new hooked.Interaction(record)).toMatchObject({ uid: 'uid', browser: 'another' });
+    expect(new hooked.Interaction('uid', {})).toMatchObject({ uid: 'uid', browser: 'browser' });
+  });
+
+  test('resuming finds it by the cookie, before it ends it or signs anybody in', () => {
+    expectInOrder(
+      'actions/authorization/resume.js',
+      "ctx.oidc.provider.cookieName('resume')",
+      'await ctx.oidc.provider.Interaction.find(cookieId)',
+      'throw new errors.SessionNotFound(',
+      'await interactionSession.destroy()',
+      'session.loginAccount(',
+    );
+    expectInOrder('helpers/initialize_app.js', 'resume', ':uid');
+  });
+
+  test('its uid is 43 characters of the URL alphabet', () => {
+    expectInOrder('actions/authorization/interactions.js', 'const uid = nanoid()');
+    expectInOrder('helpers/nanoid.js', 'customAlphabet(urlAlphabet, 43)');
+  });
 });
 
 describe('OIDCContext', () => {
@@ -541,7 +570,16 @@ describe('implicit and hybrid flows', () => {
       "await token.issue({ use: 'authorization' })",
       'modes[mode](ctx, redirectUri, { response })',
     );
-    expectInOrder('models/id_token.js', "case 'authorization':", 'audience: client.clientId', 'issuer: provider.issuer', 'noIat: true');
+    expectInOrder(
+      'models/id_token.js',
+      'this.extra',
+      'async issue(',
+      'await this.payload()',
+      "case 'authorization':",
+      'audience: client.clientId',
+      'issuer: provider.issuer',
+      'noIat: true',
+    );
   });
 });
 

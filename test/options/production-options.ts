@@ -22,5 +22,6 @@ export const productionOptions = () =>
     artifacts: storeLike(false),
     directory: storeLike(false),
     keys: { signing, encryption: ['e'.repeat(32)] },
+    trustProxy: false,
     cookies: { keys: ['c'.repeat(32)] },
   }) satisfies IdentityProviderOptions;

@@ -22,6 +22,17 @@ const matrix: readonly (readonly [string, object, readonly string[]])[] = [
     { keys: { encryption: complete.keys.encryption }, directory: storeLike(true) },
     ['directory', 'keys.signing'],
   ],
+  ['no word about proxies', { trustProxy: undefined }, ['trustProxy']],
+  [
+    'short secrets in the seed',
+    {
+      seed: {
+        clients: [{ secret: 's'.repeat(31) }, { secret: 's'.repeat(32) }, {}],
+        apiResources: [{ secret: 's'.repeat(32) }, { secret: '' }],
+      },
+    },
+    ['seed.clients[0].secret', 'seed.apiResources[1].secret'],
+  ],
   ['no cookie keys', { cookies: {} }, ['cookies.keys']],
   [
     'passwords in the seed',
@@ -41,6 +52,10 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
     const resolved = resolveOptions({ ...complete, seed }, production);
     expect(resolved.production).toBe(true);
     expect(developmentNotice(resolved)).toBeUndefined();
+  });
+
+  it.each([false, true, 0, 2, () => '192.0.2.1'])('accepts trustProxy %s', (trustProxy) => {
+    expect(resolveOptions({ ...complete, trustProxy }, production).production).toBe(true);
   });
 
   it('accepts signing keys that are made and kept, and has no notice for them', () => {
@@ -80,6 +95,7 @@ describe('design 1, security K3: production refuses insecure defaults', () => {
           '  keys.signing: expected private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
           '  keys.encryption: expected one or more encryption keys (in production)',
           '  cookies.keys: expected one or more cookie keys (in production)',
+          '  trustProxy: expected false without a proxy, or how many are in front, because sign-in is throttled by address (in production)',
           '  seed.persons[0].user.devPassword: expected no password for development (in production), got [redacted]',
         ].join('\n'),
       ),

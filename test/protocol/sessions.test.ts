@@ -326,7 +326,7 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
     const { id: tid } = await directory.tenants.create({ name: 'Initech' });
     const { persons } = tenant(tid);
     for (let made = 0; made < 205; made += 1)
-      await persons.create({ givenName: 'P', familyName: String(made), user: { userName: `p${made}@initech.test` } });
+      await persons.create({ givenName: 'P', familyName: String(made), user: { userName: `p${made}@initech.test`, status: 'active' } });
     const page = await persons.find({ limit: 200 });
     const last = (await persons.find({ limit: 200, after: page.at(-1)?.id ?? '' })).at(-1);
     await directory.credentials.setPassword(last?.user?.id ?? '', 'a password for the last of them');

@@ -23,6 +23,8 @@ export class Agent {
     const { pathname } = new URL(url);
     const cookie = [...this.cookies]
       .filter(([, { path }]) => pathname.startsWith(path))
+      // @see RFC 6265 §5.4
+      .sort(([, one], [, other]) => other.path.length - one.path.length)
       .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
     const headers = {
       accept: 'text/html,*/*',

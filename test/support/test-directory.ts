@@ -77,7 +77,9 @@ export async function tenantWithUser(directory: Directory, tenantName: string, u
 }
 
 export async function userIn(directory: Directory, tid: string, userName: string) {
-  const person = await directory.forTenant(tid).persons.create({ givenName: 'Given', familyName: 'Family', user: { userName } });
+  const person = await directory
+    .forTenant(tid)
+    .persons.create({ givenName: 'Given', familyName: 'Family', user: { userName, status: 'active' } });
   return { personId: person.id, userId: person.user!.id };
 }
 

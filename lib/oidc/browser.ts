@@ -1,0 +1,54 @@
+/**
+ * The browser that a sign-in belongs to. A sibling subdomain can set cookies for any path of this origin, but none whose name begins with
+ * `__Host-`: a secret in such a cookie tells browsers apart, and records keep its hash. @see RFC 6265bis §4.1.3.2, §8.6
+ */
+import { hash, randomBytes } from 'node:crypto';
+import type { Context } from 'koa';
+import type { ResolvedOptions } from '../options-defaults.js';
+import { cookieName } from './cookie-names.js';
+
+export interface Browsers {
+  /** The hash of the secret that the request brings; undefined when it brings none, or more than one. */
+  browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
+  /** Whether something is bound to the browser that asks. */
+  isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
+  /** For a response that begins an interaction, and no other: where the request brings no secret, the response makes one. */
+  begin(ctx: Pick<Context, 'headers' | 'append'>): string;
+}
+
+/** 400 days, the longest that browsers keep a cookie. @see RFC 6265bis §5.5 */
+const KEPT_SECONDS = 400 * 24 * 60 * 60;
+
+/** 32 bytes. */
+const secretPattern = /^[\w-]{43}$/;
+
+const hashOf = (secret: string): string => hash('sha256', secret, 'base64url');
+
+export function createBrowsers(options: Pick<ResolvedOptions, 'secure' | 'mountPath'>): Browsers {
+  const name = cookieName('browser', options);
+  const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
+
+  const browserOf: Browsers['browserOf'] = ({ headers }) => {
+    const [secret = '', ...others] = valuesOf(headers.cookie ?? '', name);
+    // Of two, one is not the browser's own; which one cannot be told.
+    return others.length === 0 && secretPattern.test(secret) ? hashOf(secret) : undefined;
+  };
+  return {
+    browserOf,
+    isBoundHere: (ctx, { browser }) => browser !== undefined && browser === browserOf(ctx),
+    begin(ctx) {
+      const known = browserOf(ctx);
+      if (known !== undefined) return known;
+      const secret = randomBytes(32).toString('base64url');
+      ctx.append('Set-Cookie', `${name}=${secret}; ${attributes}`);
+      return hashOf(secret);
+    },
+  };
+}
+
+/** All values that a `Cookie` header has under a name. */
+const valuesOf = (header: string, name: string): readonly string[] =>
+  header.split(';').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at >= 0 && pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : [];
+  });
