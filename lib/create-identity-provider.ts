@@ -86,7 +86,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  if (options.seed) await begun(applySeed(directory, options.seed));
+  await begun(applySeed(directory, options.seed, logger));
 
   const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {

@@ -19,6 +19,7 @@ import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
 import { createRegistration, type Registration } from './registration.js';
+import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -69,6 +70,8 @@ export interface Directory {
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   readonly deliveries: Deliveries;
+  /** @internal for `applySeed`. */
+  readonly seedLedger: SeedLedger;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
   readonly events: Pick<Events, 'on'>;
@@ -114,6 +117,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     accounts,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
+    seedLedger: createSeedLedger(context),
     onVoidSignIns: createOnVoidSignIns(deliveries, caches),
     credentials,
     events,
