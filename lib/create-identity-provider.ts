@@ -87,6 +87,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
   await begun(applySeed(directory, options.seed, logger));
+  await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
@@ -198,7 +199,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    health: createHealth({ artifacts, directory: store, problems: [] }),
+    health: createHealth({ artifacts, directory: store, problems: [directory.policies.problems] }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();

@@ -113,11 +113,18 @@ export interface AccountClaims {
   readonly scopes: ReadonlySet<string>;
   /**
    * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @param viewer as whom ids are written. @default the caller
    * @throws UnavailableError `claims_unavailable`
    */
-  about(account: Account, scopes: ReadonlySet<string>, target: ClaimTarget, caller?: Caller): Promise<Record<string, unknown>>;
-  /** The user id behind what the caller was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
-  userIdOf(identifier: string, caller?: Caller): Promise<string | undefined>;
+  about(
+    account: Account,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    caller?: Caller,
+    viewer?: Caller,
+  ): Promise<Record<string, unknown>>;
+  /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
 }
 
 /** All an extension may touch. */

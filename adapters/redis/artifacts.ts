@@ -5,7 +5,9 @@ import { checkOptions } from './client-options.js';
 import { commitScript, commitsOf } from './commits.js';
 import { connectionOf } from './connection.js';
 import { countersOf, hitScript } from './counters.js';
+import { inTime } from './deadline.js';
 import { leaseScript, leasesOf } from './leases.js';
+import { endSilentConnections } from './liveness.js';
 import { followScript, readsOf } from './reads.js';
 import { checkServer, primariesOf, ready } from './servers.js';
 
@@ -26,16 +28,27 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
   checkOptions(client, prefix);
   const connection = connectionOf(client);
   const accounts = accountIndexOf(connection, prefix);
+  let watching: (() => void) | undefined;
+  const stopWatching = (): void => {
+    watching?.();
+    watching = undefined;
+  };
 
   return {
     name: 'redis',
     ephemeral: false,
 
     async open() {
-      await ready(client);
-      const servers = primariesOf(client);
-      await Promise.all(servers.map(checkServer));
-      await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => server.script('LOAD', lua))));
+      watching ??= endSilentConnections(client);
+      try {
+        await ready(client);
+        const servers = primariesOf(client);
+        await Promise.all(servers.map(checkServer));
+        await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => inTime(server.script('LOAD', lua)))));
+      } catch (error) {
+        stopWatching();
+        throw error;
+      }
     },
 
     ...readsOf(connection, prefix),
@@ -46,9 +59,11 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
 
     async health() {
       if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
-      await Promise.all(primariesOf(client).map((server) => server.ping()));
+      await Promise.all(primariesOf(client).map((server) => inTime(server.ping())));
     },
 
-    async close() {},
+    async close() {
+      stopWatching();
+    },
   };
 }

@@ -1,6 +1,7 @@
 import type { Group, PersonWithUser, Subsidiary, Tenant } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from './identifiers.js';
+import { type PolicyWatch, unmetPolicy } from './sign-in-policy.js';
 import type { Tenants } from './tenants.js';
 import { hasUser } from './user-record.js';
 
@@ -37,9 +38,13 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
 
 /** Whether the account may sign in, or go on with what began at `loginAt`. */
 export const isUsable = (account: Account, loginAt?: Date): boolean =>
-  account.person.user.status === 'active' &&
-  account.tenant.status === 'active' &&
-  (loginAt === undefined || notBeforeOf(account) <= loginAt.getTime());
+  !isVoid(account, loginAt) && unmetPolicy(account.tenant) === undefined;
+
+/** Whether what began at `loginAt` is over for good: a policy that nothing meets ends nothing, as it may be cleared. */
+export const isVoid = (account: Account, loginAt?: Date): boolean =>
+  account.person.user.status !== 'active' ||
+  account.tenant.status !== 'active' ||
+  (loginAt !== undefined && notBeforeOf(account) > loginAt.getTime());
 
 /** From when on sign-ins count, in milliseconds since the epoch. */
 export const notBeforeOf = ({ person: { user }, tenant }: Account): number =>
@@ -53,7 +58,7 @@ const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants): Accounts {
+export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
@@ -67,6 +72,7 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     const found = await Promise.all(
       rows.map(async (person) => {
         const tenant = person && (await tenants.get(person.tid));
+        if (tenant) policies.wanted(tenant);
         return tenant ? [{ person, tenant }] : [];
       }),
     );
@@ -93,6 +99,7 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
   const findByOid: Accounts['findByOid'] = async (oid) => {
     const [person] = isId(oid) ? await byOid(oid) : [];
     const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
+    if (tenant) policies.wanted(tenant);
     return tenant && { person, tenant };
   };
 

@@ -39,7 +39,7 @@ export interface Collections {
 /** What every service of the directory is made from. */
 export interface DirectoryContext {
   readonly collections: Collections;
-  readonly caches: Pick<Caches, 'rows' | 'over' | 'changed'>;
+  readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;

@@ -20,6 +20,7 @@ import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
 import { createRegistration, type Registration } from './registration.js';
 import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
+import { createPolicyWatch, type PolicyWatch } from './sign-in-policy.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
 import { createUsers, type Users } from './users.js';
@@ -69,6 +70,8 @@ export interface Directory {
   readonly accounts: Accounts;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
+  /** @internal */
+  readonly policies: Pick<PolicyWatch, 'begin' | 'problems'>;
   readonly deliveries: Deliveries;
   /** @internal for `applySeed`. */
   readonly seedLedger: SeedLedger;
@@ -99,7 +102,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const permissions = createPermissions(context);
   const clients = createClients(context);
   const apiResources = createApiResources(context);
-  const accounts = createAccounts(context, tenants);
+  const policies = createPolicyWatch(context, logger);
+  const accounts = createAccounts(context, tenants, policies);
   const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
   const erase = createErasure(context, links);
@@ -115,6 +119,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     pkceMethods: createPkceMethods(context),
     consents: createConsents(context),
     accounts,
+    policies,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
     seedLedger: createSeedLedger(context),

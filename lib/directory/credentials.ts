@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { IdpError } from '../errors.js';
-import type { Credential, Tenant, User } from '../store/records.js';
+import type { Credential, User } from '../store/records.js';
 import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
 import type { DirectoryContext } from './context.js';
 import { userNameKey } from './identifiers.js';
@@ -12,17 +12,17 @@ export interface Credentials {
   /**
    * Sets the user's own password, which signs nobody in while the user is linked to a parent. Sessions go on: after a reset, sign the user out
    * everywhere.
-   * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the policy refuses the password.
+   * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the password is refused.
    */
   setPassword(userId: string, password: string): Promise<void>;
   /**
    * Sets the password of a user that is about to be created. {@link forget} takes it back.
    * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
    */
-  setFirstPassword(tenant: Tenant, user: Pick<User, 'id' | 'userName'>, password: string): Promise<void>;
+  setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string): Promise<void>;
   /** For a user that was not created after all. */
   forget(userId: string): Promise<void>;
-  /** Sets a password that no policy was asked about, unless it is the user's already. For seeds of development. */
+  /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
   /** @internal for seeds: whether it is the user's. */
   hasPassword(userId: string, password: string): Promise<boolean>;
@@ -36,8 +36,8 @@ export interface Credentials {
   checkPassword(candidates: readonly Account[], password: string): Promise<readonly Account[]>;
 }
 
-/** @see NIST SP 800-63B-4 §3.1.1.2 */
-export const minimumLength = ({ signIn }: Tenant): number => (signIn?.requireMfa ? 8 : 15);
+/** Characters of a new password, at least: nothing else is asked for beside it. @see NIST SP 800-63B-4 §3.1.1.2 */
+export const PASSWORD_MINIMUM = 15;
 
 export function createCredentials(
   { collections: { credentials } }: DirectoryContext,
@@ -80,12 +80,12 @@ export function createCredentials(
     async setPassword(userId, password) {
       const account = await accounts.findByOid(userId);
       if (account === undefined) throw new IdpError('not_found');
-      checkPolicy(account.tenant, account.person.user.userName, password);
+      checkPassword(account.person.user.userName, password);
       await write(userId, await passwords.hash(password));
     },
 
-    async setFirstPassword(tenant, { id, userName }, password) {
-      checkPolicy(tenant, userName, password);
+    async setFirstPassword({ id, userName }, password) {
+      checkPassword(userName, password);
       await write(id, await passwords.hash(password));
     },
 
@@ -114,12 +114,12 @@ export function createCredentials(
   };
 }
 
-function checkPolicy(tenant: Tenant, userName: string, password: string): void {
+function checkPassword(userName: string, password: string): void {
   const length = [...normalised(password)].length;
   const refuse = (expected: string) => {
     throw new IdpError('invalid_record', { path: '/password', expected });
   };
-  if (length < minimumLength(tenant)) refuse(`at least ${minimumLength(tenant)} characters`);
+  if (length < PASSWORD_MINIMUM) refuse(`at least ${PASSWORD_MINIMUM} characters`);
   if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
   if (userNameKey(password) === userNameKey(userName)) refuse('something other than the user name');
 }

@@ -1,6 +1,6 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
 export type { AccountEvents } from './account-events.js';
-export { type Account, type Accounts, isUsable, notBeforeOf, subOf } from './accounts.js';
+export { type Account, type Accounts, isUsable, isVoid, notBeforeOf, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';

@@ -1,8 +1,9 @@
 import { IdpError } from '../errors.js';
 import type { PersonWithUser, Tenant } from '../store/records.js';
-import { type Credentials, minimumLength } from './credentials.js';
+import { type Credentials, PASSWORD_MINIMUM } from './credentials.js';
 import { newId } from './identifiers.js';
 import type { Persons } from './persons.js';
+import { unmetPolicy } from './sign-in-policy.js';
 import type { Tenants } from './tenants.js';
 import { hasUser } from './user-record.js';
 
@@ -35,12 +36,12 @@ interface Parts {
 export function createRegistration({ tenants, persons, credentials }: Parts, tid: string): Registration {
   const open = async (): Promise<Tenant | undefined> => {
     const tenant = await tenants.get(tid);
-    return tenant?.status === 'active' && tenant.signIn?.selfRegistration ? tenant : undefined;
+    return tenant?.status === 'active' && tenant.signIn?.selfRegistration && unmetPolicy(tenant) === undefined ? tenant : undefined;
   };
   return {
     async rules() {
       const tenant = await open();
-      return tenant && { passwordLength: minimumLength(tenant) };
+      return tenant && { passwordLength: PASSWORD_MINIMUM };
     },
 
     async register({ givenName, familyName, email, password }) {
@@ -48,7 +49,7 @@ export function createRegistration({ tenants, persons, credentials }: Parts, tid
       if (!tenant) throw new IdpError('not_found');
       const user = { id: newId(), userName: email, status: 'active' as const };
       // A password without a user signs nobody in; a user without a password would keep the name taken.
-      await credentials.setFirstPassword(tenant, user, password);
+      await credentials.setFirstPassword(user, password);
       try {
         const person = await persons.create({ givenName, familyName, email, user });
         if (hasUser(person)) return person;

@@ -4,7 +4,8 @@ import type { Tenant } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
 import type { DirectoryContext } from './context.js';
 import { idFor } from './identifiers.js';
-import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from './input.js';
+import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from './input.js';
+import { signInMethods } from './sign-in-policy.js';
 import { nextNotBefore } from './void-sign-ins.js';
 
 const fields = {
@@ -12,7 +13,9 @@ const fields = {
   organisationNumber: Type.Optional(line()),
   signIn: Type.Optional(
     inputSchema({
-      methods: Type.Optional(strings()),
+      methods: Type.Optional(
+        Type.Array(Type.Union(signInMethods.map((method) => Type.Literal(method))), { minItems: 1, uniqueItems: true }),
+      ),
       requireMfa: Type.Optional(Type.Boolean()),
       selfRegistration: Type.Optional(Type.Boolean()),
     }),

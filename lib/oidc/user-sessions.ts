@@ -1,4 +1,4 @@
-import { isUsable } from '../directory/index.js';
+import { isVoid } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { Sessions, UserRef, UserSession } from '../sessions.js';
 import { digestOfKey, isOfKind } from '../store/artifact-key.js';
@@ -42,13 +42,13 @@ export function createUserSessions(parts: OidcParts): Sessions {
     const { sessions, grants } = await recordsOf(oid);
     const notices = new LogoutNotices(parts);
     const account = await directory.accounts.findByOid(oid);
-    const isVoid = (authTime = 0) => !account || !isUsable(account, new Date(authTime * 1000));
-    const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isVoid(loginTs);
+    const isOver = (authTime = 0) => !account || isVoid(account, new Date(authTime * 1000));
+    const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isOver(loginTs);
     for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
-      .filter(({ grant }) => isVoid(grant.login?.authTime));
+      .filter(({ grant }) => isOver(grant.login?.authTime));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
     await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
@@ -73,7 +73,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const account = await accountOf(user);
       const { sessions } = await recordsOf(user.userId);
       return sessions
-        .filter(({ session }) => isUsable(account, new Date((session.loginTs ?? 0) * 1000)))
+        .filter(({ session }) => !isVoid(account, new Date((session.loginTs ?? 0) * 1000)))
         .map(described)
         .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
     },

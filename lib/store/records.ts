@@ -30,6 +30,7 @@ export interface Tenant extends Stored {
   readonly name: string;
   readonly organisationNumber?: string;
   readonly signIn?: {
+    /** Those that are allowed; absent: all. */
     readonly methods?: readonly SignInMethodName[];
     readonly requireMfa?: boolean;
     /** Whether people may create accounts for themselves. */

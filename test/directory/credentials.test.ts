@@ -21,12 +21,12 @@ describe('credentials (design §3)', () => {
     expect(await t.store.collection('credentials').find({})).toEqual([]);
   });
 
-  test('with a second factor required, eight characters will do', async () => {
+  test('M3: no flag of the tenant makes fewer characters do, as none is asked for beside a password', async () => {
     const { t, credentials, tenants, acme } = await setUp();
     await using _ = t;
     await tenants.update(acme.tid, { signIn: { requireMfa: true } });
-    await credentials.setPassword(acme.userId, '😀'.repeat(8));
-    await expect(credentials.setPassword(acme.userId, 'x'.repeat(7))).rejects.toMatchObject({ code: 'invalid_record' });
+    await credentials.setPassword(acme.userId, '😀'.repeat(15));
+    await expect(credentials.setPassword(acme.userId, 'x'.repeat(14))).rejects.toMatchObject({ code: 'invalid_record' });
     await expect(credentials.setPassword('none', 'x'.repeat(20))).rejects.toMatchObject({ code: 'not_found' });
   });
 

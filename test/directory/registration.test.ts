@@ -13,7 +13,9 @@ describe('self-registration (issue 6)', () => {
     await tenants.update(id, { signIn: { selfRegistration: true } });
     expect(await registration.rules()).toEqual({ passwordLength: 15 });
     await tenants.update(id, { signIn: { selfRegistration: true, requireMfa: true } });
-    expect(await registration.rules()).toEqual({ passwordLength: 8 });
+    expect([await registration.rules(), await codeOf(registration.register(alice))]).toEqual([undefined, 'not_found']);
+    await tenants.update(id, { signIn: { selfRegistration: true, methods: ['password'] } });
+    expect(await registration.rules()).toEqual({ passwordLength: 15 });
     await tenants.disable(id);
     expect([await registration.rules(), await codeOf(registration.register(alice))]).toEqual([undefined, 'not_found']);
     expect(await codeOf(t.directory.forTenant('none').registration.register(alice))).toBe('not_found');

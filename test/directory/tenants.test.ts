@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { TenantInput } from '../../lib/directory/index.js';
 import { codeOf, testDirectory } from '../support/test-directory.js';
 
 describe('tenants (design §3)', () => {
@@ -20,9 +21,14 @@ describe('tenants (design §3)', () => {
     [{ name: 'x', branding: { accentColor: 'red;}' } }, '/branding/accentColor'],
     [{ name: 'x', branding: { logoUri: 'javascript:alert(1)' } }, '/branding/logoUri'],
     [{ name: 'x', status: 'disabled' }, '/status'],
+    [{ name: 'x', signIn: { methods: ['passkey'] } }, '/signIn/methods/0'],
+    [{ name: 'x', signIn: { methods: ['password', 'totp'] } }, '/signIn/methods/1'],
+    [{ name: 'x', signIn: { methods: [] } }, '/signIn/methods'],
+    [{ name: 'x', signIn: { methods: ['password', 'password'] } }, '/signIn/methods'],
+    [{ name: 'x', signIn: { requireMfa: 'yes' } }, '/signIn/requireMfa'],
   ])('%j is refused at %s', async (input, path) => {
     await using t = await testDirectory();
-    await expect(t.directory.tenants.create(input)).rejects.toMatchObject({ code: 'invalid_record', details: { path } });
+    await expect(t.directory.tenants.create(input as TenantInput)).rejects.toMatchObject({ code: 'invalid_record', details: { path } });
   });
 
   test('an absent one is undefined to get and not_found to the others', async () => {

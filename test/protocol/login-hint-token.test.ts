@@ -186,11 +186,13 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
 
   test('design §6: a tenant that requires more is not entered with it', async () => {
     const { tenants } = it.idp.directory;
-    for (const signIn of [{ requireMfa: true }, { methods: ['password'] }]) {
-      await tenants.update(account.alice.tid, { signIn });
-      expect(filledIn(await respond(await tokenFor({ oid: account.alice.oid })))).toBe('alice@acme.test');
-    }
+    await tenants.update(account.alice.tid, { signIn: { methods: ['password'] } });
+    expect(filledIn(await respond(await tokenFor({ oid: account.alice.oid })))).toBe('alice@acme.test');
+    // What nothing can meet signs nobody in: there is nobody to fill in either.
+    await tenants.update(account.alice.tid, { signIn: { requireMfa: true } });
+    expect(filledIn(await respond(await tokenFor({ oid: account.alice.oid })))).toBeUndefined();
     await tenants.update(account.alice.tid, { signIn: null });
+    expect(it.logged.splice(0)).toEqual([[expect.anything(), expect.stringContaining('policy')]]);
   });
 
   test('design §3: users that are gone, disabled, or signed out everywhere since are not signed in', async () => {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions, Seed } from 'tenant-idp';
 import { runtimeWarning } from './example.js';
@@ -30,6 +31,11 @@ export interface NodeSettings extends Omit<NodesOptions, 'count'> {
 /** What a node says to the process that started it. */
 export type FromNode = { readonly port: number } | { readonly logged: string };
 
+/** Milliseconds that a node is to be too busy to see anything. */
+export interface ToNode {
+  readonly busyFor: number;
+}
+
 export interface Nodes {
   /** URL of the front. */
   readonly issuer: string;
@@ -37,6 +43,10 @@ export interface Nodes {
   readonly logged: readonly string[];
   /** `kill -9`; the front gives it no more requests. */
   kill(index: number): Promise<void>;
+  /** Keeps a node busy for so many milliseconds, in one piece. */
+  block(index: number, milliseconds: number): void;
+  /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
+  suspend(index: number, milliseconds: number): Promise<void>;
   /** Starts a node that was killed. */
   start(index: number): Promise<void>;
   close(): Promise<void>;
@@ -75,6 +85,12 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
     node.kill('SIGKILL');
     await ended;
   };
+  const block = (index: number, busyFor: number) => void nodes.get(index)?.send({ busyFor } satisfies ToNode);
+  const suspend = async (index: number, milliseconds: number) => {
+    nodes.get(index)?.kill('SIGSTOP');
+    await sleep(milliseconds);
+    nodes.get(index)?.kill('SIGCONT');
+  };
   const close = async () => {
     front.close();
     await Promise.all([...nodes.keys()].map(kill));
@@ -88,7 +104,7 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
     await close();
     throw error;
   }
-  return { issuer: front.url, logged, kill, start, close };
+  return { issuer: front.url, logged, kill, block, suspend, start, close };
 }
 
 async function drop(url: string, database: string): Promise<void> {
