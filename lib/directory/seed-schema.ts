@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError } from '../errors.js';
+import { ConfigError, type ConfigProblem } from '../errors.js';
 import { apiResourceInput } from './api-resources.js';
 import { type ClientInput, clientInput } from './clients.js';
 import { USER_NAME_LENGTH } from './identifiers.js';
@@ -66,12 +66,16 @@ export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];
 }
 
-/** @throws ConfigError with every place that is not of the seed's form. */
-export function checkSeedForm(seed: unknown): asserts seed is Seed {
-  const problems = [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
+/** Every place that is not of the seed's form. */
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] =>
+  [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
     path: seedPath(...path.split('/').slice(1)),
     expected: message.charAt(0).toLowerCase() + message.slice(1),
   }));
+
+/** @throws ConfigError with every place that is not of the seed's form. */
+export function checkSeedForm(seed: unknown): asserts seed is Seed {
+  const problems = findSeedFormProblems(seed);
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 
