@@ -90,7 +90,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  if (options.seed) await begun(applySeed(directory, options.seed));
+  await begun(applySeed(directory, options.seed, logger));
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
