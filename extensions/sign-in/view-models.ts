@@ -132,6 +132,15 @@ export interface PageFrame {
   readonly branding?: Branding;
   /** Finds the request in the log; shown where something went wrong. */
   readonly reference?: string;
-  /** Offer the other languages, as links to this page with `ui_locales`. */
-  readonly languageLinks?: boolean;
+  /** Offers the other languages. */
+  readonly languages?: LanguageMenu;
+}
+
+export interface LanguageMenu {
+  /** Those of the service. */
+  readonly locales: readonly Locale[];
+  /** Where a link leads but for its `ui_locales`, which comes last: this page, or the one that its sign-in is at. */
+  readonly link: string;
+  /** For a page that a form brought about: the form that brings it about again, with `ui_locales`. */
+  readonly form?: { readonly action: string; readonly fields: Fields };
 }

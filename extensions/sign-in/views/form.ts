@@ -1,16 +1,7 @@
 /** Parts of forms. */
 import { type Html, html } from '../../../lib/http/html.js';
-import type { Fields } from '../view-models.js';
 import { alertIcon } from './icons.js';
 import { initials } from './layout.js';
-
-export const hiddenFields = (fields: Fields): Html[] =>
-  Object.entries(fields).map(([name, value]) =>
-    // Browsers send a value of their own for a hidden input of that name. @see HTML §4.10.22.4
-    name.toLowerCase() === '_charset_'
-      ? html`<textarea name="${name}" hidden>\n${value}</textarea>`
-      : html`<input type="hidden" name="${name}" value="${value}">`,
-  );
 
 /**
  * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
