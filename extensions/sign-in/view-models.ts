@@ -11,17 +11,11 @@ export type Problem =
   | 'organisation.missing'
   | 'busy';
 
-export type RegistrationProblem =
-  | 'givenName.missing'
-  | 'familyName.missing'
-  | 'email.invalid'
-  | 'email.taken'
-  | 'password.weak'
-  | 'attempts.exceeded'
-  | 'busy';
+/** What is wrong with a field of a new account: its name comes first. */
+export type RegistrationProblem = 'givenName.missing' | 'familyName.missing' | 'email.invalid' | 'email.taken' | 'password.weak';
 
 /** `attempts.exceeded` says how long to wait, in minutes. */
-type Problems<Code extends Problem | RegistrationProblem> =
+type Problems<Code extends Problem> =
   | { readonly problem?: Exclude<Code, 'attempts.exceeded'>; readonly minutes?: number }
   | { readonly problem: Extract<Code, 'attempts.exceeded'>; readonly minutes: number };
 
@@ -79,7 +73,9 @@ interface PageModels {
     readonly email?: string;
     readonly passwordLength: number;
     readonly signIn: string;
-  } & Problems<RegistrationProblem>;
+    /** All that is wrong with the fields, in their order. */
+    readonly problems?: readonly RegistrationProblem[];
+  } & Problems<'attempts.exceeded' | 'busy'>;
   /** Posts `choice`. */
   organisation: Form & {
     readonly choices: readonly OrganisationChoice[];

@@ -108,10 +108,14 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   { name: 'create', view: create, frame },
-  { name: 'create-weak', view: { ...create, ...filled, problem: 'password.weak' }, frame: { ...frame, locale: 'sv' } },
-  { name: 'create-taken', view: { ...create, ...filled, problem: 'email.taken' }, frame: { ...frame, locale: 'da' } },
+  { name: 'create-weak', view: { ...create, ...filled, problems: ['password.weak'] }, frame: { ...frame, locale: 'sv' } },
+  { name: 'create-taken', view: { ...create, ...filled, problems: ['email.taken'] }, frame: { ...frame, locale: 'da' } },
   { name: 'create-throttled', view: { ...create, ...filled, problem: 'attempts.exceeded', minutes: 4 }, frame: { ...frame, locale: 'fi' } },
-  { name: 'create-long', view: { ...create, email: longUserName, problem: 'familyName.missing' }, frame: long },
+  {
+    name: 'create-long',
+    view: { ...create, email: longUserName, problems: ['familyName.missing', 'email.invalid', 'password.weak'] },
+    frame: long,
+  },
   {
     name: 'organisation',
     view: { page: 'organisation', ...form, choices },

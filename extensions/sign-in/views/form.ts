@@ -12,6 +12,14 @@ export const problemSummary = (message: string | undefined, field?: string): Htm
   html`<div class="alert" role="alert"${field === undefined && html` tabindex="-1" autofocus`}>${alertIcon}
 <p>${field === undefined ? message : html`<a href="#${field}">${message}</a>`}</p></div>`;
 
+/** Several fields at fault, each with a link to it; one is said as {@link problemSummary} says it. */
+export function problemList(messages: ReadonlyMap<string | undefined, string>): Html | false {
+  const [only, ...others] = [...messages];
+  if (others.length === 0) return only !== undefined && problemSummary(only[1], only[0]);
+  const items = [...messages].map(([name, message]) => html`<li><a href="#${name}">${message}</a></li>`);
+  return html`<div class="alert" role="alert">${alertIcon}<ul>${items}</ul></div>`;
+}
+
 interface Field {
   readonly name: string;
   readonly label: string;
