@@ -40,6 +40,7 @@ import type { DirectoryStore } from './store/directory-store.js';
 import { createKeyring } from './store/keyring.js';
 import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE = 10_000;
@@ -58,7 +59,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts, patience) : memoryArtifacts();
+  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience) : memoryArtifacts();
   const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
   const store = options.keys.encryption ? durable : await withOwnKeys(durable);
@@ -89,7 +90,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  if (options.seed) await begun(applySeed(directory, options.seed));
+  await begun(applySeed(directory, options.seed, logger));
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];

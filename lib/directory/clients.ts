@@ -28,6 +28,7 @@ const lifetimes = inputSchema({
   idToken: seconds(),
   refreshTokenIdle: seconds(),
   refreshTokenAbsolute: seconds(),
+  refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
 });
 const fields = {
   name: line(),

@@ -18,7 +18,7 @@ export type { Outbox } from './outbox.js';
 export { createPasswords, type Passwords } from './passwords.js';
 export type { PermissionFields, PermissionInput, Permissions } from './permissions.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.js';
-export type { Registration, RegistrationInput, RegistrationProblem } from './registration.js';
+export type { Registration, RegistrationInput } from './registration.js';
 export { isLiveSecret } from './secrets.js';
 export { applySeed, type Seed } from './seed.js';
 export { findSeedProblems } from './seed-problems.js';

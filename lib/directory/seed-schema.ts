@@ -43,6 +43,11 @@ const seedTenant = inputSchema({
   persons: Type.Optional(Type.Array(seedPerson)),
 });
 const seedSchema = inputSchema({
+  /**
+   * What happens to records that an earlier start made. `update`: what the seed says anew replaces what a seed said before, unless somebody else
+   * changed it since. `create`: nothing. @default 'update'
+   */
+  mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
   tenants: Type.Optional(Type.Array(seedTenant)),
   permissions: Type.Optional(Type.Array(permissionInput)),
   clients: Type.Optional(Type.Array(clientInput)),
@@ -54,7 +59,7 @@ export type SeedPerson = Static<typeof seedPerson>;
 export type SeedTenant = Static<typeof seedTenant>;
 
 /**
- * Records that are to exist. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
+ * Records that are made once. What was taken away since (records, secrets, scopes, groups of a user, links) stays away. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
  * seed may stand by its name.
  */
 export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
