@@ -31,6 +31,7 @@ import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
+import { createResumeCheck } from './resume-check.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
 import { createSpentTokenRules } from './spent-refresh-tokens.js';
@@ -114,11 +115,11 @@ export function createProtocol(
       successorOf: (token) => tokens.successorOf(token),
       interactions: {
         browserOf: (ctx) => parts.browsers.begin(ctx),
-        mayResume: (ctx, interaction) =>
-          interaction.uid === (ctx as unknown as Context).params.uid && parts.browsers.isBoundHere(ctx, interaction),
+        mayResume: createResumeCheck(parts),
       },
       clients: {
         record: (id) => findCaller(directory, id),
+        keysAt: (uri) => dependencies.clientKeySets.at(uri),
         compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
         mayBeLocal: !options.production,
       },
