@@ -90,10 +90,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;

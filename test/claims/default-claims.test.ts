@@ -7,7 +7,7 @@ import { claimTargets } from '../../lib/claims.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { client, group, person, subsidiary, tenant, user } from '../support/records.js';
 
-const resolver = createClaimResolver(standardClaims, { logger: console });
+const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 
 /** The table of the specification; `sub` and `tid` are the protocol's. */
 const table = [
@@ -79,8 +79,7 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['name', 'has no space beside a name that is empty', of({ givenName: '' }), 'Andersson'],
   ['preferred_username', 'is the user name', of({ user: user({ userName: 'Alice A' }) }), 'Alice A'],
   ['picture', 'is the URL', of({ pictureUrl: 'https://avatar.test/1.png' }), 'https://avatar.test/1.png'],
-  ['picture', 'is the initials without one', alone, 'AA'],
-  ['picture', 'has initials in upper case, whole characters', of({ givenName: 'å', familyName: '𝒵ed' }), 'Å𝒵'],
+  ['picture', 'is left out without one', alone, undefined],
   ['email', 'is the address', alone, 'alice@acme.test'],
   ['email', 'is a list of two with a second address', withTwo, ['alice@acme.test', 'alice@home.test']],
   ['email', 'is the first for a client that wants a string', { ...withTwo, client: client({ email: 'first' }) }, 'alice@acme.test'],
@@ -95,7 +94,8 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['phone_number', 'is left out without one', alone, undefined],
   ['phone_number_verified', 'is true for a verified number', of({ phoneNumber: '+4670', phoneNumberVerified: true }), true],
   ['phone_number_verified', 'is false otherwise', of({ phoneNumber: '+4670' }), false],
-  ['phone_number_verified', 'is left out without a number', alone, undefined],
+  ['phone_number_verified', 'is false without a number', alone, false],
+  ['phone_number_verified', 'is false without a number, whatever was', of({ phoneNumberVerified: true }), false],
   ['orgid', 'is tid for the mother organisation', alone, acme.id],
   ['orgid', 'is the subsidiary of who is assigned to one', assigned, north.id],
   ['orgin', 'is the organisation number', alone, '5560000001'],
@@ -127,9 +127,18 @@ describe('Default claims (service specification)', () => {
     expect(Object.hasOwn(claims, claim)).toBe(value !== undefined);
   });
 
+  test('initialsAsPicture: the initials of who has no picture, in upper case, whole characters', async () => {
+    const withInitials = createClaimResolver(standardClaims({ initialsAsPicture: true }), { logger: console });
+    const picture = async (subject: ClaimSubject) => (await withInitials.resolve(subject, new Set(['profile']), 'userinfo')).picture;
+    expect(await picture(alone)).toBe('AA');
+    expect(await picture(of({ givenName: 'å', familyName: '𝒵ed' }))).toBe('Å𝒵');
+    expect(await picture(of({ givenName: '', familyName: '' }))).toBeUndefined();
+    expect(await picture(of({ pictureUrl: 'https://avatar.test/1.png' }))).toBe('https://avatar.test/1.png');
+  });
+
   test.each(claimTargets)('all claims go to %s, each with its scope alone', async (target) => {
     const subject = claimSubject(
-      { person: person({ ...linkedAlice, phoneNumber: '+4670' }), tenant: acme },
+      { person: person({ ...linkedAlice, phoneNumber: '+4670', pictureUrl: 'https://avatar.test/1.png' }), tenant: acme },
       { others: [{ person: globexAlice, tenant: globex }] },
     );
     for (const [scope, names] of resolver.scopes)

@@ -59,6 +59,7 @@ const hooks: ProviderHooks = {
   successorOf: (token) => `${token} next`,
   interactions: { browserOf: () => 'browser', mayResume: (_ctx, { browser }) => browser === 'browser' },
   clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
+  acr: () => undefined,
   addressOf: () => '192.0.2.1',
 };
 const bare: Untyped = new Provider(issuer, configuration());
