@@ -15,11 +15,7 @@ const problems: Readonly<Record<string, RegistrationProblem>> = {
   '/password': 'password.weak',
 };
 
-export function createRegistrationStep(
-  { directory, interactions }: ExtensionContext,
-  attempts: Attempts,
-  { page, form, url, goOn }: Steps,
-) {
+export function createRegistrationStep({ directory }: ExtensionContext, attempts: Attempts, { page, form, url, goOn, signIn }: Steps) {
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
@@ -44,11 +40,14 @@ export function createRegistrationStep(
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return goOn(ctx, url(interaction));
+      const createdAt = new Date();
       const attempt = await attempts.begin([`registration ${email.toLowerCase()}`], ctx.ip);
       if ('minutes' in attempt) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       try {
         const person = await service.register({ givenName, familyName, email, password: field(ctx, 'password') });
-        goOn(ctx, await interactions.signIn(ctx, interaction, { oid: person.user.id, amr: ['pwd'], idp: 'local' }));
+        const account = await directory.accounts.findByOid(person.user.id);
+        if (!account) return goOn(ctx, url(interaction));
+        await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
       } catch (error) {
         const problem = problemOf(error);
         if (!problem) throw error;

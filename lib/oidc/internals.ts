@@ -59,7 +59,7 @@ export interface ProviderHooks {
     /** The browser that an interaction is bound to, when this response begins it. */
     browserOf(ctx: KoaContextWithOIDC): string;
     /** Whether the request may take up this interaction. */
-    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): boolean;
+    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
   };
   clients: {
     /** The record a client was built from; a new object when it changed. */
@@ -76,6 +76,7 @@ export interface ProviderHooks {
 export interface BoundInteraction {
   readonly uid: string;
   readonly browser?: string;
+  readonly result?: object;
 }
 
 /** What the hooks need of an access token or a client credentials token. */
@@ -385,8 +386,8 @@ function interactionClass(Base: Class, hooks: ProviderHooks): Class {
       const ctx = Provider.ctx;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
-      const isRefused = interaction && ctx?.oidc.route === 'resume' && !hooks.interactions.mayResume(ctx, interaction);
-      return isRefused ? undefined : interaction;
+      if (!interaction || ctx?.oidc.route !== 'resume') return interaction;
+      return (await hooks.interactions.mayResume(ctx, interaction)) ? interaction : undefined;
     }
   };
 }

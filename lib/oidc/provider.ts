@@ -32,6 +32,7 @@ import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
 import { createRequestUris } from './request-objects.js';
+import { createResumeCheck } from './resume-check.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
 import { createSpentTokenRules } from './spent-refresh-tokens.js';
@@ -120,8 +121,7 @@ export function createProtocol(
     successorOf: (token) => tokens.successorOf(token),
     interactions: {
       browserOf: (ctx) => parts.browsers.begin(ctx),
-      mayResume: (ctx, interaction) =>
-        interaction.uid === (ctx as unknown as Context).params.uid && parts.browsers.isBoundHere(ctx, interaction),
+      mayResume: createResumeCheck(parts),
     },
     clients: {
       record: (id) => findCaller(directory, id),

@@ -42,18 +42,17 @@ const globexAlice = person({
   email: 'alice@globex.test',
   user: user({ isParent: true, emailVerified: false }),
 });
-const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex }] });
-const parent = claimSubject({ person: globexAlice, tenant: globex }, { others: [{ person: linkedAlice, tenant: acme }] });
+const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] });
+const parent = claimSubject(
+  { person: globexAlice, tenant: globex, canSignIn: true },
+  { others: [{ person: linkedAlice, tenant: acme, canSignIn: true }] },
+);
 const unlinkedParent = claimSubject({ person: person({ user: user({ isParent: true }) }) });
 const pairwise = { ...linked, pseudonym: (oid: string) => `pairwise of ${oid}` };
-const disabledElsewhere = claimSubject(
+const elsewhereNot = claimSubject(
   { person: linkedAlice, tenant: acme },
   {
-    others: [
-      { person: person({ user: user({ status: 'disabled' }) }), tenant: globex },
-      { person: person({ user: user({ status: 'invited' }) }), tenant: globex },
-      { person: person(), tenant: tenant({ status: 'disabled' }) },
-    ],
+    others: [{ person: person(), tenant: globex, canSignIn: false }],
   },
 );
 
@@ -108,7 +107,7 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['may_login', 'lists the other accounts', linked, [{ oid: globexAlice.user.id, tid: globex.id, companyname: 'Globex' }]],
   ['may_login', 'lists the children of a parent', parent, [{ oid: linkedUser.id, tid: acme.id, companyname: 'Acme' }]],
   ['may_login', 'enciphers oid for pairwise clients', pairwise, [{ oid: `pairwise of ${globexAlice.user.id}`, tid: globex.id, companyname: 'Globex' }]],
-  ['may_login', 'has no account that cannot sign in', disabledElsewhere, []],
+  ['may_login', 'has no account that cannot sign in', elsewhereNot, []],
   ['role', 'is the names of the groups', inGroups, ['Admins', 'Sales']],
   ['role', 'is an empty list without groups', alone, []],
   ['perm', 'is the permissions of the groups, each once', inGroups, ['admin', 'orders.read', 'orders.write']],
@@ -139,7 +138,7 @@ describe('Default claims (service specification)', () => {
   test.each(claimTargets)('all claims go to %s, each with its scope alone', async (target) => {
     const subject = claimSubject(
       { person: person({ ...linkedAlice, phoneNumber: '+4670', pictureUrl: 'https://avatar.test/1.png' }), tenant: acme },
-      { others: [{ person: globexAlice, tenant: globex }] },
+      { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] },
     );
     for (const [scope, names] of resolver.scopes)
       expect(Object.keys(await resolver.resolve(subject, new Set([scope]), target))).toEqual(names);

@@ -57,7 +57,7 @@ const hooks: ProviderHooks = {
   held: (_ctx, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
-  interactions: { browserOf: () => 'browser', mayResume: (_ctx, { browser }) => browser === 'browser' },
+  interactions: { browserOf: () => 'browser', mayResume: async (_ctx, { browser }) => browser === 'browser' },
   clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
   acr: () => undefined,
   addressOf: () => '192.0.2.1',
