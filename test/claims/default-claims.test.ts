@@ -43,10 +43,7 @@ const globexAlice = person({
   user: user({ isParent: true, emailVerified: false }),
 });
 const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] });
-const parent = claimSubject(
-  { person: globexAlice, tenant: globex, canSignIn: true },
-  { others: [{ person: linkedAlice, tenant: acme, canSignIn: true }] },
-);
+const parent = claimSubject({ person: globexAlice, tenant: globex }, { others: [{ person: linkedAlice, tenant: acme, canSignIn: true }] });
 const unlinkedParent = claimSubject({ person: person({ user: user({ isParent: true }) }) });
 const pairwise = { ...linked, pseudonym: (oid: string) => `pairwise of ${oid}` };
 const elsewhereNot = claimSubject(
