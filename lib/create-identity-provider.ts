@@ -26,12 +26,14 @@ import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
 import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
+import { createClientKeySets } from './oidc/client-key-sets.js';
 import { routes } from './oidc/configuration.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
 import { describeScopes } from './oidc/scopes.js';
 import type { IdentityProviderOptions } from './options.js';
+import { createRemoteDocuments } from './remote-documents.js';
 import { type FoundProblems, resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
@@ -164,6 +166,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     policy: options.keys.rotation,
   });
   const fetch = createGuardedFetch(options.outgoing);
+  const remote = createRemoteDocuments(fetch);
+  const clientKeySets = createClientKeySets(remote, logger);
   const build = (keys: SigningKeys): ProtocolApp & Protocol => {
     const protocol = createProtocol({
       options,
@@ -174,6 +178,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keys,
       browsers,
       fetch,
+      remote,
+      clientKeySets,
       readForm: form,
       countWrongSecret,
       logger,

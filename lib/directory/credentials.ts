@@ -142,11 +142,14 @@ export function createCredentials(
 }
 
 function checkPassword(userName: string, password: string): void {
+  const expected = expectedPassword(userName, password);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
+}
+
+/** What a password has to be instead; undefined when it will do. */
+export function expectedPassword(userName: string, password: string): string | undefined {
   const length = [...normalised(password)].length;
-  const refuse = (expected: string) => {
-    throw new IdpError('invalid_record', { path: '/password', expected });
-  };
-  if (length < PASSWORD_MINIMUM) refuse(`at least ${PASSWORD_MINIMUM} characters`);
-  if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
-  if (userNameKey(password) === userNameKey(userName)) refuse('something other than the user name');
+  if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;
+  if (length > PASSWORD_LENGTH) return `at most ${PASSWORD_LENGTH} characters`;
+  return userNameKey(password) === userNameKey(userName) ? 'something other than the user name' : undefined;
 }

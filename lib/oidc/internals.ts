@@ -65,6 +65,8 @@ export interface ProviderHooks {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
+    /** The key set at a `jwks_uri`; `freshUntil` in milliseconds since the epoch. */
+    keysAt(uri: string): Promise<{ readonly keys: readonly object[]; readonly freshUntil: number }>;
     /** Whether implicit clients may be sent to this machine by http. */
     readonly mayBeLocal: boolean;
   };
@@ -545,6 +547,32 @@ function allowLocalClients(Client: unknown): void {
   };
 }
 
+/** Members of the ClientKeyStore of models/client.js, whose own refresh would let a set that is no good displace the last one that was. */
+interface ClientKeyStore {
+  readonly jwksUri: string | undefined;
+  /** Seconds since the epoch. */
+  freshUntil?: number;
+  fresh(): boolean;
+  clear(): void;
+  add(key: object): void;
+  refresh(): Promise<void>;
+}
+
+function readKeysBy(keysAt: ProviderHooks['clients']['keysAt'], client: Client): void {
+  const store = (client as unknown as { asymmetricKeyStore: ClientKeyStore }).asymmetricKeyStore;
+  const { jwksUri } = store;
+  if (jwksUri === undefined) return;
+  store.refresh = async () => {
+    if (store.fresh()) return;
+    const { keys, freshUntil } = await keysAt(jwksUri).catch((cause) => {
+      throw new errors.InvalidClientMetadata('client JSON Web Key Set failed to be refreshed', { cause });
+    });
+    store.clear();
+    for (const key of keys) store.add({ ...key });
+    store.freshUntil = Math.max(freshUntil, Date.now()) / 1000 + 1;
+  };
+}
+
 interface ClientSchema {
   readonly redirect_uris?: readonly string[];
   readonly post_logout_redirect_uris?: readonly string[];
@@ -591,7 +619,11 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
     const building = find(id);
     built.set(record, building);
     building.then(
-      (client) => client && records.set(client, record),
+      (client) => {
+        if (!client) return;
+        records.set(client, record);
+        readKeysBy(hooks.clients.keysAt, client);
+      },
       () => built.delete(record),
     );
     return building;

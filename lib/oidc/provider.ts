@@ -125,6 +125,7 @@ export function createProtocol(
     },
     clients: {
       record: (id) => findCaller(directory, id),
+      keysAt: (uri) => dependencies.clientKeySets.at(uri),
       compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
       mayBeLocal: !options.production,
     },
