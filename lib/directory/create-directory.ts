@@ -1,5 +1,5 @@
 import type { Logger } from '../logger.js';
-import type { DirectoryStore } from '../store/directory-store.js';
+import type { CheckedDirectory } from '../store/checked-directory.js';
 import type { Keyring } from '../store/keyring.js';
 import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
@@ -11,7 +11,8 @@ import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
 import { createDeliveries, type Deliveries } from './deliveries.js';
 import { createErasure } from './erasure.js';
-import { createEvents, type Events } from './event-listeners.js';
+import { createListeners, type Events } from './event-listeners.js';
+import { createEventTrials, type EventTrials } from './event-trials.js';
 import { createGroups, type Groups } from './groups.js';
 import { createLinking, createLinks, type Linking } from './linking.js';
 import { createOutbox, type Outbox } from './outbox.js';
@@ -28,7 +29,7 @@ import { createOnVoidSignIns, createVoiding, type OnVoidSignIns } from './void-s
 
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
-  readonly store: DirectoryStore;
+  readonly store: CheckedDirectory;
   readonly caches: DirectoryContext['caches'];
   readonly keyring: Keyring;
   /** @default scrypt */
@@ -38,6 +39,8 @@ export interface DirectoryOptions {
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
+  /** Milliseconds before a listener's second attempt, third …; @default 1, 5, 25 and 125 seconds */
+  readonly backOff?: readonly number[];
   /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
   readonly ownSecretLength?: number;
 }
@@ -77,17 +80,20 @@ export interface Directory {
   readonly seedLedger: SeedLedger;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
-  readonly events: Pick<Events, 'on'>;
-  readonly outbox: Pick<Outbox, 'nudge'>;
+  readonly events: Events;
+  readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
+  /** @internal */
+  readonly problems: EventTrials['problems'];
   /** Dispatches the events that are left, and lets deliveries end that are under way. */
   close(): Promise<void>;
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1 } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1, backOff } = options;
   const collections = openedCollections(store);
-  const events = createEvents(logger);
-  const outbox = createOutbox({ collections, events, lease, issuer, logger });
+  const events = createListeners();
+  const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
+  const outbox = createOutbox({ collections, trials, lease, logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
   const context: DirectoryContext = {
     collections,
@@ -127,6 +133,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     credentials,
     events,
     outbox,
+    problems: trials.problems,
     async close() {
       await outbox.close();
       await deliveries.close();
