@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import type { App } from './app.js';
+import { removeOwnHeaders } from './host-headers.js';
 import { unreadRequest } from './unread-request.js';
 
 /** The URL as the browser sent it, whatever a host stripped for those it mounts. */
@@ -14,6 +15,7 @@ export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
     if (!app.owns(url)) return next();
+    removeOwnHeaders(ctx.res);
     const inner = app.createContext(unreadRequest(ctx.req, ctx.request), ctx.res, url);
     await app.handle(inner, url);
     // Both contexts write to one response: setting the body would overwrite the status.
@@ -30,8 +32,11 @@ export function createCallback(app: App) {
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (app.answer(req, res, urlOf(req))) return;
-    if (next && !app.owns(urlOf(req))) next();
-    else void listener(req, res);
+    if (next && !app.owns(urlOf(req))) {
+      next();
+      return;
+    }
+    removeOwnHeaders(res);
+    if (!app.answer(req, res, urlOf(req))) void listener(req, res);
   };
 }
