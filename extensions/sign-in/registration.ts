@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
-import type { Attempts } from './attempts.js';
+import { type Attempts, turnsOf } from './attempts.js';
 import { field, type Steps } from './steps.js';
 import type { PageView, RegistrationProblem } from './view-models.js';
 
@@ -44,15 +44,19 @@ export function createRegistrationStep(
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return goOn(ctx, url(interaction));
-      const attempt = await attempts.begin([`registration ${email.toLowerCase()}`], ctx.ip);
-      if ('minutes' in attempt) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
+      const name = directory.accounts.nameKey(email);
+      const attempt = await attempts.begin(name, ctx.ip);
+      if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       try {
-        const person = await service.register({ givenName, familyName, email, password: field(ctx, 'password') });
+        const person = await service.register({ givenName, familyName, email, password: field(ctx, 'password') }, turnsOf(ctx.ip, name));
         goOn(ctx, await interactions.signIn(ctx, interaction, { oid: person.user.id, amr: ['pwd'], idp: 'local' }));
       } catch (error) {
         const problem = problemOf(error);
         if (!problem) throw error;
-        if (problem === 'busy') await attempt.withdrawn();
+        if (problem === 'busy') {
+          await attempt.withdrawn();
+          ctx.set('Retry-After', String((error as IdpError).details.retryAfterSeconds));
+        }
         await refused({ problem }, problem === 'busy' ? 503 : 400);
       }
     },
