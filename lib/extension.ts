@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from './claims.js';
-import type { Account, Directory } from './directory/index.js';
+import type { Account, Directory, Proof } from './directory/index.js';
 import type { CountWrongSecret } from './http/wrong-secrets.js';
 import type { Logger } from './logger.js';
 import type { Sessions } from './sessions.js';
@@ -38,7 +38,8 @@ export type ProtocolPage =
   | {
       readonly page: 'continue';
       readonly action: string;
-      readonly fields: Readonly<Record<string, string>>;
+      /** One with a list is sent once for each of its values. */
+      readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' };
@@ -53,6 +54,8 @@ export interface SignIn {
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
+  /** Of `directory.credentials`: pages may have come between the proof and its use. */
+  readonly proof: Proof;
 }
 
 /** An account that a browser knows. */
@@ -85,8 +88,8 @@ export interface Interaction {
  */
 export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
-  /** Each answers the URL to go on to. */
-  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string>;
+  /** Each answers the URL to go on to; undefined when the proof holds no more. */
+  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
   /** Undefined when this account takes a sign-in. */
   select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   allow(ctx: Context, interaction: Interaction): Promise<string>;
@@ -115,11 +118,18 @@ export interface AccountClaims {
   readonly scopes: ReadonlySet<string>;
   /**
    * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @param viewer as whom ids are written. @default the caller
    * @throws UnavailableError `claims_unavailable`
    */
-  about(account: Account, scopes: ReadonlySet<string>, target: ClaimTarget, caller?: Caller): Promise<Record<string, unknown>>;
-  /** The user id behind what the caller was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
-  userIdOf(identifier: string, caller?: Caller): Promise<string | undefined>;
+  about(
+    account: Account,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    caller?: Caller,
+    viewer?: Caller,
+  ): Promise<Record<string, unknown>>;
+  /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
 }
 
 /** All an extension may touch. */

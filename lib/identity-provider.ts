@@ -7,7 +7,7 @@ import type { Sessions } from './sessions.js';
 
 /** Whose claims are asked for, and on whose behalf. */
 export interface ScopeIntrospection {
-  /** The user's `sub` or `oid`, as the client sees it. */
+  /** The user's `sub` or `oid`, as `client` sees it, or the client that `clientId` names. */
   readonly sub: string;
   /** Identity scopes with spaces between them. @default 'perms' */
   readonly scope?: string;
@@ -15,6 +15,8 @@ export interface ScopeIntrospection {
   readonly tid?: string;
   /** A client or an API resource, whose limits hold then. @default none: every identity scope, about users of every tenant */
   readonly client?: string;
+  /** The client that `sub` was given to (`client_id` of an introspection), for a caller that may introspect its tokens. @default `client` */
+  readonly clientId?: string;
 }
 
 /** A request listener of `node:http`; with a third argument, what is not ours goes on to it (Express). */

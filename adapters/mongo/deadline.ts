@@ -1,4 +1,6 @@
-/** Milliseconds in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
+import { deadlineAfter, leave } from '../../lib/store/free-time.js';
+
+/** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
 const DEADLINE = 1200;
 
 /** For all options of the driver: the types of those that write leave `signal` out, though it is heeded there too. */
@@ -12,21 +14,16 @@ export interface Bounds {
  * back what waits to be sent, so that it is not done long after its caller was told that it was not; `maxTimeMS` ends it at the server.
  * @throws Error when the time is over: what was sent may have been done.
  */
-export async function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE): Promise<T> {
+export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE): Promise<T> {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const end = () => {
+  return new Promise((resolve, reject) => {
+    const waiting = deadlineAfter(milliseconds).enter(() => {
       const error = new Error(`MongoDB did not answer within ${milliseconds} ms.`);
       reject(error);
       controller.abort(error);
-    };
-    // After a process was busy for long, the answer may be there already: it is read first.
-    timer = setTimeout(() => setImmediate(end), milliseconds);
+    });
+    call({ signal: controller.signal, maxTimeMS: milliseconds })
+      .finally(() => leave(waiting))
+      .then(resolve, reject);
   });
-  try {
-    return await Promise.race([call({ signal: controller.signal, maxTimeMS: milliseconds }), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -5,7 +5,9 @@ import { checkOptions } from './client-options.js';
 import { commitScript, commitsOf } from './commits.js';
 import { connectionOf } from './connection.js';
 import { countersOf, hitScript } from './counters.js';
+import { inTime } from './deadline.js';
 import { leaseScript, leasesOf } from './leases.js';
+import { endSilentConnections } from './liveness.js';
 import { followScript, readsOf } from './reads.js';
 import { checkServer, primariesOf, ready } from './servers.js';
 
@@ -26,16 +28,27 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
   checkOptions(client, prefix);
   const connection = connectionOf(client);
   const accounts = accountIndexOf(connection, prefix);
+  let watching: (() => void) | undefined;
+  const stopWatching = (): void => {
+    watching?.();
+    watching = undefined;
+  };
 
   return {
     name: 'redis',
     ephemeral: false,
 
     async open() {
-      await ready(client);
-      const servers = primariesOf(client);
-      await Promise.all(servers.map(checkServer));
-      await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => server.script('LOAD', lua))));
+      watching ??= endSilentConnections(client);
+      try {
+        await ready(client);
+        const servers = primariesOf(client);
+        await Promise.all(servers.map(checkServer));
+        await Promise.all(servers.flatMap((server) => scripts.map(({ lua }) => inTime(server.script('LOAD', lua)))));
+      } catch (error) {
+        stopWatching();
+        throw error;
+      }
     },
 
     ...readsOf(connection, prefix),
@@ -44,11 +57,19 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
     ...countersOf(connection, prefix),
     ...leasesOf(connection, prefix),
 
-    async health() {
-      if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
-      await Promise.all(primariesOf(client).map((server) => server.ping()));
+    /** Of the primary of the first slot, in a Cluster. */
+    async time() {
+      const [seconds, microseconds] = (await inTime((primariesOf(client)[0] as Redis).time())) as [number, number];
+      return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
     },
 
-    async close() {},
+    async health() {
+      if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
+      await Promise.all(primariesOf(client).map((server) => inTime(server.ping())));
+    },
+
+    async close() {
+      stopWatching();
+    },
   };
 }

@@ -1,17 +1,11 @@
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis';
 import { ConfigError, type ConfigProblem } from '../../lib/errors.js';
 
-/** The longest that a caller may be left waiting, in milliseconds. */
-const DEADLINE = 1500;
-
 const retryDelay = (attempt: number): number => Math.min(attempt * 50, 500) + Math.random() * 50;
 
 const connectionOptions = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  commandTimeout: 1000,
-  // A server that hangs is not asked again until it answers a new connection.
-  socketTimeout: 1000,
   connectTimeout: 1000,
   disconnectTimeout: 200,
   maxLoadingRetryTime: 500,
@@ -84,12 +78,9 @@ const commonRules = (
   [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false: commands are batched anyhow', enableAutoPipelining],
 ];
 
-const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout = 0 }: RedisOptions): Rule[] => [
+/** Timers of ioredis fire before an answer is read that came while this process was busy: a healthy connection would be dropped. */
+const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout, socketTimeout }: RedisOptions): Rule[] => [
   [`${path}.autoResendUnfulfilledCommands`, autoResendUnfulfilledCommands === false, 'false', autoResendUnfulfilledCommands],
-  [
-    `${path}.commandTimeout`,
-    commandTimeout > 0 && commandTimeout <= DEADLINE,
-    `1 to ${DEADLINE} milliseconds`,
-    commandTimeout || undefined,
-  ],
+  [`${path}.commandTimeout`, commandTimeout === undefined, 'nothing: the store times its calls itself', commandTimeout],
+  [`${path}.socketTimeout`, socketTimeout === undefined, 'nothing: the store ends connections that hang itself', socketTimeout],
 ];

@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { slotOfKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../lib/store/artifact-store.js';
+import { inTime } from './deadline.js';
 import type { Script } from './script.js';
 
 /** The commands of this store. What fails is not sent again, save a script that the server did not know. */
@@ -21,7 +22,6 @@ export interface Connection {
 
 export function connectionOf(client: Redis | Cluster): Connection {
   const batch = 'stream' in client ? batching(client) : () => {};
-  const send = <T>(command: Promise<T>): Promise<T> => command.catch(rejectBarely);
   return {
     isCluster: client.isCluster,
     together(keys) {
@@ -30,23 +30,23 @@ export function connectionOf(client: Redis | Cluster): Connection {
     },
     get(key) {
       batch();
-      return send(client.get(key));
+      return inTime(client.get(key));
     },
     mget(keys) {
       batch();
-      return send(client.mget(keys as string[]));
+      return inTime(client.mget(keys as string[]));
     },
     setNew(key, text, expiresAt) {
       batch();
-      return client.set(key, text, 'PXAT', expiresAt, 'NX').then((answer) => answer !== null, rejectBarely);
+      return inTime(client.set(key, text, 'PXAT', expiresAt, 'NX')).then((answer) => answer !== null);
     },
-    membersAfter: (key, score) => send(client.zrange(key, `(${score}`, '+inf', 'BYSCORE')),
-    removeMembers: (key, members) => send(client.zrem(key, ...members)),
+    membersAfter: (key, score) => inTime(client.zrange(key, `(${score}`, '+inf', 'BYSCORE')),
+    removeMembers: (key, members) => inTime(client.zrem(key, ...members)),
     run({ sha, lua }, count, parameters) {
       batch();
-      return client.evalsha(sha, count, parameters as string[]).catch((error: unknown) => {
-        if (isUnknownScript(error)) return send(client.eval(lua, count, parameters as string[]));
-        return rejectBarely(error);
+      return inTime(client.evalsha(sha, count, parameters as string[])).catch((error: unknown) => {
+        if (isUnknownScript(error)) return inTime(client.eval(lua, count, parameters as string[]));
+        throw error;
       });
     },
   };
@@ -82,9 +82,3 @@ function groupBySlot(keys: readonly ArtifactKey[]): ArtifactKey[][] {
 }
 
 const isUnknownScript = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT');
-
-/** ioredis puts the command on the error, and errors are logged: records are not for logs. */
-function rejectBarely(error: unknown): never {
-  if (typeof error === 'object' && error !== null) Reflect.deleteProperty(error, 'command');
-  throw error;
-}

@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { IdpError } from '../../lib/errors.js';
+import { inTime } from './deadline.js';
 
 /** A server may take a moment to come up beside the service, in milliseconds. */
 const START_TIMEOUT = 5000;
@@ -54,7 +55,7 @@ export function primariesOf(client: Redis | Cluster): Redis[] {
  * @throws IdpError `store_unfit`
  */
 export async function checkServer(server: Redis): Promise<void> {
-  const info = await server.info().catch((error: unknown) => {
+  const info = await inTime(server.info()).catch((error: unknown) => {
     // Those who rent a server may not be allowed to ask.
     if (error instanceof Error && /^(NOPERM|ERR unknown command)/.test(error.message)) return '';
     throw error;

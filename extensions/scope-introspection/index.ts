@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { IdpError } from '../../lib/errors.js';
-import type { CallerState, Extension, ExtensionContext } from '../../lib/extension.js';
+import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/extension.js';
 import { clientAuth } from '../../lib/http/client-auth.js';
 import { form } from '../../lib/http/form.js';
 import { answerJson } from '../../lib/http/json.js';
@@ -24,13 +24,24 @@ function routes(router: Router, context: ExtensionContext): void {
   const authenticate = clientAuth(context);
 
   async function answer(ctx: Context): Promise<void> {
+    const { caller } = ctx.state as Required<CallerState>;
     const { sub, scope, tid } = parametersOf(ctx, ['sub', 'scope', 'tid']);
     if (sub === undefined) throw new IdpError('invalid_request');
-    answerJson(ctx, await introspectScopes(context, { sub, scope, tid }, (ctx.state as CallerState).caller));
+    const clientId = namedClient(ctx, caller);
+    answerJson(ctx, await introspectScopes(context, { sub, scope, tid, clientId }, caller));
   }
 
   router.get(PATH, neverStored, form, authenticate, answer);
   router.post(PATH, neverStored, form, authenticate, answer);
+}
+
+/** The client that `sub` was given to; where credentials are in the form, `client_id` there is the caller's own. */
+function namedClient(ctx: Context, caller: Caller): string | undefined {
+  const places = ctx.headers.authorization === undefined ? [ctx.query] : undefined;
+  const { client_id: id } = parametersOf(ctx, ['client_id'], places);
+  if (id === undefined || (id === caller.id && ctx.query.client_id === undefined)) return undefined;
+  if ('allowedScopes' in caller && caller.introspects !== 'all') throw new IdpError('invalid_request');
+  return id;
 }
 
 function neverStored(ctx: Context, next: () => Promise<void>): Promise<void> {

@@ -1,11 +1,14 @@
 import { IdpError } from '../../lib/errors.js';
 import type { Caller, ExtensionContext } from '../../lib/extension.js';
+import type { Client } from '../../lib/store/records.js';
 
 interface Query {
   /** A `sub` or `oid`, as the caller sees it. */
   readonly sub: string;
   readonly scope?: string | undefined;
   readonly tid?: string | undefined;
+  /** The client that `sub` was given to, where that is not the caller. */
+  readonly clientId?: string | undefined;
 }
 
 type Claims = Record<string, unknown>;
@@ -17,7 +20,7 @@ type Claims = Record<string, unknown>;
  */
 export async function introspectScopes(
   { claims, directory }: ExtensionContext,
-  { sub, scope, tid }: Query,
+  { sub, scope, tid, clientId }: Query,
   caller?: Caller,
 ): Promise<Claims> {
   const scopes = scopesOf(scope);
@@ -25,14 +28,26 @@ export async function introspectScopes(
   if (caller && 'allowedScopes' in caller)
     for (const name of scopes) if (!caller.allowedScopes.includes(name)) throw new IdpError('insufficient_scope');
 
-  const id = await claims.userIdOf(sub, caller);
+  // Ids are read and written as one client sees them: who could have them read as every client does could compare pseudonyms.
+  const viewer = clientId === undefined ? caller : await clientOf(directory, clientId, caller);
+  const id = await claims.userIdOf(sub, viewer);
   const named = id === undefined ? [] : await directory.accounts.named(id);
   const [account, other] = named.filter(
-    ({ tenant }) => (caller?.allowedTenants?.includes(tenant.id) ?? true) && (tid === undefined || tenant.id === tid),
+    ({ tenant }) =>
+      [caller, viewer].every((each) => each?.allowedTenants?.includes(tenant.id) ?? true) && (tid === undefined || tenant.id === tid),
   );
   if (!account) throw new IdpError('not_found');
   if (other) throw new IdpError('tid_required');
-  return claims.about(account, scopes, 'scope_introspection', caller);
+  return claims.about(account, scopes, 'scope_introspection', caller, viewer);
+}
+
+/** The client whose tokens the caller may introspect, and so knows its users by. @throws IdpError `not_found`. */
+async function clientOf({ clients }: ExtensionContext['directory'], id: string, caller: Caller | undefined): Promise<Client> {
+  const client = await clients.get(id);
+  const ownScopes = caller && 'scopes' in caller ? caller.scopes : [];
+  const mayIntrospect = !caller || caller.introspects === 'all' || client?.allowedScopes.some((scope) => ownScopes.includes(scope));
+  if (client?.status !== 'active' || !mayIntrospect) throw new IdpError('not_found');
+  return client;
 }
 
 const scopesOf = (scope = ''): ReadonlySet<string> => {

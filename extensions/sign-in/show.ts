@@ -4,7 +4,7 @@ import { pageHeaders } from '../../lib/http/security-headers.js';
 import type { Client, Tenant } from '../../lib/store/records.js';
 import { pagePolicy, renderPage } from './render.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
-import type { PageFrame, PageName, PageView } from './view-models.js';
+import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
 
 /** Whose page it is. */
 export interface Surroundings {
@@ -12,6 +12,8 @@ export interface Surroundings {
   readonly tenant?: Tenant | undefined;
   readonly uiLocales?: string | undefined;
   readonly reference?: string | undefined;
+  /** The path of the sign-in's pages. Nothing else of a path gets into a cookie. */
+  readonly signInPath?: string | undefined;
 }
 
 /** What every page needs of the service. */
@@ -19,15 +21,16 @@ type PageHost = Pick<ExtensionContext, 'issuer' | 'locales'>;
 
 /** Sends a page: its document, and headers that let it load nothing but itself. */
 export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
-  const frame = frameOf(ctx, host, surroundings);
+  const languages = languageMenu(ctx, host, view as PageView, surroundings);
+  const frame = { ...frameOf(ctx, host, surroundings), ...(languages ? { languages } : {}) };
   ctx.set(pageHeaders(host.issuer, pagePolicy(view as PageView, frame)));
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }
 
-function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference }: Surroundings): PageFrame {
+function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference, signInPath }: Surroundings): PageFrame {
   const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
-  const asked = chosenLanguage(ctx) ?? uiLocales;
+  const asked = chosenLanguage(ctx, signInPath) ?? uiLocales;
   const branding = client?.styles ?? tenant?.branding;
   return {
     locale: negotiateLocale(
@@ -38,28 +41,52 @@ function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocale
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(branding ? { branding } : {}),
     ...(reference ? { reference } : {}),
-    ...(isSignInPage(ctx) ? { languageLinks: true } : {}),
   };
 }
 
 const LANGUAGE_COOKIE = 'idp.locale';
 
+const languageTag = /^[\w-]{1,35}$/;
+
 /** What the person chose from the language menu holds for the rest of this sign-in. */
-function chosenLanguage(ctx: Context): string | undefined {
-  const { ui_locales: chosen } = ctx.query;
-  if (typeof chosen !== 'string' || !isSignInPage(ctx)) return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
-  const { pathname } = new URL(ctx.href);
-  ctx.cookies.set(LANGUAGE_COOKIE, encodeURIComponent(chosen.slice(0, 100)), {
-    signed: false,
-    path: pathname,
-    httpOnly: true,
-    sameSite: 'lax',
-    overwrite: true,
-  });
+function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
+  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
+  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
+  if (signInPath !== undefined && languageTag.test(chosen)) {
+    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
+  }
   return chosen;
 }
 
-const isSignInPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.path.includes('/interaction/');
+/** Bytes of a query that is worth repeating in each link. */
+const MAX_QUERY = 2000;
+
+/**
+ * How to see this page in another language. A page that a GET request brought about is asked for again; the password page by its form; another
+ * page that a form brought about leads back to the sign-in's own. A page that sends itself on has none: asked for again, it would send on twice.
+ */
+function languageMenu(ctx: Context, { locales }: PageHost, view: PageView, { signInPath }: Surroundings): LanguageMenu | undefined {
+  if (view.page === 'continue' || (view.page === 'signed-out' && view.next !== undefined)) return undefined;
+  const menu = { locales: locales as readonly Locale[] };
+  if (ctx.method !== 'POST') {
+    const query = new URLSearchParams(ctx.querystring);
+    query.delete('ui_locales');
+    const rest = ctx.querystring.length > MAX_QUERY ? '' : String(query);
+    return { ...menu, link: `?${rest}${rest === '' ? '' : '&'}ui_locales=` };
+  }
+  const path = signInPath ?? stepPath.exec(new URL(ctx.href).pathname)?.[1];
+  if (path === undefined) return undefined;
+  const link = `${path}?ui_locales=`;
+  if (view.page !== 'password') return { ...menu, link };
+  const { csrf, identifier } = view;
+  return { ...menu, link, form: { action: `${path}/identifier`, fields: { csrf, identifier } } };
+}
+
+/** A step of a sign-in of which nothing more is known. */
+const stepPath = /^([\w/.~-]*\/interaction\/[\w-]+)\//;
+
+/** Pages that say that something went wrong: what it was must not keep them from being shown. */
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);
 
 /** The pages that the protocol asks for. */
 export const createShowPage =
@@ -67,7 +94,13 @@ export const createShowPage =
   (ctx, page) => {
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
-    show(ctx, context, viewOf(page, context.production), { client, reference });
+    try {
+      show(ctx, context, viewOf(page, context.production), { client, reference });
+    } catch (error) {
+      if (!failures.has(page.page)) throw error;
+      context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
+      show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, { reference });
+    }
   };
 
 function viewOf(page: ProtocolPage, production: boolean): PageView {

@@ -1,10 +1,19 @@
+import { hash } from 'node:crypto';
 import { IdpError } from '../errors.js';
 import type { Credential, User } from '../store/records.js';
-import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
+import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 import type { DirectoryContext } from './context.js';
 import { userNameKey } from './identifiers.js';
 import { newRecord } from './input.js';
 import { normalised, PASSWORD_LENGTH, type Passwords } from './passwords.js';
+
+/** That somebody proved to be a user. It holds until the credentials change that proved it, or a change voids the sign-ins of that time. */
+export interface Proof {
+  /** Milliseconds since the epoch: when the proof was given, or from when on sign-ins count if that is later. */
+  readonly at: number;
+  /** Whose credentials proved it, and since when they are what they are. */
+  readonly credentials: string;
+}
 
 /** What signs users in. For sign-in code: no administrator reads or writes it. */
 export interface Credentials {
@@ -23,11 +32,19 @@ export interface Credentials {
   forget(userId: string): Promise<void>;
   /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
+  /** @internal for seeds: whether it is the user's. */
+  hasPassword(userId: string, password: string): Promise<boolean>;
+  /** @internal for seeds: tells whether the password is still the one that it was. */
+  passwordDigest(userId: string): Promise<string | undefined>;
   /**
    * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners.
    * @throws IdpError `busy`.
    */
   checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
+  /** The proof that was given for an account at a time; the account as it was read before the check. */
+  proofOf(account: Account, at: Date): Promise<Proof>;
+  /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
+  holds(account: Account, proof: Proof): Promise<boolean>;
 }
 
 export interface PasswordAttempt {
@@ -71,7 +88,26 @@ export function createCredentials(
     }
   }
 
+  async function isPassword({ passwordHash }: Partial<Credential> = {}, password: string): Promise<boolean> {
+    return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
+  }
+
+  const proofOf: Credentials['proofOf'] = async (account, at) => {
+    const owner = credentialOwner(account.person.user);
+    const row = await credentials.get(owner);
+    // Passwords that are hashed anew stay the same password: that is no update of the row.
+    const since = row?.updatedAt.getTime() ?? 'none';
+    return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
+  };
+
   return {
+    proofOf,
+
+    async holds(account, proof) {
+      const now = await proofOf(account, new Date(proof.at));
+      return isUsable(account) && now.at === proof.at && now.credentials === proof.credentials;
+    },
+
     async setPassword(userId, password) {
       const account = await accounts.findByOid(userId);
       if (account === undefined) throw new IdpError('not_found');
@@ -90,9 +126,15 @@ export function createCredentials(
 
     async seedPassword(userId, password) {
       const row = await credentials.get(userId);
-      const [isSet] = row?.passwordHash === undefined ? [] : await passwords.verify([row.passwordHash], password);
-      if (row && isSet) await renewIfOutdated(row, password);
+      if (row && (await isPassword(row, password))) await renewIfOutdated(row, password);
       else await write(userId, await passwords.hash(password));
+    },
+
+    hasPassword: async (userId, password) => isPassword(await credentials.get(userId), password),
+
+    async passwordDigest(userId) {
+      const passwordHash = (await credentials.get(userId))?.passwordHash;
+      return passwordHash === undefined ? undefined : hash('sha256', passwordHash, 'base64url').slice(0, 22);
     },
 
     async checkPassword(candidates, password, { hashes = 1, locked = nobody, from = [] } = {}) {
@@ -113,11 +155,14 @@ const nobody: ReadonlySet<string> = new Set();
 const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 function checkPassword(userName: string, password: string): void {
+  const expected = expectedPassword(userName, password);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
+}
+
+/** What a password has to be instead; undefined when it will do. */
+export function expectedPassword(userName: string, password: string): string | undefined {
   const length = [...normalised(password)].length;
-  const refuse = (expected: string) => {
-    throw new IdpError('invalid_record', { path: '/password', expected });
-  };
-  if (length < PASSWORD_MINIMUM) refuse(`at least ${PASSWORD_MINIMUM} characters`);
-  if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
-  if (userNameKey(password) === userNameKey(userName)) refuse('something other than the user name');
+  if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;
+  if (length > PASSWORD_LENGTH) return `at most ${PASSWORD_LENGTH} characters`;
+  return userNameKey(password) === userNameKey(userName) ? 'something other than the user name' : undefined;
 }

@@ -6,7 +6,7 @@ export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
-export type { Credentials } from './credentials.js';
+export type { Credentials, Proof } from './credentials.js';
 export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
 export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';
@@ -21,6 +21,7 @@ export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.
 export type { Registration, RegistrationInput } from './registration.js';
 export { isLiveSecret } from './secrets.js';
 export { applySeed, type Seed } from './seed.js';
+export { findSeedProblems } from './seed-problems.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants.js';
 export type { UserFields, UserInput } from './user-record.js';

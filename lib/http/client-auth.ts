@@ -4,7 +4,7 @@ import type { Directory } from '../directory/index.js';
 import { IdpError } from '../errors.js';
 import type { CallerState, ExtensionContext } from '../extension.js';
 import { basicText } from './basic-credentials.js';
-import { parametersOf } from './parameters.js';
+import { formOf, parametersOf } from './parameters.js';
 
 type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & { readonly directory: Pick<Directory, 'authenticate'> };
 
@@ -36,14 +36,12 @@ export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthPa
 
 function credentialsOf(ctx: Context): Credentials {
   // What is in a URL is in logs.
-  for (const name of ['client_id', 'client_secret', 'client_assertion'])
-    if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
-  const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret']);
+  for (const name of ['client_secret', 'client_assertion']) if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
+  const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret'], [formOf(ctx)]);
   const { authorization } = ctx.headers;
   if (authorization === undefined) return { id, secret };
-  const basic = basicCredentials(authorization);
-  if (secret !== undefined || (id !== undefined && id !== basic.id)) throw new IdpError('invalid_request');
-  return basic;
+  if (secret !== undefined) throw new IdpError('invalid_request');
+  return basicCredentials(authorization);
 }
 
 /** Each half is form-encoded before they are joined. */

@@ -13,18 +13,18 @@ export function createAccountClaims(
   findClient: (id: string) => Promise<Client | undefined>,
 ): AccountClaims {
   /** To others, ids are what they are. */
-  const pairwiseClient = async (caller: Caller | undefined): Promise<Client | undefined> =>
-    isClient(caller) && caller.metadata.subject_type === 'pairwise' ? findClient(caller.id) : undefined;
+  const pairwiseClient = async (viewer: Caller | undefined): Promise<Client | undefined> =>
+    isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
   return {
     scopes: new Set(['openid', ...parts.claims.scopes.keys()]),
-    async about(account, scopes, target, caller) {
-      const client = await pairwiseClient(caller);
+    async about(account, scopes, target, caller, viewer = caller) {
+      const client = await pairwiseClient(viewer);
       const sub = subOf(account.person.user);
       const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
       return { sub: (client && pseudonymOf(parts, client)?.(sub)) ?? sub, ...claims };
     },
-    async userIdOf(identifier, caller) {
-      const client = await pairwiseClient(caller);
+    async userIdOf(identifier, viewer) {
+      const client = await pairwiseClient(viewer);
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
   };

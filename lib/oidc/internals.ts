@@ -56,12 +56,14 @@ export interface ProviderHooks {
     /** The browser that an interaction is bound to, when this response begins it. */
     browserOf(ctx: KoaContextWithOIDC): string;
     /** Whether the request may take up this interaction. */
-    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): boolean;
+    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
   };
   clients: {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
+    /** The key set at a `jwks_uri`; `freshUntil` in milliseconds since the epoch. */
+    keysAt(uri: string): Promise<{ readonly keys: readonly object[]; readonly freshUntil: number }>;
     /** Whether implicit clients may be sent to this machine by http. */
     readonly mayBeLocal: boolean;
   };
@@ -73,6 +75,7 @@ export interface ProviderHooks {
 export interface BoundInteraction {
   readonly uid: string;
   readonly browser?: string;
+  readonly result?: object;
 }
 
 /** What the hooks need of an access token or a client credentials token. */
@@ -376,8 +379,8 @@ function interactionClass(Base: Class, hooks: ProviderHooks): Class {
       const ctx = Provider.ctx;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
-      const isRefused = interaction && ctx?.oidc.route === 'resume' && !hooks.interactions.mayResume(ctx, interaction);
-      return isRefused ? undefined : interaction;
+      if (!interaction || ctx?.oidc.route !== 'resume') return interaction;
+      return (await hooks.interactions.mayResume(ctx, interaction)) ? interaction : undefined;
     }
   };
 }
@@ -497,7 +500,8 @@ function allowTokenAlone(provider: Provider): void {
 /** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
 export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
   const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
-  return Object.assign(new IdToken({}, { ctx }), { extra: payload }).issue({ use: 'authorization' });
+  // By itself it leaves out names that helpers/_/merge.js does not copy.
+  return Object.assign(new IdToken({}, { ctx }), { payload: async () => ({ ...payload }) }).issue({ use: 'authorization' });
 }
 
 type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };
@@ -531,6 +535,32 @@ function allowLocalClients(Client: unknown): void {
     };
     const uris = () => [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])];
     if (code === undefined || !localCodes.has(code) || !uris().every(isLocal)) invalidate.call(this, message, code);
+  };
+}
+
+/** Members of the ClientKeyStore of models/client.js, whose own refresh would let a set that is no good displace the last one that was. */
+interface ClientKeyStore {
+  readonly jwksUri: string | undefined;
+  /** Seconds since the epoch. */
+  freshUntil?: number;
+  fresh(): boolean;
+  clear(): void;
+  add(key: object): void;
+  refresh(): Promise<void>;
+}
+
+function readKeysBy(keysAt: ProviderHooks['clients']['keysAt'], client: Client): void {
+  const store = (client as unknown as { asymmetricKeyStore: ClientKeyStore }).asymmetricKeyStore;
+  const { jwksUri } = store;
+  if (jwksUri === undefined) return;
+  store.refresh = async () => {
+    if (store.fresh()) return;
+    const { keys, freshUntil } = await keysAt(jwksUri).catch((cause) => {
+      throw new errors.InvalidClientMetadata('client JSON Web Key Set failed to be refreshed', { cause });
+    });
+    store.clear();
+    for (const key of keys) store.add({ ...key });
+    store.freshUntil = Math.max(freshUntil, Date.now()) / 1000 + 1;
   };
 }
 
@@ -574,7 +604,11 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
     const building = find(id);
     built.set(record, building);
     building.then(
-      (client) => client && records.set(client, record),
+      (client) => {
+        if (!client) return;
+        records.set(client, record);
+        readKeysBy(hooks.clients.keysAt, client);
+      },
       () => built.delete(record),
     );
     return building;

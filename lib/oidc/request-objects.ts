@@ -3,17 +3,17 @@
  * fetching one that is at a URL.
  * @see RFC 9101
  */
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { carryParameters } from './authorize.js';
+import type { GuardedResponse } from '../guarded-fetch.js';
+import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './authorize.js';
 import { endsWithin } from './client-jwts.js';
 import { findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { onceTaken } from './internals.js';
 import { registeredClaims } from './jwt.js';
 import { perRequest } from './per-request.js';
-import { hashedPlainChallenge } from './pkce.js';
 import { pushedIdOf } from './pushed-reference.js';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -26,29 +26,50 @@ const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
+/** What says that RFC 9101 was meant, where OpenID Connect Core §6.1 could be too. */
+const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
+
 /** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
 export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void {
   // What was pushed as a form is kept as an unsigned one, and no client can bring that.
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
-  const { aud, sub, exp, nbf, iat, client_id: clientId } = claims;
-  const { typ } = header;
-  if (!types.has(typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ))
-    throw invalid('typ is of another kind of JWT');
+  const { aud, sub, exp, nbf, iat } = claims;
+  const typ = typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ;
+  if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
-  const missing = requiredMembers(ctx).find((name) => claims[name] === undefined);
+  const params = ctx.oidc.params as Params;
+  const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
+  // Nothing beside it is in an error response either.
+  if (isAlone) params[carriedParameter] = carriedNothing;
+  const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
   if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
-  if (sub !== undefined && sub === clientId) throw invalid('sub must not be the client_id');
+  if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid('sub must not be the client_id');
   const from = [nbf, iat].find((each) => typeof each === 'number');
-  if (!endsWithin(MAX_LIFETIME, exp, from)) throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
+  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME, exp, from))
+    throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
 
-  const members = Object.entries(claims).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && !registeredClaims.has(entry[0]),
-  );
-  // Whatever was beside it, or in it under our own name, gives way to what it carries.
-  const { __custom: carried } = carryParameters('authorization', Object.fromEntries(members));
-  onceTaken(ctx, (params) => Object.assign(params, hashedPlainChallenge(params), { __custom: carried }));
+  const inside = carryParameters('authorization', parametersIn(claims));
+  const beside = isAlone ? {} : { ...params };
+  onceTaken(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
 }
+
+type Params = Record<string, unknown>;
+
+/** Whether nothing beside the request object counts, however it is typed. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
+function countsAlone({ oidc }: KoaContextWithOIDC): boolean {
+  const { route, entities, client } = oidc;
+  if (route !== 'authorization' || entities.PushedAuthorizationRequest) return true;
+  return client?.requireSignedRequestObject === true || oidc.isFapi('1.0 Final', '2.0') !== undefined;
+}
+
+/** The members of a request object as parameters are sent: what is no string as its JSON text, a list as one that is repeated. */
+function parametersIn(claims: Claims): Record<string, string | string[]> {
+  const parameters = Object.entries(claims).filter(([name, value]) => value !== null && !registeredClaims.has(name));
+  return Object.fromEntries(parameters.map(([name, value]) => [name, Array.isArray(value) ? value.map(textOf) : textOf(value)]));
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** @see RFC 9101 §4, CIBA Core §7.1.1, FAPI 2.0 Message Signing §5.3.1 */
 function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
@@ -58,7 +79,18 @@ function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
 
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
-const LIMITS = { timeoutMs: 2000, maxBytes: 65_536 };
+const LIMITS = { timeoutMs: 2000, maxBytes: 65_536, headers: { accept: mediaTypes.join(', ') } };
+
+/** Milliseconds that the content of a URL with a fragment is kept, and bytes in all. */
+const KEPT_MS = 10 * 60_000;
+const MAX_KEPT = 16 * 1024 * 1024;
+
+/** Metadata of a client, registered as any other. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
+export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
+  const isRight =
+    Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && URL.canParse(uri));
+  if (uris !== undefined && !isRight) throw new errors.InvalidClientMetadata('request_uris must be an array of https URLs');
+}
 
 export interface RequestUris {
   /** Puts the request object that a registered URL has in the place of the URL. */
@@ -68,17 +100,22 @@ export interface RequestUris {
 }
 
 /** @see RFC 9101 §5.2 */
-export function createRequestUris({ directory, fetch, logger }: OidcParts): RequestUris {
+export function createRequestUris({ directory, remote, logger }: OidcParts): RequestUris {
   const problems = perRequest((): { uri?: string } => ({}));
+  const documents = remote.reader(LIMITS, requestObjectOf);
+  const kept = new LRUCache<string, { readonly text: string; readonly until: number }>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ text }) => text.length + 1,
+  });
 
+  /** A fragment names the content: another content has another. Without one the URL may have an object for each who asks. */
   async function read(uri: string): Promise<string> {
-    const { status, headers, body } = await fetch(uri, { ...LIMITS, headers: { accept: mediaTypes.join(', ') } });
-    if (status !== 200) throw new Error(`${status} is not 200`);
-    const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
-    if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
-    const { hash: fragment } = new URL(uri);
-    if (fragment && fragment.slice(1) !== hash('sha256', body, 'base64url')) throw new Error('the content is not the one registered');
-    return body.toString().trim();
+    if (!uri.includes('#')) return documents.readAnew(uri);
+    const known = kept.get(uri);
+    if (known && Date.now() < known.until) return known.text;
+    const text = await documents.read(uri);
+    kept.set(uri, { text, until: Date.now() + KEPT_MS });
+    return text;
   }
 
   return {
@@ -110,4 +147,11 @@ export function createRequestUris({ directory, fetch, logger }: OidcParts): Requ
       if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
     },
   };
+}
+
+function requestObjectOf({ status, headers, body }: GuardedResponse): string {
+  if (status !== 200) throw new Error(`${status} is not 200`);
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
+  return body.toString().trim();
 }

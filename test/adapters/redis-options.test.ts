@@ -35,8 +35,8 @@ describe('issue 5.1: clients whose options would break a promise are refused', (
   test.each([
     [{ enableOfflineQueue: true }, 'client.options.enableOfflineQueue'],
     [{ autoResendUnfulfilledCommands: true }, 'client.options.autoResendUnfulfilledCommands'],
-    [{ commandTimeout: undefined }, 'client.options.commandTimeout'],
-    [{ commandTimeout: 1501 }, 'client.options.commandTimeout'],
+    [{ commandTimeout: 1000 }, 'client.options.commandTimeout'],
+    [{ socketTimeout: 1000 }, 'client.options.socketTimeout'],
     [{ keyPrefix: 'app:' }, 'client.options.keyPrefix'],
     [{ enableAutoPipelining: true }, 'client.options.enableAutoPipelining'],
   ])('a single server: %j', (options, path) => {
@@ -49,7 +49,7 @@ describe('issue 5.1: clients whose options would break a promise are refused', (
     [{ scaleReads: 'slave' }, 'client.options.scaleReads'],
     [{ keyPrefix: 'app:' }, 'client.options.keyPrefix'],
     [{ enableAutoPipelining: true }, 'client.options.enableAutoPipelining'],
-    [{ redisOptions: { commandTimeout: 0 } }, 'client.options.redisOptions.commandTimeout'],
+    [{ redisOptions: { commandTimeout: 1000 } }, 'client.options.redisOptions.commandTimeout'],
     [{ redisOptions: { autoResendUnfulfilledCommands: true } }, 'client.options.redisOptions.autoResendUnfulfilledCommands'],
   ])('a Cluster: %j', (options, path) => {
     expect(refused(cluster(options))).toEqual([path]);
@@ -60,8 +60,7 @@ describe('issue 5.1: clients whose options would break a promise are refused', (
     expect(code).toBe('invalid_options');
     expect(message).toContain('client.options.enableOfflineQueue: expected false, got true');
     expect(message).toContain('client.options.autoResendUnfulfilledCommands: expected false, got true');
-    expect(message).toContain('client.options.commandTimeout: expected 1 to 1500 milliseconds, got undefined');
-    expect(refused(new Cluster([], { lazyConnect: true })).length).toBeGreaterThan(3);
+    expect(refused(new Cluster([], { lazyConnect: true })).length).toBeGreaterThan(2);
   });
 
   test.each(['a{b}', 'a b', 'a\n', 'x'.repeat(65)])('a prefix %j', (prefix) => {

@@ -9,10 +9,13 @@ import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapter
 import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/adapters/redis';
 import { testKeys } from './keys.js';
 import { callLoopback } from './logout-receiver.js';
-import type { FromNode, NodeSettings } from './nodes.js';
+import type { FromNode, NodeSettings, ToNode } from './nodes.js';
 
 const tell = (message: FromNode) => process.send?.(message);
 process.on('disconnect', () => process.exit());
+process.on('message', ({ busyFor }: ToNode) => {
+  for (const until = performance.now() + busyFor; performance.now() < until; ) {}
+});
 
 const { issuer, artifacts, directory, space, seed, options } = JSON.parse(process.argv[2] ?? '') as NodeSettings;
 

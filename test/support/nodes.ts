@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions, Seed } from 'tenant-idp';
 import { runtimeWarning } from './example.js';
@@ -18,11 +19,13 @@ export interface NodesOptions {
   /** Database and prefix of their own. Default: a random one. */
   readonly space?: string;
   readonly seed: Seed;
+  /** Milliseconds that the clock of each node is ahead. Default: none. */
+  readonly clocks?: readonly number[];
   /** What JSON can say. */
   readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
 }
 
-export interface NodeSettings extends Omit<NodesOptions, 'count'> {
+export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {
   readonly issuer: string;
   readonly space: string;
 }
@@ -30,19 +33,32 @@ export interface NodeSettings extends Omit<NodesOptions, 'count'> {
 /** What a node says to the process that started it. */
 export type FromNode = { readonly port: number } | { readonly logged: string };
 
+/** Milliseconds that a node is to be too busy to see anything. */
+export interface ToNode {
+  readonly busyFor: number;
+}
+
 export interface Nodes {
   /** URL of the front. */
   readonly issuer: string;
   /** What nodes logged at warn and error, the notice about development defaults aside. */
   readonly logged: readonly string[];
+  /** URL of a node. */
+  at(index: number): string;
+  /** Sets the clock of a node that was started with `clocks`. */
+  setClock(index: number, milliseconds: number): void;
   /** `kill -9`; the front gives it no more requests. */
   kill(index: number): Promise<void>;
+  /** Keeps a node busy for so many milliseconds, in one piece. */
+  block(index: number, milliseconds: number): void;
+  /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
+  suspend(index: number, milliseconds: number): Promise<void>;
   /** Starts a node that was killed. */
   start(index: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function startNodes({ count = 3, ...options }: NodesOptions): Promise<Nodes> {
+export async function startNodes({ count = 3, clocks, ...options }: NodesOptions): Promise<Nodes> {
   const nodes = new Map<number, ChildProcess>();
   const ports = new Map<number, number>();
   const logged: string[] = [];
@@ -52,6 +68,12 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
   const start = async (index: number) => {
     const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      ...(clocks
+        ? {
+            execArgv: [...process.execArgv, '--import', new URL('./shifted-clock.js', import.meta.url).href],
+            env: { ...process.env, SHIFTED_CLOCK: `${clocks[index] ?? 0}` },
+          }
+        : {}),
     });
     nodes.set(index, node);
     let complaints = '';
@@ -75,6 +97,12 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
     node.kill('SIGKILL');
     await ended;
   };
+  const block = (index: number, busyFor: number) => void nodes.get(index)?.send({ busyFor } satisfies ToNode);
+  const suspend = async (index: number, milliseconds: number) => {
+    nodes.get(index)?.kill('SIGSTOP');
+    await sleep(milliseconds);
+    nodes.get(index)?.kill('SIGCONT');
+  };
   const close = async () => {
     front.close();
     await Promise.all([...nodes.keys()].map(kill));
@@ -88,7 +116,17 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
     await close();
     throw error;
   }
-  return { issuer: front.url, logged, kill, start, close };
+  return {
+    issuer: front.url,
+    logged,
+    at: (index) => `http://127.0.0.1:${ports.get(index)}`,
+    setClock: (index, clock) => void nodes.get(index)?.send({ clock }),
+    kill,
+    block,
+    suspend,
+    start,
+    close,
+  };
 }
 
 async function drop(url: string, database: string): Promise<void> {

@@ -1,0 +1,42 @@
+/**
+ * Ends connections that owe an answer for too long, so that a server that hangs is not asked again until it answers a new one. A `socketTimeout`
+ * of ioredis would end healthy ones too: its timer fires before the socket is read that this process was too busy to read.
+ */
+import type { Cluster, Redis } from 'ioredis';
+import { DEADLINE } from './deadline.js';
+
+/** Milliseconds between two looks. */
+const TICK = 100;
+/** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
+const MOST = 2 * TICK;
+
+/** Since when a connection has owed an answer without a byte of one. */
+interface Owing {
+  readonly bytesRead: number;
+  readonly milliseconds: number;
+}
+
+/** @returns what stops it. */
+export function endSilentConnections(client: Redis | Cluster): () => void {
+  const owing = new WeakMap<object, Owing>();
+  let lookedAt = performance.now();
+
+  const lookAt = ({ stream, commandQueue, status }: Redis, passed: number): void => {
+    if (!stream || status === 'connecting') return;
+    const { bytesRead } = stream as { bytesRead?: number };
+    const before = owing.get(stream);
+    const isSilent = commandQueue.length > 0 && before?.bytesRead === bytesRead;
+    const milliseconds = isSilent ? (before?.milliseconds ?? 0) + passed : 0;
+    owing.set(stream, { bytesRead: bytesRead ?? 0, milliseconds });
+    if (milliseconds >= DEADLINE) stream.destroy(new Error(`Redis did not answer for ${DEADLINE} ms.`));
+  };
+  const look = (): void => {
+    const now = performance.now();
+    const passed = Math.min(now - lookedAt, MOST);
+    lookedAt = now;
+    for (const connection of 'nodes' in client ? client.nodes() : [client]) lookAt(connection, passed);
+  };
+  // Sockets are read between a timer and the immediate that it sets.
+  const timer = setInterval(() => setImmediate(look), TICK).unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,91 @@
+/**
+ * Deadlines by the time that this process was free to see an answer. A process that was stopped, or busy, for longer than an answer may take
+ * finds the answer and the end of its time at once; Node runs timers before it reads sockets, so that an ordinary timer would take a healthy
+ * server for one that hangs.
+ */
+
+/** Milliseconds between two looks. One timer serves all deadlines, so an end comes up to this late, and as late as the process is busy. */
+const TICK = 50;
+/** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
+const MOST = 4 * TICK;
+
+/** Something that is waited for, between what began before and after it. */
+export interface Waiting {
+  previous: Waiting;
+  next: Waiting;
+  readonly since: number;
+  giveUp(): void;
+}
+
+/** Those that have the same time, so in the order of their ends. */
+class Queue {
+  readonly #head = {} as Waiting;
+
+  constructor(readonly milliseconds: number) {
+    this.#head.previous = this.#head;
+    this.#head.next = this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.#head.next === this.#head;
+  }
+
+  enter(giveUp: () => void): Waiting {
+    if (timer === undefined) startLooking();
+    const { previous } = this.#head;
+    const waiting: Waiting = { previous, next: this.#head, since: clock, giveUp };
+    previous.next = waiting;
+    this.#head.previous = waiting;
+    return waiting;
+  }
+
+  giveUpBefore(now: number): void {
+    for (let waiting = this.#head.next; waiting !== this.#head && waiting.since + this.milliseconds <= now; waiting = this.#head.next) {
+      leave(waiting);
+      waiting.giveUp();
+    }
+  }
+}
+
+/** The wait is over. Does nothing the second time: a late answer comes after its end. */
+export function leave(waiting: Waiting): void {
+  const { previous, next } = waiting;
+  previous.next = next;
+  next.previous = previous;
+  waiting.previous = waiting;
+  waiting.next = waiting;
+}
+
+const queues = new Map<number, Queue>();
+let clock = 0;
+let lookedAt = 0;
+let timer: NodeJS.Timeout | undefined;
+
+/** Milliseconds that this process was free, as far as something was waited for. */
+export const freeTime = (): number => clock;
+
+/** Whoever waits for so many milliseconds; a handful of lengths in a process. */
+export function deadlineAfter(milliseconds: number): Pick<Queue, 'enter' | 'milliseconds'> {
+  const known = queues.get(milliseconds);
+  if (known !== undefined) return known;
+  const queue = new Queue(milliseconds);
+  queues.set(milliseconds, queue);
+  return queue;
+}
+
+function look(): void {
+  const now = performance.now();
+  clock += Math.min(now - lookedAt, MOST);
+  lookedAt = now;
+  for (const queue of queues.values()) queue.giveUpBefore(clock);
+  if ([...queues.values()].every(({ isEmpty }) => isEmpty)) {
+    clearInterval(timer);
+    timer = undefined;
+  }
+}
+
+/** Sockets are read between a timer and the immediate that it sets: what came while the process was away is there when it looks. */
+function startLooking(): void {
+  lookedAt = performance.now();
+  timer = setInterval(() => setImmediate(look), TICK);
+}
