@@ -96,10 +96,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
@@ -124,6 +127,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       select: (...call) => protocolOf().interactions.select(...call),
       accounts: (...call) => protocolOf().interactions.accounts(...call),
+      remembered: (ctx) => protocolOf().interactions.remembered(ctx),
       forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
@@ -224,7 +228,7 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
     extensions,
-    claims: standardClaims,
+    claims: standardClaims({ initialsAsPicture: false }),
     endpoints: Object.keys(routes),
   });
   const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });
