@@ -77,16 +77,18 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     },
 
     async signIn(ctx, { prompt }, signIn) {
+      const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
-      const notBefore = account ? notBeforeOf(account) : 0;
+      if (!account || !(await directory.credentials.holds(account, proof))) return undefined;
+      const notBefore = notBeforeOf(account);
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
-      const ts = Math.max(Math.floor(Date.now() / 1000), notBefore / 1000);
+      const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);
       return finish(ctx, {
         ...chosen(prompt),
-        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: account && subOf(account.person.user) },
+        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: subOf(account.person.user), proof },
       });
     },
 
