@@ -117,7 +117,7 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
       keys: { signing: testKeys, encryption: ['what the twins encrypt with, all of it'] },
       cookies: { keys: ['what the twins sign cookies with, too'] },
       subjectSalt: 'salt of the test tenant identities',
-      logger: { debug: () => {}, info: () => {}, warn: keep, error: keep },
+      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: keep },
       ...(configured ? { configure: () => {} } : {}),
     });
     server.on('request', idp.callback());
