@@ -19,17 +19,19 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
   return async function handleErrors(ctx, next) {
     try {
       await next();
-      if (ctx.status === 503) ctx.set('Retry-After', RETRY_AFTER);
+      if (ctx.status === 503 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = randomBytes(6).toString('hex');
       if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
       ctx.status = status;
       ctx.remove('Location');
+      // It may have been refused before it failed. @see RFC 9110 §11.6.1
+      if (status !== 401) ctx.remove('WWW-Authenticate');
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
-        ctx.set('Retry-After', RETRY_AFTER);
+        if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
         // What could not be stored must not be in the browser either: a new session id would sign it out.
         ctx.remove('Set-Cookie');
       }
