@@ -20,6 +20,7 @@ import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { createServers } from './http/servers.js';
+import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
@@ -197,7 +198,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
   const callback = createCallback(app);
-  const servers = createServers(callback);
+  const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });
+  const servers = createServers((req, res) =>
+    !options.production && isWelcome(req) ? callback(req, res, () => welcome(req, res)) : callback(req, res),
+  );
 
   return {
     issuer,

@@ -42,7 +42,14 @@ export type ProtocolPage =
       readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
-  | { readonly page: 'unavailable' };
+  | { readonly page: 'unavailable' }
+  /** The first page of a service in development. `signIn` begins one, where a link can. */
+  | {
+      readonly page: 'welcome';
+      readonly issuer: string;
+      readonly discovery: string;
+      readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+    };
 
 /** Sets the whole response. */
 export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;

@@ -136,6 +136,7 @@ function viewOf(page: ProtocolPage, production: boolean): PageView {
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'unavailable':
-      return { page: 'unavailable' };
+    case 'welcome':
+      return page;
   }
 }

@@ -113,6 +113,13 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** In development alone: what the service is, and where a sign-in begins. */
+  welcome: {
+    readonly issuer: string;
+    readonly discovery: string;
+    /** `signIn` begins one, where a link can. */
+    readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+  };
 }
 
 export type PageName = keyof PageModels;

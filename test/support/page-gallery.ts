@@ -59,6 +59,21 @@ const developer = {
 export const gallery: readonly GalleryPage[] = [
   { name: 'identifier', view: identifier, frame },
   {
+    name: 'welcome',
+    view: {
+      page: 'welcome',
+      issuer: 'http://localhost:3000',
+      discovery: '/discovery',
+      clients: [{ name: 'Web', signIn: '/authorize' }, { name: 'Nightly export' }],
+    },
+    frame: { locale: 'en', languages: { locales, link: '?ui_locales=' } },
+  },
+  {
+    name: 'welcome-empty',
+    view: { page: 'welcome', issuer: 'http://localhost:3000', discovery: '/d', clients: [] },
+    frame: { locale: 'fi' },
+  },
+  {
     name: 'password-languages',
     view: password,
     frame: { ...frame, languages: { locales, link: '/i?ui_locales=', form: { action: '/i/identifier', fields: { csrf: 'token' } } } },
