@@ -181,7 +181,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
 
-  const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
+  const app = createApp({
+    protocol: protocolOf,
+    mountPath,
+    own: options.paths.own,
+    extensions,
+    context,
+    showPage,
+    limits: options.limits,
+    logger,
+  });
   const callback = createCallback(app);
   const servers = createServers(callback);
 

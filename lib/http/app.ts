@@ -3,9 +3,10 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
-import { ConfigError } from '../errors.js';
+import { ConfigError, IdpError } from '../errors.js';
 import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
+import { type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
@@ -28,6 +29,7 @@ export interface AppOptions {
   readonly extensions: readonly Extension[];
   readonly context: ExtensionContext;
   readonly showPage: ShowPage;
+  readonly limits: AdmissionOptions;
   readonly logger: Logger;
 }
 
@@ -47,6 +49,7 @@ export function createApp(options: AppOptions): App {
   const router = extensionRouter(extensions, context, Object.values(protocol().routes));
   const protocolMethodsOf = protocolMethods(protocol().routes);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
+  const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
@@ -66,11 +69,23 @@ export function createApp(options: AppOptions): App {
   const extensionChain = compose([onError, methodNotAllowed(methodsOf), router.routes() as unknown as Middleware]);
   const run = (ctx: Context, path: string): Promise<void> =>
     protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
+  const isDocument = (path: string): boolean => path === protocol().routes.jwks || path.startsWith('/.well-known/');
+  const refuse = compose([onError, tooMany]);
+  const admitted = async (ctx: Context, path: string): Promise<void> => {
+    const leave = admission.enter(ctx.req);
+    // Those who verify tokens go on, and those who ask where to sign in.
+    if (leave === undefined && !isDocument(pathname(path))) return refuse(ctx, nothing);
+    try {
+      await run(ctx, path);
+    } finally {
+      leave?.();
+    }
+  };
   const runBelow = async (ctx: Context, path: string): Promise<void> => {
     const given = ctx.req.url ?? '/';
     ctx.req.url = path;
     try {
-      await run(ctx, path);
+      await admitted(ctx, path);
     } finally {
       ctx.req.url = given;
     }
@@ -100,7 +115,7 @@ export function createApp(options: AppOptions): App {
     handle(ctx, url) {
       const path = pathBelow(mountPath, url);
       if (path === undefined) return nothing();
-      return path === ctx.req.url ? run(ctx, path) : runBelow(ctx, path);
+      return path === ctx.req.url ? admitted(ctx, path) : runBelow(ctx, path);
     },
   };
 }
@@ -112,6 +127,12 @@ const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefin
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
 
 const nothing = async () => {};
+
+/** A connection that sends more than it may has nothing more to say. */
+const tooMany: Middleware = (ctx) => {
+  if (ctx.req.httpVersionMajor < 2) ctx.set('Connection', 'close');
+  throw new IdpError('busy');
+};
 
 const pathname = (url: string): string => url.split('?', 1)[0] as string;
 
