@@ -4,13 +4,15 @@ import type { ClaimDeclaration, ClaimMapping, ClaimSet } from './claims.js';
 import { claimTargets } from './claims.js';
 import type { ConfigProblem } from './errors.js';
 import type { OptionPath } from './options-problem.js';
-import { missing, nearest, wrong } from './options-problem.js';
+import { missing, unknownMembers, withMeant, wrong } from './options-problem.js';
 
 /** @see RFC 6749 §3.3 */
 const scopeToken = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 /** Milliseconds that a timer can count. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 const typeNames = Object.keys(isOfClaimType);
+const setMembers: readonly (keyof ClaimSet)[] = ['name', 'scopes', 'load', 'timeoutMs', 'onError', 'claims'];
+const claimMembers: readonly (keyof ClaimDeclaration<never>)[] = ['scope', 'type', 'description', 'in', 'value'];
 
 /** The declarations of a set that have the form of one, by claim name. */
 export const declarationsOf = ({ claims }: ClaimSet): readonly (readonly [string, ClaimDeclaration<never>])[] =>
@@ -19,6 +21,7 @@ export const declarationsOf = ({ claims }: ClaimSet): readonly (readonly [string
 export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
   const { name, scopes = [], load, timeoutMs = 1000, onError = 'omit', claims } = set;
   const { problems, expect } = problemsAt('claims', String(name));
+  problems.push(...unknownMembers(set, ['claims', String(name)], setMembers, 'a member of claim sets that exists'));
   expect(isText(name), ['name'], 'a name', name);
   expect(load === undefined || isFunction(load), ['load'], 'a function', load);
   expect(isTimeout(timeoutMs), ['timeoutMs'], `milliseconds, 1 to ${MAX_TIMEOUT}`, timeoutMs);
@@ -27,7 +30,11 @@ export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
   expect(isObject(claims), ['claims'], 'an object of claims by name', claims);
   for (const [claim, declaration] of Object.entries(isObject(claims) ? claims : {}))
     expect(isObject(declaration), [claim], 'a claim declaration', declaration);
-  for (const [claim, { scope, type, description, in: targets = claimTargets, value }] of declarationsOf(set)) {
+  for (const [claim, declaration] of declarationsOf(set)) {
+    const { scope, type, description, in: targets = claimTargets, value } = declaration;
+    problems.push(
+      ...unknownMembers(declaration, ['claims', String(name), claim], claimMembers, 'a member of claim declarations that exists'),
+    );
     expect(isScope(scope), [claim, 'scope'], 'the name of a scope', scope);
     expect(typeNames.includes(type), [claim, 'type'], `one of ${typeNames.join(', ')}`, type);
     expect(isText(description), [claim, 'description'], 'a text', description);
@@ -41,9 +48,8 @@ export function checkMapping(sets: readonly ClaimSet[], mapping: ClaimMapping): 
   const names = sets.flatMap((set) => declarationsOf(set).map(([claim]) => claim));
   const { problems, expect } = problemsAt('claimMapping');
   for (const [claim, scope] of Object.entries(mapping)) {
-    const didYouMean = nearest(claim, names);
-    const unknown = missing(['claimMapping', claim], 'the name of a claim that some set declares');
-    if (!names.includes(claim)) problems.push(didYouMean === undefined ? unknown : { ...unknown, didYouMean });
+    if (!names.includes(claim))
+      problems.push(withMeant(missing(['claimMapping', claim], 'the name of a claim that some set declares'), claim, names));
     expect(scope === false || isScope(scope), [claim], 'the name of a scope, or false', scope);
   }
   return problems;

@@ -32,13 +32,12 @@ export interface ServedClaimSet {
  * a declaration is not one; either lists everything that is wrong.
  */
 export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ServedClaimSet[] {
-  const malformed = [...sets.flatMap(checkClaimSet), ...checkMapping(sets, mapping)];
-  const kept = withoutRemoved(sets, mapping);
-  const conflicts = findConflicts(kept);
+  const malformed = findClaimProblems(sets, mapping);
+  const conflicts = findClaimConflicts(sets, mapping);
   if (malformed.length > 0) throw new ConfigError('invalid_options', [...malformed, ...conflicts]);
   if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
   const scopes = new Map(Object.entries(mapping));
-  return kept.map(({ name, load, timeoutMs = 1000, onError = 'omit', claims }) => ({
+  return withoutRemoved(sets, mapping).map(({ name, load, timeoutMs = 1000, onError = 'omit', claims }) => ({
     name,
     load,
     timeoutMs,
@@ -53,6 +52,16 @@ export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping):
     })),
   }));
 }
+
+/** What is malformed, of the sets and of the mapping. */
+export const findClaimProblems = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] => [
+  ...sets.flatMap(checkClaimSet),
+  ...checkMapping(sets, mapping),
+];
+
+/** Names that two sets declare, or that the protocol has taken. */
+export const findClaimConflicts = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] =>
+  findConflicts(withoutRemoved(sets, mapping));
 
 /** A claim is removed from the first set that declares it: a later set may put its own in the place. */
 function withoutRemoved(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ClaimSet[] {

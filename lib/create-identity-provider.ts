@@ -7,9 +7,10 @@ import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
 import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
 import { createClaimResolver } from './claim-resolver.js';
-import { applySeed, createDirectory, createKeyRotation, createPasswords } from './directory/index.js';
+import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
+import { findExtensionProblems } from './extension-checks.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
 import { createHealth } from './health.js';
@@ -25,12 +26,13 @@ import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
 import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
+import { routes } from './oidc/configuration.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
 import { describeScopes } from './oidc/scopes.js';
 import type { IdentityProviderOptions } from './options.js';
-import { resolveOptions } from './resolve-options.js';
+import { type FoundProblems, resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { collections } from './store/collections.js';
@@ -38,6 +40,7 @@ import type { DirectoryStore } from './store/directory-store.js';
 import { createKeyring } from './store/keyring.js';
 import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE = 10_000;
@@ -47,7 +50,8 @@ const LEASE = 10_000;
  * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
-  const options = resolveOptions(input);
+  const standardExtensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection()];
+  const options = resolveOptions(input, process.env, await findProblems(input, standardExtensions));
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
@@ -55,7 +59,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(options.artifacts, patience) : memoryArtifacts();
+  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience) : memoryArtifacts();
   const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
   const store = options.keys.encryption ? durable : await withOwnKeys(durable);
@@ -86,10 +90,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  if (options.seed) await begun(applySeed(directory, options.seed));
+  await begun(applySeed(directory, options.seed, logger));
   await begun(directory.policies.begin());
 
-  const extensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection(), ...options.extensions];
+  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
   const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
     logger,
     mapping: options.claimMapping,
@@ -216,6 +220,18 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       await Promise.all([artifacts.close(), store.close()]);
     },
   };
+}
+
+/** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
+async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
+  const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
+    extensions,
+    claims: standardClaims,
+    endpoints: Object.keys(routes),
+  });
+  const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });
+  return { invalid: [...invalid, ...ofSeed], conflicts };
 }
 
 /** Those of the keys that were given; we make one of each. */

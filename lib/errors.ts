@@ -13,6 +13,7 @@ export const errorTable = {
   extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
   store_unfit: { status: 500, description: 'A store is set up so that records would be lost, or it could not be found again.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
+  clock_skewed: { status: 503, description: 'The clocks of this node and the artifact store are too far apart; try again shortly.' },
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
   invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },
   invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
@@ -72,7 +73,11 @@ export class UnavailableError extends IdpError {
   readonly expose = true;
   readonly allow_redirect = true;
 
-  constructor(code: 'store_unavailable' | 'claims_unavailable', details: Readonly<Record<string, unknown>>, options: ErrorOptions) {
+  constructor(
+    code: 'store_unavailable' | 'clock_skewed' | 'claims_unavailable',
+    details: Readonly<Record<string, unknown>>,
+    options: ErrorOptions,
+  ) {
     super(code, details, options);
     this.error_description = this.message;
     this.message = 'temporarily_unavailable';

@@ -21,6 +21,16 @@ export interface EventMap {
     readonly SessionId?: string;
     readonly SpentAt: string;
   };
+  /**
+   * A refresh token that had just been replaced came again from another address and another agent, and was answered, since it may be a retry.
+   * Told once for each token; `SessionId` and `SpentAt` as above.
+   */
+  RefreshTokenRetriedElsewhere: {
+    readonly AggregateId: string;
+    readonly ClientId: string;
+    readonly SessionId?: string;
+    readonly SpentAt: string;
+  };
   /** A signing key took over from another of its algorithm, which is `retiring` and still verifies, or `removed` and does not. Ids are `kid`s. */
   KeyRotated: {
     readonly AggregateId: string;

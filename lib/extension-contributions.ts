@@ -20,11 +20,10 @@ export function discoveryOf(extensions: readonly Extension[], context: Extension
   return document;
 }
 
-/** @throws ConfigError `extension_conflict` unless exactly one extension shows pages. */
+/** Of the extension that shows pages: the options were checked for one. */
 export function pagesOf(extensions: readonly Extension[]): NonNullable<Extension['pages']> {
-  const [owner, other] = extensions.filter(({ pages }) => pages !== undefined);
-  if (owner?.pages && !other) return owner.pages;
-  throw conflict('one extension that shows pages', [owner, other].flatMap((extension) => extension?.name ?? []).join(' and ') || 'none');
+  const [pages] = extensions.flatMap((extension) => extension.pages ?? []);
+  return pages as NonNullable<typeof pages>;
 }
 
 const conflict = (expected: string, received: string): ConfigError =>

@@ -38,7 +38,8 @@ export type ProtocolPage =
   | {
       readonly page: 'continue';
       readonly action: string;
-      readonly fields: Readonly<Record<string, string>>;
+      /** One with a list is sent once for each of its values. */
+      readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' };

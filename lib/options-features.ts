@@ -1,7 +1,7 @@
 /** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in the README says the same. */
 import { ConfigError, type ConfigProblem } from './errors.js';
 import type { IdentityProviderOptions } from './options.js';
-import { missing, nearest, valueAt, wrong } from './options-problem.js';
+import { missing, valueAt, withMeant, wrong } from './options-problem.js';
 
 /** What a member of a feature has to be; its check answers nothing when all is well. */
 interface Member {
@@ -115,11 +115,6 @@ const always: Member = { expected: 'true, because it is part of the service', ho
 
 const isNeeded = ({ required }: Member, feature: Readonly<Record<string, unknown>>): boolean =>
   typeof required === 'string' ? feature[required] === true : required === true;
-
-function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
-  const didYouMean = nearest(name, names);
-  return didYouMean === undefined ? problem : { ...problem, didYouMean };
-}
 
 type Configure = NonNullable<IdentityProviderOptions['configure']>;
 

@@ -35,6 +35,16 @@ export const wrong = (path: OptionPath, expected: string, value: unknown, isText
   received: describe(path, value, isText),
 });
 
+/** Members of an object that are none of `names`, each with the one that was probably meant. */
+export const unknownMembers = (value: object, path: OptionPath, names: readonly string[], expected: string): readonly ConfigProblem[] =>
+  Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [withMeant(missing([...path, name], expected), name, names)]));
+
+/** The problem, with the entry of `names` that was probably meant by `name`. */
+export function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
+  const didYouMean = nearest(name, names);
+  return didYouMean === undefined ? problem : { ...problem, didYouMean };
+}
+
 /** The entry of `names` that was probably meant by `name`. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const [lower, candidates] = [name.toLowerCase(), names.map((candidate) => candidate.toLowerCase())];

@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { ConfigProblem } from './errors.js';
 import * as options from './options.js';
-import { missing, nearest, type OptionPath, valueAt, wrong } from './options-problem.js';
+import { missing, type OptionPath, valueAt, withMeant, wrong } from './options-problem.js';
 import * as values from './options-values.js';
 
 /** An object that knows exactly the members of `T`, all optional unless named. */
@@ -152,20 +152,13 @@ function toProblem({ keyword, instancePath, params, parentSchema, data }: ErrorO
   const { type, properties, expected, check, enum: choices } = parentSchema as TSchema;
   if (keyword === 'additionalProperties') {
     const name = params.additionalProperty as string;
-    return { ...missing([...path, name], 'an option that exists'), ...meant(name, Object.keys(properties)) };
+    return withMeant(missing([...path, name], 'an option that exists'), name, Object.keys(properties));
   }
   if (keyword === 'required') {
     const name = params.missingProperty as string;
     return missing([...path, name], properties[name].expected);
   }
   const isText = type === 'string' || type === 'integer';
-  return {
-    ...wrong(path, keyword === 'check' ? check(data) : expected, data, isText),
-    ...(choices && typeof data === 'string' ? meant(data, choices) : {}),
-  };
-}
-
-function meant(name: string, names: readonly string[]): Pick<ConfigProblem, 'didYouMean'> {
-  const didYouMean = nearest(name, names);
-  return didYouMean === undefined ? {} : { didYouMean };
+  const problem = wrong(path, keyword === 'check' ? check(data) : expected, data, isText);
+  return choices && typeof data === 'string' ? withMeant(problem, data, choices) : problem;
 }

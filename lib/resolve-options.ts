@@ -1,6 +1,6 @@
 /** From what the host gave to what everything else relies on: checked as a whole, complete, frozen. */
 import type { JWK } from 'jose';
-import { ConfigError } from './errors.js';
+import { ConfigError, type ConfigProblem } from './errors.js';
 import { findInsecureOptions } from './insecure-options.js';
 import type { IdentityProviderOptions } from './options.js';
 import { findContradictions } from './options-contradictions.js';
@@ -9,15 +9,28 @@ import { withRefusals } from './options-features.js';
 import { findShapeProblems } from './options-schema.js';
 import { signingAlgorithm } from './options-values.js';
 
+/** What only the composition root can find, since it knows who reads it. */
+export interface FoundProblems {
+  readonly invalid?: readonly ConfigProblem[];
+  /** Parts that claim the same thing. */
+  readonly conflicts?: readonly ConfigProblem[];
+}
+
 /**
- * @throws ConfigError with everything that is wrong: `invalid_options`, or `insecure_options` when it is merely not fit for production.
+ * @throws ConfigError with everything that is wrong: `invalid_options`, or `extension_conflict` when two parts of it claim the same,
+ * `insecure_options` when it is merely not fit for production.
  */
-export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.env): ResolvedOptions {
+export function resolveOptions(input: unknown, env: NodeJS.ProcessEnv = process.env, found: FoundProblems = {}): ResolvedOptions {
   const production = env.NODE_ENV === 'production';
-  const invalid = [...findShapeProblems(input), ...findContradictions(input)];
+  const { invalid: others = [], conflicts = [] } = found;
+  const invalid = [...findShapeProblems(input), ...findContradictions(input), ...others];
   const insecure = production ? findInsecureOptions(input) : [];
-  if (invalid.length + insecure.length > 0) {
-    throw new ConfigError(invalid.length > 0 ? 'invalid_options' : 'insecure_options', [...invalid, ...insecure]);
+  const problems = onceEach([...invalid, ...conflicts, ...insecure]);
+  if (problems.length > 0) {
+    throw new ConfigError(
+      invalid.length > 0 ? 'invalid_options' : conflicts.length > 0 ? 'extension_conflict' : 'insecure_options',
+      problems,
+    );
   }
   return complete(input as IdentityProviderOptions, production);
 }
@@ -56,6 +69,12 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
     mountPath: pathname === '/' ? '' : pathname,
   });
 }
+
+/** One problem for each place, the first that was found; without a place to tell them apart by, all. */
+const onceEach = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
+  [
+    ...new Map(problems.toReversed().map((problem) => [problem.path === 'extensions' ? problem : problem.path, problem])).values(),
+  ].toReversed();
 
 const frozenCopy = <T>(items: readonly T[]): readonly T[] => Object.freeze([...items]);
 

@@ -88,6 +88,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
 
     hit: createHit(counters),
     lease: createLease(leases),
+    time: database.time,
     health: database.ping,
     async close() {},
   };

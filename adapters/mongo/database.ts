@@ -16,6 +16,8 @@ export interface Database {
   check(): Promise<void>;
   /** Rejects when the server cannot be reached. */
   ping(): Promise<void>;
+  /** The server's clock, in milliseconds since the epoch. */
+  time(): Promise<number>;
 }
 
 /** Whatever the client's own are: conditions are checked where they were written, and what is acknowledged survives a failover. */
@@ -42,6 +44,7 @@ export function databaseOf({ db, prefix = 'idp_' }: MongoOptions): Database {
   return {
     collection: <D extends Document>(name: string) => db.collection<D>(prefix + name, options),
     check: () => checkClient(db),
+    time: () => inTime(async (bounds) => ((await db.command({ hello: 1 }, bounds)).localTime as Date).getTime()),
     ping: () => inTime(async (bounds) => void (await db.command({ ping: 1 }, bounds))),
   };
 }

@@ -57,6 +57,12 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
     ...countersOf(connection, prefix),
     ...leasesOf(connection, prefix),
 
+    /** Of the primary of the first slot, in a Cluster. */
+    async time() {
+      const [seconds, microseconds] = (await inTime((primariesOf(client)[0] as Redis).time())) as [number, number];
+      return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+    },
+
     async health() {
       if (client.status !== 'ready') throw new Error(`The client is not ready: ${client.status}.`);
       await Promise.all(primariesOf(client).map((server) => inTime(server.ping())));

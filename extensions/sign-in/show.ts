@@ -12,6 +12,8 @@ export interface Surroundings {
   readonly tenant?: Tenant | undefined;
   readonly uiLocales?: string | undefined;
   readonly reference?: string | undefined;
+  /** The path of the sign-in's pages. Nothing else of a path gets into a cookie. */
+  readonly signInPath?: string | undefined;
 }
 
 /** What every page needs of the service. */
@@ -25,9 +27,9 @@ export function show<Name extends PageName>(ctx: Context, host: PageHost, view: 
   ctx.body = renderPage(view, frame);
 }
 
-function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference }: Surroundings): PageFrame {
+function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference, signInPath }: Surroundings): PageFrame {
   const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
-  const asked = chosenLanguage(ctx) ?? uiLocales;
+  const asked = chosenLanguage(ctx, signInPath) ?? uiLocales;
   const branding = client?.styles ?? tenant?.branding;
   return {
     locale: negotiateLocale(
@@ -44,22 +46,22 @@ function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocale
 
 const LANGUAGE_COOKIE = 'idp.locale';
 
+const languageTag = /^[\w-]{1,35}$/;
+
 /** What the person chose from the language menu holds for the rest of this sign-in. */
-function chosenLanguage(ctx: Context): string | undefined {
+function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
   const { ui_locales: chosen } = ctx.query;
   if (typeof chosen !== 'string' || !isSignInPage(ctx)) return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
-  const { pathname } = new URL(ctx.href);
-  ctx.cookies.set(LANGUAGE_COOKIE, encodeURIComponent(chosen.slice(0, 100)), {
-    signed: false,
-    path: pathname,
-    httpOnly: true,
-    sameSite: 'lax',
-    overwrite: true,
-  });
+  if (signInPath !== undefined && languageTag.test(chosen)) {
+    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
+  }
   return chosen;
 }
 
 const isSignInPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.path.includes('/interaction/');
+
+/** Pages that say that something went wrong: what it was must not keep them from being shown. */
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);
 
 /** The pages that the protocol asks for. */
 export const createShowPage =
@@ -67,7 +69,13 @@ export const createShowPage =
   (ctx, page) => {
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
-    show(ctx, context, viewOf(page, context.production), { client, reference });
+    try {
+      show(ctx, context, viewOf(page, context.production), { client, reference });
+    } catch (error) {
+      if (!failures.has(page.page)) throw error;
+      context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
+      show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, { reference });
+    }
   };
 
 function viewOf(page: ProtocolPage, production: boolean): PageView {

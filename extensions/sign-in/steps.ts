@@ -10,10 +10,11 @@ export function createSteps(context: ExtensionContext) {
   const { own, interactions, directory, csrf } = context;
   const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
 
-  const surroundings = async ({ client, parameters, tids }: Interaction): Promise<Surroundings> => {
+  const surroundings = async (interaction: Interaction): Promise<Surroundings> => {
+    const { client, parameters, tids } = interaction;
     const [only, ...others] = tids ?? [];
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
-    return { client, tenant, uiLocales: parameters.ui_locales };
+    return { client, tenant, uiLocales: parameters.ui_locales, signInPath: new URL(url(interaction)).pathname };
   };
 
   return {

@@ -32,8 +32,8 @@ interface Form {
   readonly csrf: string;
 }
 
-/** Hidden fields by name. */
-export type Fields = Readonly<Record<string, string>>;
+/** Hidden fields by name; one with a list is there once for each of its values. */
+export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 /** What the authorization server saw, for whoever integrates a client; not for production. */
 export interface DeveloperDetail {

@@ -28,6 +28,7 @@ const lifetimes = inputSchema({
   idToken: seconds(),
   refreshTokenIdle: seconds(),
   refreshTokenAbsolute: seconds(),
+  refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
 });
 const fields = {
   name: line(),
@@ -168,6 +169,9 @@ const authMethod = (metadata: Client['metadata']): unknown => metadata.token_end
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
 /** @see RFC 9700 §2.1.1, RFC 8252 §6: public and native clients must use PKCE. */
+/** @throws IdpError `invalid_record` for what the form of a new client does not say. */
+export const checkNewClient = (input: ClientInput): void => void checkedClient({ ...clientDefaults, ...defined(input) });
+
 function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {
   if (client.requirePkce === false && (authMethod(client.metadata) === 'none' || client.metadata.application_type === 'native')) {
     throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true or nothing for a public or native client' });

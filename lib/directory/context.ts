@@ -12,6 +12,7 @@ import type {
   KeyRing,
   Permission,
   Person,
+  SeedRecord,
   SequenceRecord,
   Subsidiary,
   Tenant,
@@ -31,6 +32,7 @@ export interface Collections {
   readonly signingKeys: Collection<KeyRing>;
   readonly events: Collection<EventRecord>;
   readonly deliveries: Collection<Delivery>;
+  readonly seeds: Collection<SeedRecord>;
   readonly sequences: Collection<SequenceRecord>;
 }
 
@@ -59,5 +61,6 @@ export const openedCollections = (store: DirectoryStore): Collections => ({
   signingKeys: store.collection('signingKeys'),
   events: store.collection('events'),
   deliveries: store.collection('deliveries'),
+  seeds: store.collection('seeds'),
   sequences: store.collection('sequences'),
 });

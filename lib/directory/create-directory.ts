@@ -19,6 +19,7 @@ import { createPasswords, type Passwords } from './passwords.js';
 import { createPermissions, type Permissions } from './permissions.js';
 import { createPersons, type Persons } from './persons.js';
 import { createRegistration, type Registration } from './registration.js';
+import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
 import { createPolicyWatch, type PolicyWatch } from './sign-in-policy.js';
 import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
 import { createTenants, type Tenants } from './tenants.js';
@@ -72,6 +73,8 @@ export interface Directory {
   /** @internal */
   readonly policies: Pick<PolicyWatch, 'begin' | 'problems'>;
   readonly deliveries: Deliveries;
+  /** @internal for `applySeed`. */
+  readonly seedLedger: SeedLedger;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
   readonly events: Pick<Events, 'on'>;
@@ -119,6 +122,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     policies,
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
+    seedLedger: createSeedLedger(context),
     onVoidSignIns: createOnVoidSignIns(deliveries, caches),
     credentials,
     events,

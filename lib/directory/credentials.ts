@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { IdpError } from '../errors.js';
 import type { Credential, User } from '../store/records.js';
 import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
@@ -23,6 +24,10 @@ export interface Credentials {
   forget(userId: string): Promise<void>;
   /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
+  /** @internal for seeds: whether it is the user's. */
+  hasPassword(userId: string, password: string): Promise<boolean>;
+  /** @internal for seeds: tells whether the password is still the one that it was. */
+  passwordDigest(userId: string): Promise<string | undefined>;
   /**
    * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners, and one dummy when there is
    * none.
@@ -90,6 +95,13 @@ export function createCredentials(
 
     async seedPassword(userId, password) {
       if (!(await isPassword(userId, password))) await write(userId, await passwords.hash(password));
+    },
+
+    hasPassword: isPassword,
+
+    async passwordDigest(userId) {
+      const passwordHash = (await credentials.get(userId))?.passwordHash;
+      return passwordHash === undefined ? undefined : hash('sha256', passwordHash, 'base64url').slice(0, 22);
     },
 
     async checkPassword(candidates, password) {

@@ -3,6 +3,7 @@ import type { Person } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { type Links, strikeOff } from './linking.js';
 import { pendingEvent, withEvents } from './pending-events.js';
+import { forgetSeeded } from './seed-ledger.js';
 import { hasUser } from './user-record.js';
 
 /**
@@ -30,6 +31,7 @@ export function createErasure({ collections, nudge, voiding }: DirectoryContext,
       const person = await persons.get(personId);
       if (person === undefined) throw new IdpError('not_found');
       await endLinks(person);
+      for (const id of [personId, ...(person.user ? [person.user.id] : [])]) await forgetSeeded(collections, id);
       let erased: Person | undefined;
       const erase = () =>
         persons.update(personId, (row) => {

@@ -21,6 +21,7 @@ export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.
 export type { Registration, RegistrationInput } from './registration.js';
 export { isLiveSecret } from './secrets.js';
 export { applySeed, type Seed } from './seed.js';
+export { findSeedProblems } from './seed-problems.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants.js';
 export type { UserFields, UserInput } from './user-record.js';

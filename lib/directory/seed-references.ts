@@ -19,6 +19,16 @@ interface Target {
  * @throws ConfigError with every name that does not.
  */
 export async function checkSeedReferences(directory: Directory, seed: Seed, ids: SeedIds): Promise<void> {
+  const problems = await findSeedReferenceProblems(directory, seed, ids);
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}
+
+/** Names in a seed of the right form that mean nothing. @param directory undefined: one that has nothing yet. */
+export async function findSeedReferenceProblems(
+  directory: Directory | undefined,
+  seed: Seed,
+  ids: SeedIds,
+): Promise<readonly ConfigProblem[]> {
   const { tenants = [], permissions = [], clients = [] } = seed;
   const problems: ConfigProblem[] = [];
   const tenantNames = tenants.map(({ name }) => name);
@@ -37,7 +47,7 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
     const known: Target = {
       what: 'a permission',
       names: permissions.map(({ id }) => id),
-      kept: directory.permissions.get,
+      ...(directory ? { kept: directory.permissions.get } : {}),
     };
     for (const [g, group] of (tenant.groups ?? []).entries()) {
       for (const [p, permission] of (group.permissions ?? []).entries()) {
@@ -50,7 +60,7 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
   }
 
   async function checkPerson(tenant: SeedTenant, person: SeedPerson, ...path: (string | number)[]): Promise<void> {
-    const { groups } = directory.forTenant(ids.tenant(tenant));
+    const groups = directory?.forTenant(ids.tenant(tenant)).groups;
     if (person.subsidiary !== undefined) {
       const names = (tenant.subsidiaries ?? []).map(({ name }) => name);
       await check({ what: 'a subsidiary of the tenant', names }, person.subsidiary, ...path, 'subsidiary');
@@ -58,7 +68,7 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
     const ownGroups: Target = {
       what: 'a group of the tenant',
       names: (tenant.groups ?? []).map(({ name }) => name),
-      kept: groups.findByName,
+      ...(groups ? { kept: groups.findByName } : {}),
     };
     for (const [g, group] of (person.user?.groups ?? []).entries()) {
       await check(ownGroups, group, ...path, 'user', 'groups', g);
@@ -70,7 +80,7 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
     const users: Target = {
       what: 'the user name of a user of that tenant',
       names: (parentTenant.persons ?? []).flatMap(({ user }) => (user ? userNameKey(user.userName) : [])),
-      kept: directory.forTenant(ids.tenant(parentTenant)).users.findByUserName,
+      ...(directory ? { kept: directory.forTenant(ids.tenant(parentTenant)).users.findByUserName } : {}),
     };
     await check(users, userNameKey(linkedTo.userName), ...path, 'user', 'linkedTo', 'userName');
   }
@@ -97,5 +107,5 @@ export async function checkSeedReferences(directory: Directory, seed: Seed, ids:
     for (const [t, name] of allowedTenants.entries()) await check(named, name, 'apiResources', index, 'allowedTenants', t);
     if (secret === undefined) problems.push({ path: seedPath('apiResources', index, 'secret'), expected: 'a secret' });
   }
-  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+  return problems;
 }

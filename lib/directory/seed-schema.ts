@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError } from '../errors.js';
+import { ConfigError, type ConfigProblem } from '../errors.js';
 import { apiResourceInput } from './api-resources.js';
 import { type ClientInput, clientInput } from './clients.js';
 import { USER_NAME_LENGTH } from './identifiers.js';
@@ -43,6 +43,11 @@ const seedTenant = inputSchema({
   persons: Type.Optional(Type.Array(seedPerson)),
 });
 const seedSchema = inputSchema({
+  /**
+   * What happens to records that an earlier start made. `update`: what the seed says anew replaces what a seed said before, unless somebody else
+   * changed it since. `create`: nothing. @default 'update'
+   */
+  mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
   tenants: Type.Optional(Type.Array(seedTenant)),
   permissions: Type.Optional(Type.Array(permissionInput)),
   clients: Type.Optional(Type.Array(clientInput)),
@@ -54,19 +59,23 @@ export type SeedPerson = Static<typeof seedPerson>;
 export type SeedTenant = Static<typeof seedTenant>;
 
 /**
- * Records that are to exist. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
+ * Records that are made once. What was taken away since (records, secrets, scopes, groups of a user, links) stays away. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
  * seed may stand by its name.
  */
 export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];
 }
 
-/** @throws ConfigError with every place that is not of the seed's form. */
-export function checkSeedForm(seed: unknown): asserts seed is Seed {
-  const problems = [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
+/** Every place that is not of the seed's form. */
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] =>
+  [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
     path: seedPath(...path.split('/').slice(1)),
     expected: message.charAt(0).toLowerCase() + message.slice(1),
   }));
+
+/** @throws ConfigError with every place that is not of the seed's form. */
+export function checkSeedForm(seed: unknown): asserts seed is Seed {
+  const problems = findSeedFormProblems(seed);
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 

@@ -1,144 +1,245 @@
 import { IdpError } from '../errors.js';
-import type { ClientInput } from './clients.js';
-import type { Directory, TenantDirectory } from './create-directory.js';
-import { defined } from './input.js';
+import type { Logger } from '../logger.js';
+import type { ApiResource, Client, Group, Permission, Person, Subsidiary, Tenant, User } from '../store/records.js';
+import type { Directory } from './create-directory.js';
+import { userNameKey } from './identifiers.js';
+import type { ParentRef } from './linking.js';
+import { hashedSecret, isLiveSecret } from './secrets.js';
 import { type SeedIds, seedIds } from './seed-ids.js';
 import { checkSeedReferences } from './seed-references.js';
+import { createSeedRun, type SeedPart, type SeedPiece, type SeedRun } from './seed-run.js';
 import { checkSeedForm, type Seed, type SeedPerson, type SeedTenant, type SeedUser } from './seed-schema.js';
 
 export type { Seed } from './seed-schema.js';
 
 /**
- * Makes the directory have the records of the seed: creates what is absent, updates what differs, writes nothing else, and removes nothing. Safe
- * to run again, and on many nodes at once.
+ * Makes the records of the seed that no seed made before, and changes what a seed made and nobody touched since (`seed.mode`). It removes no record,
+ * and brings nothing back that was taken away. Safe to run again, and on many nodes at once. Without a seed it begins the account of what seeds
+ * do, so that a later one knows that nothing was there.
  * @throws ConfigError, before anything is written, with the path of every value that is wrong.
  */
-export async function applySeed(directory: Directory, seed: Seed): Promise<void> {
-  checkSeedForm(seed);
+export async function applySeed(directory: Directory, seed: Seed | undefined, logger: Logger): Promise<void> {
+  if (seed !== undefined) checkSeedForm(seed);
+  await directory.seedLedger.begin();
+  if (seed === undefined) return;
   const ids = seedIds(directory.issuer);
   await checkSeedReferences(directory, seed, ids);
-  const { tenants = [], permissions = [], clients = [], apiResources = [] } = seed;
+  const { tenants = [], permissions = [], clients = [], apiResources = [], mode = 'update' } = seed;
+  const run = await createSeedRun(directory.seedLedger, mode);
+  const parts: Parts = { directory, run, ids, tenants };
 
-  for (const permission of permissions) {
-    const { id, ...fields } = permission;
-    await upsert(
-      () => directory.permissions.update(id, fields),
-      () => directory.permissions.create(permission),
-    );
-  }
-  for (const tenant of tenants) await applyTenant(directory, tenant, ids);
-  for (const apiResource of apiResources) {
-    const { id, secret, ...given } = apiResource;
-    const fields = withTenantIds(given, tenants, ids);
-    await upsert(
-      () => directory.apiResources.update(id, fields),
-      () => directory.apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
-    );
-    if (secret !== undefined && !(await directory.apiResources.checkSecret(id, secret))) {
-      await directory.apiResources.rotateSecret(id, secret);
-    }
-  }
-  for (const client of clients) await applyClient(directory, client, tenants, ids);
-  for (const tenant of tenants) await applyLinks(directory, tenant, tenants, ids);
+  for (const permission of permissions) await run.apply(permissionPiece(parts, permission));
+  for (const tenant of tenants) await applyTenant(parts, tenant);
+  for (const apiResource of apiResources) await run.apply(apiResourcePiece(parts, apiResource));
+  for (const client of clients) await run.apply(clientPiece(parts, client));
+  for (const tenant of tenants) await applyLinks(parts, tenant);
+  await directory.seedLedger.settle();
+  run.tell(logger);
 }
 
-/** Updates; creates what is not there; updates after all when another node was faster. */
-async function upsert<R>(update: () => Promise<R>, create: () => Promise<unknown>): Promise<void> {
-  const updated = await update().catch(unless('not_found'));
-  if (updated !== undefined) return;
-  const refused = await create().then(() => undefined, unlessTaken);
-  if (refused === undefined) return;
-  await update().catch((error: unknown) => {
-    throw error instanceof IdpError && error.code === 'not_found' ? refused : error;
+interface Parts {
+  readonly directory: Directory;
+  readonly run: SeedRun;
+  readonly ids: SeedIds;
+  readonly tenants: readonly SeedTenant[];
+}
+
+function permissionPiece({ directory }: Parts, { id, ...fields }: NonNullable<Seed['permissions']>[number]): SeedPiece<Permission> {
+  const { permissions, seedLedger } = directory;
+  return {
+    collection: 'permissions',
+    id,
+    fields,
+    find: () => seedLedger.record('permissions', id),
+    create: () => permissions.create({ ...fields, id }),
+    update: (_, patch) => permissions.update(id, patch),
+  };
+}
+
+function apiResourcePiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['apiResources']>[number]): SeedPiece<ApiResource> {
+  const { apiResources, seedLedger } = parts.directory;
+  const fields = withTenantIds(parts, given);
+  return {
+    collection: 'apiResources',
+    id,
+    fields,
+    find: () => seedLedger.record('apiResources', id),
+    create: () => apiResources.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
+    update: (_, patch) => apiResources.update(id, patch),
+    ...(secret !== undefined && { apart: secretOf(secret, async () => (await apiResources.rotateSecret(id, secret)).apiResource) }),
+  };
+}
+
+function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['clients']>[number]): SeedPiece<Client> {
+  const { clients, seedLedger } = parts.directory;
+  const fields = withTenantIds(parts, given);
+  return {
+    collection: 'clients',
+    id,
+    fields,
+    find: () => seedLedger.record('clients', id),
+    create: () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
+    update: (_, patch) => clients.update(id, patch),
+    ...(secret !== undefined && { apart: secretOf(secret, async () => (await clients.rotateSecret(id, secret)).client) }),
+  };
+}
+
+/** A secret that a seed gave once is not given again: an older release that starts once more must not undo a rotation. */
+const secretOf = <R extends Client | ApiResource>(secret: string, rotate: () => Promise<R>): SeedPart<R> => ({
+  field: 'secret',
+  once: hashedSecret(secret).hash,
+  digest: async ({ secrets }) => secrets[0]?.hash,
+  isEqual: async ({ secrets }) => isLiveSecret(secrets, secret),
+  seedDigest: async () => hashedSecret(secret).hash,
+  set: rotate,
+});
+
+async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<void> {
+  const { directory, run, ids } = parts;
+  const { subsidiaries = [], groups = [], persons = [], id: _, ...fields } = tenant;
+  const tid = ids.tenant(tenant);
+  const made = await run.apply<Tenant>({
+    collection: 'tenants',
+    id: tid,
+    fields,
+    find: () => directory.seedLedger.record('tenants', tid),
+    create: () => directory.tenants.create({ ...fields, id: tid }),
+    update: (_id, patch) => directory.tenants.update(tid, patch),
+  });
+  if (made === undefined) return;
+  for (const subsidiary of subsidiaries) await run.apply(subsidiaryPiece(parts, tid, subsidiary));
+  for (const group of groups) await run.apply(await groupPiece(parts, tid, group));
+  for (const person of persons) await applyPerson(parts, tenant, person);
+}
+
+type InTenant<Name extends 'subsidiaries' | 'groups' | 'persons'> = NonNullable<SeedTenant[Name]>[number];
+
+/** A record of another tenant is none. */
+const ofTenant = async <R extends { readonly tid: string }>(tid: string, found: Promise<R | undefined>): Promise<R | undefined> => {
+  const record = await found;
+  return record?.tid === tid ? record : undefined;
+};
+
+function subsidiaryPiece({ directory, ids }: Parts, tid: string, subsidiary: InTenant<'subsidiaries'>): SeedPiece<Subsidiary> {
+  const { subsidiaries } = directory.forTenant(tid);
+  const id = ids.subsidiary(tid, subsidiary);
+  const { id: _, ...fields } = subsidiary;
+  return {
+    collection: 'subsidiaries',
+    id,
+    fields,
+    find: () => ofTenant(tid, directory.seedLedger.record<Subsidiary>('subsidiaries', id)),
+    create: () => subsidiaries.create({ ...fields, id }),
+    update: (_id, patch) => subsidiaries.update(id, patch),
+  };
+}
+
+async function groupPiece({ directory, ids }: Parts, tid: string, group: InTenant<'groups'>): Promise<SeedPiece<Group>> {
+  const { groups } = directory.forTenant(tid);
+  const id = ids.group(tid, group);
+  const { name, permissions } = group;
+  const known = permissions && (await existing(permissions, (permission) => directory.permissions.get(permission)));
+  const fields = { name, ...(known && { permissionIds: known.map((permission) => permission.id) }) };
+  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Group>('groups', of));
+  return {
+    collection: 'groups',
+    id,
+    fields,
+    find: async (recordId) =>
+      recordId !== undefined ? get(recordId) : (group.id === undefined && (await groups.findByName(name))) || get(id),
+    create: () => groups.create({ ...fields, id }),
+    update: (recordId, patch) => groups.update(recordId, patch),
+  };
+}
+
+async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson): Promise<void> {
+  const { directory, run, ids } = parts;
+  const tid = ids.tenant(tenant);
+  const { persons, users } = directory.forTenant(tid);
+  const id = ids.person(tid, person);
+  const { id: given, user, subsidiary: name, nationalId, ...plain } = person;
+  const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
+  const subsidiaryId = subsidiary && run.recordId('subsidiaries', ids.subsidiary(tid, subsidiary));
+  const fields = { ...plain, ...(subsidiaryId !== undefined && { subsidiaryId }) };
+  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Person>('persons', of));
+  const made = await run.apply<Person>({
+    collection: 'persons',
+    id,
+    fields,
+    find: async (recordId) => {
+      if (recordId !== undefined) return get(recordId);
+      return (given === undefined && user && (await users.findByUserName(user.userName))) || get(id);
+    },
+    create: () => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id }),
+    update: (recordId, patch) => persons.update(recordId, patch),
+    ...(nationalId !== undefined && {
+      apart: {
+        field: 'nationalId',
+        digest: async ({ nationalIdHash }) => nationalIdHash,
+        isEqual: async (row) => (await persons.findByNationalId(nationalId))?.id === row.id,
+        seedDigest: async ({ nationalIdHash }) => nationalIdHash,
+        set: (row) => persons.update(row.id, { nationalId }),
+      },
+    }),
+  });
+  if (made !== undefined && user !== undefined) await applyUser(parts, tenant, made.id, user);
+}
+
+async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, user: SeedUser): Promise<void> {
+  const { directory, run, ids } = parts;
+  const { credentials, seedLedger } = directory;
+  const tid = ids.tenant(tenant);
+  const { groups, users } = directory.forTenant(tid);
+  const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
+  // Whoever says how a user signs in means one that can. Afterwards it is the user's own affair, and an administrator's.
+  const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
+  const fields = { ...given, userName: user.userName.trim() };
+  const groupIds = names && (await existing(names, groupNamed)).map(({ id }) => id);
+  const link = linkedTo && linkOf(parts, linkedTo);
+
+  async function groupNamed(name: string): Promise<Group | undefined> {
+    const ofSeed = tenant.groups?.find((group) => group.name === name);
+    if (ofSeed === undefined) return groups.findByName(name);
+    const id = run.recordId('groups', ids.group(tid, ofSeed));
+    return id === undefined ? undefined : groups.get(id);
+  }
+
+  await run.apply<User>({
+    collection: 'users',
+    id: ids.user(tid, user),
+    fields: { ...fields, ...(groupIds && { groupIds }) },
+    async find(recordId) {
+      const row = await seedLedger.record<Person>('persons', personId);
+      return row?.tid === tid && (recordId === undefined || row.user?.id === recordId) ? row.user : undefined;
+    },
+    create: () => users.create(personId, { ...fields, id: ids.user(tid, user), status, ...(groupIds && { groups: { ids: groupIds } }) }),
+    async update(oid, { groupIds: ofUser, ...patch }) {
+      if (Object.keys(patch).length > 0) await users.update(oid, patch);
+      if (ofUser) await users.setGroups(oid, { ids: ofUser as string[] });
+    },
+    ...(link && { later: [link.item] }),
+    ...(devPassword !== undefined && {
+      apart: {
+        field: 'devPassword',
+        isMadeApart: true,
+        digest: ({ id }) => credentials.passwordDigest(id),
+        seedDigest: ({ id }) => credentials.passwordDigest(id),
+        isEqual: ({ id }) => credentials.hasPassword(id, devPassword),
+        set: ({ id }) => credentials.seedPassword(id, devPassword),
+      },
+    }),
   });
 }
 
-async function applyTenant(directory: Directory, tenant: SeedTenant, ids: SeedIds): Promise<void> {
-  const { subsidiaries = [], groups = [], persons = [], id: _, ...fields } = tenant;
-  const tid = ids.tenant(tenant);
-  const services = directory.forTenant(tid);
-  await upsert(
-    () => directory.tenants.update(tid, fields),
-    () => directory.tenants.create({ ...fields, id: tid }),
-  );
-  for (const subsidiary of subsidiaries) {
-    const id = ids.subsidiary(tid, subsidiary);
-    const { id: _given, ...given } = subsidiary;
-    await upsert(
-      () => services.subsidiaries.update(id, given),
-      () => services.subsidiaries.create({ ...given, id }),
-    );
-  }
-  for (const group of groups) {
-    const { name, permissions: permissionIds } = group;
-    const given = defined({ name, ...(permissionIds && { permissionIds }) });
-    await upsert(
-      async () => services.groups.update(await groupId(), given),
-      async () => services.groups.create({ ...given, id: await groupId() }),
-    );
-    async function groupId() {
-      return group.id ?? (await services.groups.findByName(name))?.id ?? ids.group(tid, group);
-    }
-  }
-  for (const person of persons) await applyPerson(directory, services, tenant, person, ids);
-}
-
-async function applyPerson(
-  directory: Directory,
-  { persons, users }: TenantDirectory,
-  tenant: SeedTenant,
-  person: SeedPerson,
-  ids: SeedIds,
-): Promise<void> {
-  const tid = ids.tenant(tenant);
-  const { id: given, user, subsidiary: name, ...plain } = person;
-  const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
-  const fields = { ...plain, ...(subsidiary && { subsidiaryId: ids.subsidiary(tid, subsidiary) }) };
-  const personId = async () => given?.toLowerCase() ?? (user && (await users.findByUserName(user.userName))?.id) ?? ids.person(tid, person);
-
-  const input = user && userInput(user, ids.user(tid, user));
-  await upsert(
-    async () => persons.update(await personId(), fields),
-    async () => persons.create({ ...fields, id: await personId(), ...(input && { user: input }) }),
-  );
-  if (user === undefined || input === undefined) return;
-
-  const id = await personId();
-  const userId = async () => (await persons.require(id)).user?.id;
-  const { groups, id: _, status: __, ...names } = input;
-  await upsert(
-    async () => users.update((await userId()) ?? '', names),
-    () => users.create(id, input),
-  );
-  const oid = (await userId()) ?? '';
-  if (groups) await users.setGroups(oid, groups);
-  if (user.devPassword !== undefined) await directory.credentials.seedPassword(oid, user.devPassword);
-}
-
-/** Whoever says how a user signs in means one that can. */
-const userInput = ({ userName, emailVerified, groups, devPassword, linkedTo, status }: SeedUser, id: string) => ({
-  id,
-  userName,
-  status: status ?? (devPassword === undefined && linkedTo === undefined ? ('invited' as const) : ('active' as const)),
-  ...(emailVerified !== undefined && { emailVerified }),
-  ...(groups && { groups: { names: [...groups] } }),
-});
-
-async function applyClient({ clients }: Directory, client: ClientInput, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {
-  const { id, secret, ...given } = client;
-  const fields = withTenantIds(given, tenants, ids);
-  await upsert(
-    () => clients.update(id, fields),
-    () => clients.create({ ...fields, id, ...(secret !== undefined && { secret }) }),
-  );
-  if (secret !== undefined && !(await clients.checkSecret(id, secret))) await clients.rotateSecret(id, secret);
+/** Those of the names that mean something now: what one meant may have been taken away. */
+async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
+  return (await Promise.all(names.map(find))).flatMap((found) => found ?? []);
 }
 
 /** Tenants of the seed that are given by name, by their ids. */
-function withTenantIds<Fields extends { allowedTenants?: string[]; adminTenants?: string[] }>(
+function withTenantIds<Fields extends { allowedTenants?: readonly string[]; adminTenants?: readonly string[] }>(
+  { tenants, ids }: Parts,
   given: Fields,
-  tenants: readonly SeedTenant[],
-  ids: SeedIds,
 ): Fields {
   const idOf = (name: string): string => {
     const tenant = tenants.find((one) => one.name === name);
@@ -151,26 +252,39 @@ function withTenantIds<Fields extends { allowedTenants?: string[]; adminTenants?
   };
 }
 
-async function applyLinks(directory: Directory, tenant: SeedTenant, tenants: readonly SeedTenant[], ids: SeedIds): Promise<void> {
-  const { users, linking } = directory.forTenant(ids.tenant(tenant));
-  const userIdOf = async (of: TenantDirectory['users'], userName: string) => (await of.findByUserName(userName))?.user.id ?? '';
+/** Whom the seed links a user to. */
+function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: name }: NonNullable<SeedUser['linkedTo']>) {
+  const tenant = tenants.find((one) => one.name === name);
+  if (tenant === undefined) return undefined;
+  const tid = ids.tenant(tenant);
+  const ofSeed = tenant.persons?.find(({ user }) => user && userNameKey(user.userName) === userNameKey(userName))?.user;
+  const id = ids.user(tid, ofSeed ?? { userName });
+  return {
+    item: { field: 'linkedTo', item: id, isInSeed: true },
+    async parent(): Promise<ParentRef | undefined> {
+      const userId = ofSeed ? run.recordId('users', id) : (await directory.forTenant(tid).users.findByUserName(userName))?.user.id;
+      return userId === undefined ? undefined : { tid, userId };
+    },
+  };
+}
+
+async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
+  const { directory, run, ids } = parts;
+  const tid = ids.tenant(tenant);
+  const { linking } = directory.forTenant(tid);
   for (const { user } of tenant.persons ?? []) {
-    const parentTenant = tenants.find(({ name }) => name === user?.linkedTo?.tenant);
-    if (user?.linkedTo === undefined || parentTenant === undefined) continue;
-    const tid = ids.tenant(parentTenant);
-    const userId = await userIdOf(directory.forTenant(tid).users, user.linkedTo.userName);
-    await linking.link(await userIdOf(users, user.userName), { tid, userId });
+    const link = user?.linkedTo && linkOf(parts, user.linkedTo);
+    const userId = user && run.recordId('users', ids.user(tid, user));
+    if (user === undefined || link === undefined || userId === undefined) continue;
+    await run.once('users', ids.user(tid, user), link.item, async () => {
+      const parent = await link.parent();
+      return parent !== undefined && linking.link(userId, parent).then(() => true, unlessLinked);
+    });
   }
 }
 
-const unless = (code: string) => (error: unknown) => {
-  if (!(error instanceof IdpError && error.code === code)) throw error;
-  return undefined;
-};
-
-/** What a record that another node has just created makes of a creation. */
-function unlessTaken(error: unknown): IdpError {
-  const taken = ['conflict', 'user_name_taken', 'person_has_user'];
-  if (error instanceof IdpError && taken.includes(error.code)) return error;
+/** A link that somebody else made stands. */
+function unlessLinked(error: unknown): false {
+  if (error instanceof IdpError && error.code === 'already_linked') return false;
   throw error;
 }

@@ -1,6 +1,5 @@
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from '../extension.js';
 import { foldedPath } from './methods.js';
 
@@ -11,14 +10,10 @@ export function aroundEndpoints(
   routes: Readonly<Record<string, string>>,
 ): Middleware {
   const chains = new Map<string, Middleware[]>();
-  for (const { name, around = {} } of extensions) {
+  for (const { around = {} } of extensions) {
     for (const [endpoint, create] of Object.entries(around)) {
-      const path = routes[endpoint]?.toLowerCase();
-      if (path === undefined) {
-        throw new ConfigError('invalid_options', [
-          { path: 'extensions', expected: `endpoints among ${Object.keys(routes).join(', ')} in around of ${name}`, received: endpoint },
-        ]);
-      }
+      // The options were checked for endpoints that exist.
+      const path = String(routes[endpoint]).toLowerCase();
       chains.set(path, [...(chains.get(path) ?? []), create(context)]);
     }
   }

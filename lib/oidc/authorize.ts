@@ -3,10 +3,13 @@ import { parseAcrValues } from '../acr-values.js';
 import { UnavailableError } from '../errors.js';
 import { isOfKind } from '../store/artifact-key.js';
 import { isClient } from './clients.js';
+import { customLimits, customMembers, isRequestParameter, type Pair, returnable } from './custom-parameters.js';
 import type { OidcParts } from './dependencies.js';
 import { recordOf, saveSession, signedResponse } from './internals.js';
 import { registeredClaims } from './jwt.js';
 import { hashedPlainChallenge } from './pkce.js';
+import { pushedIdOf } from './pushed-reference.js';
+import { formFields, placeOf, redirectTo } from './response-modes.js';
 import { isGrantable, type Scopes } from './scopes.js';
 import { sessionTtl } from './sessions.js';
 import { LostWrite } from './unit-of-work.js';
@@ -15,8 +18,8 @@ type Query = Record<string, string | string[] | undefined>;
 
 /** What we carry with an authorization request, through pushed requests and the pages, as one parameter of our own. */
 interface Carried {
-  /** Parameters that are not the protocol's, to be returned unmodified; null when they are too many. */
-  readonly custom: Record<string, string> | null;
+  /** Parameters that are not the protocol's, to be returned as they came; null when they are too many. */
+  readonly custom: readonly Pair[] | null;
   /** The scope as it was asked for, before oidc-provider drops what it does not know. */
   readonly scope?: string;
   /** The challenge came as `plain`. */
@@ -26,57 +29,77 @@ interface Carried {
 /** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
 export const carriedParameter = '__custom';
 
-const MAX_CUSTOM = 20;
-const MAX_CUSTOM_BYTES = 4096;
-
-/** Parameters that are understood here, or by the sign-in methods; they are not returned. */
-const requestParameters = new Set(
-  `acr_values authorization_details claims claims_locales client_assertion client_assertion_type client_id client_secret code_challenge
-  code_challenge_method display dpop_jkt eid_call_initiator eid_user_visible_data eid_user_visible_data_format id_token_hint login_hint
-  login_hint_token max_age nonce prompt redirect_uri registration request request_uri resource response_mode response_type scope sso_token
-  state ui_locales`.split(/\s+/),
-);
-
-/** Names that mean something in a response, or would be a secret in a URL: never taken from a request. @see RFC 9700 §4.5 */
-const reservedNames = new Set(
-  `__proto__ access_token code constructor error error_description error_uri expires_in id_token iss password prototype refresh_token
-  response scope session_state state token_type`.split(/\s+/),
-);
+/** Parameters that node:querystring reads; what comes after them is lost. */
+const MAX_PARAMETERS = 1000;
 
 /** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
 export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
-const routesWithCustom = new Set(['authorization', 'pushed_authorization_request']);
-
 /** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
 export function carryParameters(route: string, query: Query): Query {
-  if (!routesWithCustom.has(route)) return query;
-  // Where the request is elsewhere, all of it is there. @see RFC 9101 §5, §6.3
-  const isElsewhere = query.request !== undefined || query.request_uri !== undefined;
+  if (route !== 'authorization' && route !== 'pushed_authorization_request') return query;
   const known: Query = Object.create(null);
-  const custom: Record<string, string> = Object.create(null);
-  let bytes = 0;
+  const custom: Pair[] = [];
   let count = 0;
   for (const name in query) {
     const value = query[name];
-    if (requestParameters.has(name)) known[name] = value;
-    else if (!isElsewhere && !reservedNames.has(name) && typeof value === 'string') {
-      custom[name] = value;
-      count += 1;
-      bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
-    }
+    count += Array.isArray(value) ? value.length : 1;
+    if (isRequestParameter(name)) known[name] = value;
+    else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
   }
-  const fits = count <= MAX_CUSTOM && bytes <= MAX_CUSTOM_BYTES;
+  // Where the request was pushed, all of it is there. @see RFC 9126 §4, RFC 9101 §5
+  const isElsewhere = route === 'authorization' ? isPushed(known.request_uri) : known.request !== undefined;
   const hashed = hashedPlainChallenge(known);
   const carried: Carried = {
-    custom: fits ? custom : null,
-    ...(typeof query.scope === 'string' ? { scope: query.scope } : {}),
+    custom: isElsewhere ? [] : count < MAX_PARAMETERS ? returnable(custom) : null,
+    ...(typeof known.scope === 'string' ? { scope: known.scope } : {}),
     ...(hashed ? { plainPkce: true } : {}),
   };
   Object.assign(known, hashed);
   known[carriedParameter] = JSON.stringify(carried);
   return known;
 }
+
+const isPushed = (requestUri: Query[string]): boolean => typeof requestUri === 'string' && pushedIdOf(requestUri) !== undefined;
+
+/** That nothing came with a request. */
+export const carriedNothing = JSON.stringify({ custom: [] } satisfies Carried);
+
+const challengeParameters = ['code_challenge', 'code_challenge_method'] as const;
+
+/**
+ * What takes the place of the parameters that oidc-provider took from a request object: those beside it count where it has none.
+ * @param claims the object's.
+ * @param inside the object's parameters, and
+ * @param beside those of the URL, each with what is carried with them.
+ * @see OpenID Connect Core §6.1
+ */
+export function mergedParameters(claims: object, inside: Query, beside: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  // A challenge of one side with the method of the other would be neither's.
+  const hasChallenge = challengeParameters.some((name) => Object.hasOwn(claims, name));
+  const challenge = hasChallenge ? Object.fromEntries(challengeParameters.map((name) => [name, inside[name]])) : {};
+  const isMissing = (name: string): boolean => name !== 'request' && !Object.hasOwn(claims, name) && !Object.hasOwn(challenge, name);
+  const [within, without] = [carriedIn(inside), carriedIn(beside)];
+  const { scope } = Object.hasOwn(claims, 'scope') ? within : without;
+  const { plainPkce } = hasChallenge ? within : without;
+  const custom = within.custom && without.custom && [...without.custom.filter(([name]) => isMissing(name)), ...within.custom];
+  const carried: Carried = {
+    custom: custom && returnable(custom),
+    ...(scope === undefined ? {} : { scope }),
+    ...(plainPkce ? { plainPkce } : {}),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(beside).filter(([name, value]) => value !== undefined && isMissing(name))),
+    ...challenge,
+    // oidc-provider takes them out of the object, and nothing uses them.
+    display: undefined,
+    claims_locales: undefined,
+    [carriedParameter]: JSON.stringify(carried),
+  };
+}
+
+const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>
+  JSON.parse(String(parameters[carriedParameter] ?? carriedNothing)) as Carried;
 
 /** A request asks several times, and most ask for the same. */
 let last: { readonly value: string; readonly carried: Carried } | undefined;
@@ -99,9 +122,7 @@ export const createRequestCheck =
     const carried = carriedOf(ctx);
     const record = client && recordOf(client);
     if (!carried || !client || !params || !isClient(record)) return;
-    if (carried.custom === null) {
-      throw new errors.InvalidRequest(`at most ${MAX_CUSTOM} custom parameters of ${MAX_CUSTOM_BYTES} bytes in all are returned`);
-    }
+    if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
     if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
@@ -162,23 +183,29 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
+    // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
+    const { scope, ...others } = payload;
     const isJwt = mode.endsWith('jwt');
     const { origin, searchParams } = new URL(redirectUri);
-    const { custom: given, scope } = carriedOf(ctx) ?? {};
-    const custom = returnedParameters(given ?? {}, (name) => (isJwt ? registeredClaims.has(name) : searchParams.has(name)));
-    const session_state = browserState.respond(ctx, origin, payload.error);
-    const response = { ...custom, ...(isError && scope !== undefined ? { scope } : {}), ...payload, session_state };
-    if (!mode.startsWith('form_post')) return send(response);
+    const response = {
+      ...others,
+      ...(isError || scope === undefined ? {} : { scope }),
+      session_state: browserState.respond(ctx, origin, payload.error),
+      // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
+      ...customMembers(carriedOf(ctx)?.custom ?? [], isJwt ? registeredClaims : searchParams.keys()),
+    };
+    const place = placeOf(mode, ctx.oidc.params?.response_type);
+    if (place === undefined) return send(response);
+    const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
+    if (place !== 'form_post') {
+      ctx.status = 303;
+      return ctx.redirect(redirectTo(redirectUri, place, members));
+    }
     const record = ctx.oidc.client && recordOf(ctx.oidc.client);
     ctx.status = 200;
-    const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
-    const fields = Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value)]));
+    const fields = formFields(members);
     await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
   };
-
-/** Custom parameters, but for names that already mean something where they go: in a JWT, or in the redirect URI's own query. */
-const returnedParameters = (custom: Readonly<Record<string, string>>, isTaken: (name: string) => boolean): Record<string, string> =>
-  Object.fromEntries(Object.entries(custom).filter(([name]) => !isTaken(name)));
 
 const lostResponse = ({ key }: LostWrite): Error =>
   isOfKind(key, 'PushedAuthorizationRequest')

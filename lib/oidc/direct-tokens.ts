@@ -17,6 +17,7 @@ import type { GrantRecord, PinnedLogin } from './login-context.js';
 import { pseudonymOf } from './pairwise.js';
 import { isVerified } from './pkce.js';
 import { type PlainForm, plainForm } from './plain-request.js';
+import { refreshUseOf } from './refresh-use.js';
 import { clientCredentialsScope, lifetimesOf } from './token.js';
 import { LostWrite, type UnitOfWork } from './unit-of-work.js';
 
@@ -72,7 +73,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
   };
 
   const refreshToken: Issue = async (request) => {
-    const { unit, fields, client } = request;
+    const { ctx, unit, fields, client, record } = request;
     const { refresh_token: value = '' } = fields;
     const found = fields.scope === undefined ? await tokens.find(unit, 'RefreshToken', value) : undefined;
     const source = found?.token as Source | undefined;
@@ -80,7 +81,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
     return issue(request, found.grant as unknown as GrantRecord, source, {
       gty: gty.endsWith('refresh_token') ? gty : `${gty} refresh_token`,
-      spend: () => tokens.spend(unit, 'RefreshToken', value),
+      spend: () => tokens.spend(unit, 'RefreshToken', value, refreshUseOf(ctx, value, record)),
       refreshToken: tokens.successorOf(value),
       rotations: rotations + 1,
     });

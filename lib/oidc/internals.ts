@@ -497,7 +497,8 @@ function allowTokenAlone(provider: Provider): void {
 /** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
 export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
   const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
-  return Object.assign(new IdToken({}, { ctx }), { extra: payload }).issue({ use: 'authorization' });
+  // By itself it leaves out names that helpers/_/merge.js does not copy.
+  return Object.assign(new IdToken({}, { ctx }), { payload: async () => ({ ...payload }) }).issue({ use: 'authorization' });
 }
 
 type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };

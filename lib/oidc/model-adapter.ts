@@ -2,8 +2,10 @@ import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWit
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../store/artifact-store.js';
 import { keyOf, partsOfSessionId } from './ids.js';
+import { recordOf } from './internals.js';
 import { perRequest } from './per-request.js';
 import { pushedIdOf } from './pushed-reference.js';
+import { refreshUseOf } from './refresh-use.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
 import { type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
@@ -125,7 +127,10 @@ class ModelAdapter implements Adapter {
   }
 
   async consume(id: string): Promise<void> {
-    this.#options.tokens.spend(this.#unitOf(Provider.ctx), this.#model, id);
+    const { ctx } = Provider;
+    const client = ctx?.oidc.client;
+    const use = ctx && this.#model === 'RefreshToken' ? refreshUseOf(ctx, id, client && recordOf(client)) : undefined;
+    this.#options.tokens.spend(this.#unitOf(ctx), this.#model, id, use);
   }
 
   async destroy(id: string): Promise<void> {

@@ -30,10 +30,10 @@ import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
-import { createReplayCheck } from './replays.js';
 import { createRequestUris } from './request-objects.js';
 import { createScopes } from './scopes.js';
 import { commitRequest } from './sessions.js';
+import { createSpentTokenRules } from './spent-refresh-tokens.js';
 import { createStoredForm } from './stored-form.js';
 import { createPseudonyms } from './subject.js';
 import { createGrantRunner } from './token.js';
@@ -82,7 +82,7 @@ export function createProtocol(
   };
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
-  const refuseReplay = createReplayCheck(parts, accounts);
+  const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
@@ -96,8 +96,8 @@ export function createProtocol(
     options.issuer,
     createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
     {
-      token: refuseReplay,
-      grant: createGrantRunner(parts, scopes, refuseReplay),
+      token: spentTokens.admit,
+      grant: createGrantRunner(parts, scopes, spentTokens),
       respond: createResponder(parts),
       parameters,
       check(ctx) {

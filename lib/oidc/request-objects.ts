@@ -6,14 +6,13 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { carryParameters } from './authorize.js';
+import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './authorize.js';
 import { endsWithin } from './client-jwts.js';
 import { findCaller, isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { onceTaken } from './internals.js';
 import { registeredClaims } from './jwt.js';
 import { perRequest } from './per-request.js';
-import { hashedPlainChallenge } from './pkce.js';
 import { pushedIdOf } from './pushed-reference.js';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -26,29 +25,50 @@ const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
+/** What says that RFC 9101 was meant, where OpenID Connect Core §6.1 could be too. */
+const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
+
 /** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
 export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void {
   // What was pushed as a form is kept as an unsigned one, and no client can bring that.
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
-  const { aud, sub, exp, nbf, iat, client_id: clientId } = claims;
-  const { typ } = header;
-  if (!types.has(typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ))
-    throw invalid('typ is of another kind of JWT');
+  const { aud, sub, exp, nbf, iat } = claims;
+  const typ = typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ;
+  if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
-  const missing = requiredMembers(ctx).find((name) => claims[name] === undefined);
+  const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
+  const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
   if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
-  if (sub !== undefined && sub === clientId) throw invalid('sub must not be the client_id');
+  if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid('sub must not be the client_id');
   const from = [nbf, iat].find((each) => typeof each === 'number');
-  if (!endsWithin(MAX_LIFETIME, exp, from)) throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
+  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME, exp, from))
+    throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
 
-  const members = Object.entries(claims).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && !registeredClaims.has(entry[0]),
-  );
-  // Whatever was beside it, or in it under our own name, gives way to what it carries.
-  const { __custom: carried } = carryParameters('authorization', Object.fromEntries(members));
-  onceTaken(ctx, (params) => Object.assign(params, hashedPlainChallenge(params), { __custom: carried }));
+  const params = ctx.oidc.params as Params;
+  const inside = carryParameters('authorization', parametersIn(claims));
+  // Nothing beside it is in an error response either.
+  if (isAlone) params[carriedParameter] = carriedNothing;
+  const beside = isAlone ? {} : { ...params };
+  onceTaken(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
 }
+
+type Params = Record<string, unknown>;
+
+/** Whether nothing beside the request object counts, however it is typed. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
+function countsAlone({ oidc }: KoaContextWithOIDC): boolean {
+  const { route, entities, client } = oidc;
+  if (route !== 'authorization' || entities.PushedAuthorizationRequest) return true;
+  return client?.requireSignedRequestObject === true || oidc.isFapi('1.0 Final', '2.0') !== undefined;
+}
+
+/** The members of a request object as parameters are sent: what is no string as its JSON text, a list as one that is repeated. */
+function parametersIn(claims: Claims): Record<string, string | string[]> {
+  const parameters = Object.entries(claims).filter(([name, value]) => value !== null && !registeredClaims.has(name));
+  return Object.fromEntries(parameters.map(([name, value]) => [name, Array.isArray(value) ? value.map(textOf) : textOf(value)]));
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** @see RFC 9101 §4, CIBA Core §7.1.1, FAPI 2.0 Message Signing §5.3.1 */
 function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {

@@ -1,6 +1,7 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact, ArtifactKey, Put } from '../store/artifact-store.js';
 import { keyOf, successorOf } from './ids.js';
+import type { RefreshUse } from './refresh-use.js';
 import type { StoredForm } from './stored-form.js';
 import type { UnitOfWork } from './unit-of-work.js';
 
@@ -10,7 +11,7 @@ export interface TokenLifetimes {
   readonly spentCode: number;
   /** A spent pushed request is remembered until no interaction that began with it can end. @see RFC 9126 §7.3 */
   readonly spentRequest: number;
-  /** Within this time of its first use a refresh token used again is a retry, not a theft. */
+  /** Within this time of its first use a refresh token used again is a retry, not a theft; clients may have a time of their own. */
   readonly grace: number;
 }
 
@@ -37,7 +38,7 @@ export interface LiveToken {
 
 /** A refresh token that was used before. */
 export interface SpentRefreshToken {
-  readonly token: AdapterPayload;
+  readonly token: AdapterPayload & Partial<RefreshUse>;
   /** In milliseconds since the epoch. */
   readonly spentAt: number;
   /** What it was replaced by, where using it again is a retry. */
@@ -85,7 +86,8 @@ export class TokenRecords {
     const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
     if (!token) return undefined;
     const spentAt = artifact?.consumedAt as number;
-    const isRetry = Date.now() - spentAt < this.#lifetimes.grace * 1000;
+    const { grace = this.#lifetimes.grace } = token as Partial<RefreshUse>;
+    const isRetry = Date.now() - spentAt < grace * 1000;
     return { token, spentAt, successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined };
   }
 
@@ -108,8 +110,11 @@ export class TokenRecords {
     unit.put(write);
   }
 
-  /** Spends a record that was read before; one that was spent already stays as it is. */
-  spend(unit: UnitOfWork, model: string, id: string): void {
+  /**
+   * Spends a record that was read before; one that was spent already stays as it is.
+   * @param use of a refresh token.
+   */
+  spend(unit: UnitOfWork, model: string, id: string, use?: RefreshUse): void {
     const key = keyOf(model, id);
     const artifact = key && unit.peek(key);
     if (model === 'RefreshToken') this.#holdGrant(artifact, unit);
@@ -118,7 +123,7 @@ export class TokenRecords {
     const consumedAt = Date.now();
     unit.put({
       ...record,
-      ...(model === 'RefreshToken' ? { value: this.#spentForm(id, artifact) } : {}),
+      ...(model === 'RefreshToken' ? { value: this.#spentForm(id, artifact, use) } : {}),
       op: 'put',
       consumedAt,
       expiresAt: Math.max(record.expiresAt, consumedAt + this.#rememberedFor(model) * 1000),
@@ -136,9 +141,9 @@ export class TokenRecords {
   }
 
   /** What a replay is told by; all else is in the successor. It is kept for as long as the token would have been good. */
-  #spentForm(id: string, artifact: Artifact): string {
+  #spentForm(id: string, artifact: Artifact, use: RefreshUse | undefined): string {
     const { accountId, clientId, grantId, sid, iat, iiat } = this.#form.decode('RefreshToken', id, artifact) as AdapterPayload;
-    return this.#form.encode('RefreshToken', id, { accountId, clientId, grantId, sid, iat, iiat } as AdapterPayload);
+    return this.#form.encode('RefreshToken', id, { accountId, clientId, grantId, sid, iat, iiat, ...use } as AdapterPayload);
   }
 
   successorKey(refreshToken: string): ArtifactKey {

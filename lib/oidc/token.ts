@@ -6,11 +6,12 @@ import type { OidcParts } from './dependencies.js';
 import { recordOf } from './internals.js';
 import type { OurGrant } from './login-context.js';
 import type { Scopes } from './scopes.js';
+import type { SpentTokenRules } from './spent-refresh-tokens.js';
 import { LostWrite } from './unit-of-work.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
 export const createGrantRunner =
-  ({ adapters }: OidcParts, scopes: Scopes, refuseReplay: (ctx: KoaContextWithOIDC) => Promise<void>) =>
+  ({ adapters }: OidcParts, scopes: Scopes, { admit, refuseReplay }: SpentTokenRules) =>
   async (name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void> => {
     if (name === 'client_credentials') checkClientCredentialsScope(ctx, scopes);
     else checkScopeBeside(ctx, scopes);
@@ -31,6 +32,7 @@ export const createGrantRunner =
         // Two refreshes at once: the second finds the first one's successor, within the grace. One whose grant was ended meanwhile finds nothing.
         if (name !== 'refresh_token' || attempt > 0) throw new errors.InvalidGrant('already used');
         unit.reset();
+        await admit(ctx);
       }
     }
   };

@@ -89,6 +89,11 @@ export interface ArtifactStore {
    * true when it was the holder's to give.
    */
   lease(name: string, holder: string, ttl: number): Promise<boolean>;
+  /**
+   * The time by the clock that all nodes of the service share: the server's, in milliseconds since the epoch. Each node asks every few seconds
+   * how far its own is off. Absent where the store is in the process.
+   */
+  time?(): Promise<number>;
   /** Rejects when the store cannot be reached. */
   health(): Promise<void>;
   close(): Promise<void>;

@@ -32,6 +32,7 @@ export const collections = {
   signingKeys: { name: 'signingKeys', indexes: { byOutbox: { fields: ['outbox'] } } },
   events: { name: 'events', indexes: {} },
   deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
+  seeds: { name: 'seeds', indexes: { byRecord: { fields: ['recordId'] } } },
   sequences: { name: 'sequences', indexes: {} },
   changes: { name: 'changes', indexes: {} },
 } as const satisfies Record<string, CollectionSpec>;

@@ -137,6 +137,8 @@ export interface Lifetimes {
   readonly idToken?: number;
   readonly refreshTokenIdle?: number;
   readonly refreshTokenAbsolute?: number;
+  /** 0 for public clients that do not prove possession of a key: nobody tells their retries from a thief's. */
+  readonly refreshTokenGrace?: number;
 }
 
 /** A registered application. Its id is the `client_id`; not a UUID. */
@@ -236,6 +238,21 @@ export interface Delivery extends Stored {
   readonly due: Date;
   /** Why the last attempt failed. */
   readonly problem?: string;
+}
+
+/**
+ * What seeds did to one record, so that none does it again. Of a value that a seed gave there is a digest, of what it may give once the thing itself:
+ * a scope, a group's id, a secret's hash. One row, named `origin`, says how the account began.
+ */
+export interface SeedRecord extends Row {
+  /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
+  readonly recordId: string;
+  /** Absent until the record is complete: then a seed that died goes on with it. */
+  readonly madeAt?: Date;
+  readonly values: readonly { readonly field: string; readonly digest: string }[];
+  readonly items: readonly { readonly field: string; readonly item: string; readonly isInSeed: boolean }[];
+  /** Of `origin`: there were records before there was this account, so what is absent may have been taken away. */
+  readonly isAfterRecords?: boolean;
 }
 
 /** A counter that only grows; the one named `events` numbers them. */

@@ -139,7 +139,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
 
   const outcomes: Readonly<Record<string, { readonly request: Parameters; readonly names: readonly string[] }>> = {
     success: { request: {}, names: ['scope'] },
-    error: { request: { prompt: 'none', max_age: '0' }, names: ['error', 'error_description', 'scope'] },
+    error: { request: { prompt: 'none', max_age: '0' }, names: ['error', 'error_description'] },
   };
 
   function expected(mode: string, names: readonly string[], custom: Parameters): Record<string, unknown> {

@@ -3,10 +3,10 @@ import { memoryDirectory } from '../../adapters/memory/index.js';
 import { applySeed, type Seed } from '../../lib/directory/index.js';
 import type { ConfigProblem } from '../../lib/errors.js';
 import { collections } from '../../lib/store/collections.js';
-import type { DirectoryStore } from '../../lib/store/directory-store.js';
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { PersonWithUser } from '../../lib/store/records.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { testDirectory } from '../support/test-directory.js';
+import { silentLogger, testDirectory } from '../support/test-directory.js';
 
 const seed: Seed = {
   permissions: [{ id: 'orders.approve', name: 'Approve orders' }],
@@ -53,11 +53,39 @@ async function snapshot(store: DirectoryStore): Promise<unknown> {
   return Promise.all(names.map((name) => store.collection(name).find({})));
 }
 
+/** A store whose node dies after so many writes. */
+function dyingAfter(store: DirectoryStore, writes: number): DirectoryStore {
+  let left = writes;
+  const spend = () => {
+    if (left-- <= 0) throw new Error('killed');
+  };
+  return {
+    ...store,
+    collection: <R extends Row>(name: string): Collection<R> => {
+      const rows = store.collection<R>(name);
+      const write =
+        <Given extends unknown[], T>(call: (...given: Given) => Promise<T>) =>
+        async (...given: Given): Promise<T> => {
+          spend();
+          return call(...given);
+        };
+      return {
+        get: (id) => rows.get(id),
+        find: (where, page) => rows.find(where, page),
+        insert: write((row) => rows.insert(row)),
+        put: write((row) => rows.put(row)),
+        update: write((id, change) => rows.update(id, change)),
+        remove: write((id) => rows.remove(id)),
+      };
+    },
+  };
+}
+
 describe('seed (design §1)', () => {
   test('makes tenants, persons, users, groups, links, clients and API resources', async () => {
     await using t = await testDirectory();
     const { directory } = t;
-    await applySeed(directory, seed);
+    await applySeed(directory, seed, silentLogger);
     const { accounts, credentials } = directory;
     const [alice] = await accounts.candidates('alice@acme.test');
     expect(alice).toMatchObject({
@@ -94,12 +122,16 @@ describe('seed (design §1)', () => {
       ],
     } as const;
     const persons = (tenant: keyof typeof users) => users[tenant].map((user) => ({ givenName: 'A', familyName: user.userName, user }));
-    await applySeed(t.directory, {
-      tenants: [
-        { name: 'Acme', persons: persons('Acme') },
-        { name: 'Globex', persons: persons('Globex') },
-      ],
-    });
+    await applySeed(
+      t.directory,
+      {
+        tenants: [
+          { name: 'Acme', persons: persons('Acme') },
+          { name: 'Globex', persons: persons('Globex') },
+        ],
+      },
+      silentLogger,
+    );
     const rows = (await t.store.collection('persons').find({})) as unknown as PersonWithUser[];
     expect(Object.fromEntries(rows.map(({ user }) => [user.userName, user.status]))).toEqual({
       'own@acme.test': 'active',
@@ -112,10 +144,10 @@ describe('seed (design §1)', () => {
 
   test('applied again it writes nothing', async () => {
     await using t = await testDirectory();
-    await applySeed(t.directory, seed);
+    await applySeed(t.directory, seed, silentLogger);
     await t.dispatched();
     const before = await snapshot(t.store);
-    await applySeed(t.directory, seed);
+    await applySeed(t.directory, seed, silentLogger);
     await t.dispatched();
     expect(await snapshot(t.store)).toEqual(before);
   });
@@ -125,7 +157,7 @@ describe('seed (design §1)', () => {
     await using first = await testDirectory({ store: jitteryDirectory(store, seededRandom(round)) });
     await using second = await testDirectory({ store: jitteryDirectory(store, seededRandom(round + 100)) });
     await using third = await testDirectory({ store: jitteryDirectory(store, seededRandom(round + 200)) });
-    await Promise.all([first, second, third].map(({ directory }) => applySeed(directory, seed)));
+    await Promise.all([first, second, third].map(({ directory }) => applySeed(directory, seed, silentLogger)));
     const events = await first.dispatched();
     const count = (name: string) => events.filter(({ type }) => type === name).length;
     expect([count('PersonCreated'), count('UserCreated'), count('UserClaimAdded')]).toEqual([4, 3, 1]);
@@ -137,45 +169,145 @@ describe('seed (design §1)', () => {
     ]);
 
     const before = await snapshot(store);
-    await applySeed(second.directory, seed);
+    await applySeed(second.directory, seed, silentLogger);
     expect(await snapshot(store)).toEqual(before);
   });
 
-  test('what differs is changed, what an administrator added stays', async () => {
+  test('says nothing of what an administrator changed or added', async () => {
     await using t = await testDirectory();
     const { directory } = t;
-    await applySeed(directory, seed);
+    await applySeed(directory, seed, silentLogger);
     const [alice] = await directory.accounts.candidates('alice@acme.test');
     const { persons, groups } = directory.forTenant(alice!.tenant.id);
     await groups.create({ name: 'more' });
     await persons.update(alice!.person.id, { givenName: 'Alicia', phoneNumber: '+47 1' });
-    await directory.clients.rotateSecret('web');
     await directory.clients.update('web', { requireConsent: true });
-    await applySeed(directory, seed);
-    expect(await persons.require(alice!.person.id)).toMatchObject({ givenName: 'Alice', phoneNumber: '+47 1' });
+    await applySeed(directory, seed, silentLogger);
+    expect(await persons.require(alice!.person.id)).toMatchObject({ givenName: 'Alicia', phoneNumber: '+47 1' });
     expect((await groups.find()).map(({ name }) => name).sort()).toEqual(['approvers', 'more']);
     expect(await directory.clients.checkSecret('web', 'web-secret')).toMatchObject({ requireConsent: true });
   });
 
-  test('a record made by hand is taken for the one of the seed by its name', async () => {
+  /** The seed of a next release: each kind of record says something new, and one of each is new. */
+  const release: Seed = {
+    permissions: [
+      { id: 'orders.approve', name: 'Approve all orders' },
+      { id: 'orders.view', name: 'See orders' },
+    ],
+    apiResources: [{ id: 'orders', name: 'Orders', scopes: ['orders.read', 'orders.write'], secret: 'orders-secret-2' }],
+    tenants: [
+      { name: 'Globex', persons: seed.tenants![0]!.persons! },
+      {
+        name: 'Acme',
+        branding: { accentColor: '#000000', radius: 4 },
+        subsidiaries: [{ name: 'Acme North', organisationNumber: '3' }],
+        groups: [{ name: 'approvers', permissions: ['orders.view'] }, { name: 'viewers' }],
+        persons: [
+          {
+            givenName: 'Alice',
+            familyName: 'Lund',
+            email: 'alice@acme.test',
+            nationalId: '020290-54321',
+            user: { userName: 'alice@acme.test', emailVerified: false, groups: ['approvers', 'viewers'], devPassword: 'alice 2' },
+          },
+          { givenName: 'Carl', familyName: 'Berg' },
+        ],
+      },
+    ],
+    clients: [
+      { id: 'web', name: 'Web 2', secret: 'web-secret-2', allowedScopes: ['openid', 'email'], allowedTenants: ['Acme', 'Globex'] },
+      { id: 'spa', name: 'SPA', metadata: { token_endpoint_auth_method: 'none', client_uri: 'https://spa.test' } },
+    ],
+  };
+
+  test('changes what a seed said and nobody else has changed since', async () => {
+    await using t = await testDirectory();
+    const { directory } = t;
+    await applySeed(directory, seed, silentLogger);
+    await applySeed(directory, release, silentLogger);
+    const [alice] = await directory.accounts.candidates('alice@acme.test');
+    expect(alice).toMatchObject({
+      tenant: { branding: { accentColor: '#000000', radius: 4 } },
+      person: { familyName: 'Lund', user: { emailVerified: false } },
+    });
+    const { groups, persons, subsidiaries } = directory.forTenant(alice!.tenant.id);
+    expect(await directory.accounts.groups(alice!.person)).toMatchObject([
+      { name: 'approvers', permissionIds: ['orders.view'] },
+      { name: 'viewers' },
+    ]);
+    expect(await groups.findByName('viewers')).toBeDefined();
+    expect(await persons.readNationalId(alice!.person.id)).toBe('020290-54321');
+    expect(await subsidiaries.find()).toMatchObject([{ organisationNumber: '3' }]);
+    expect(await directory.permissions.require('orders.approve')).toMatchObject({ name: 'Approve all orders' });
+    expect(await directory.clients.require('web')).toMatchObject({ name: 'Web 2', allowedScopes: ['openid', 'email'] });
+    expect((await directory.clients.require('web')).allowedTenants).toHaveLength(2);
+    expect(await directory.clients.checkSecret('web', 'web-secret-2')).toBeDefined();
+    expect((await directory.clients.require('spa')).metadata).toMatchObject({ client_uri: 'https://spa.test' });
+    expect(await directory.apiResources.checkSecret('orders', 'orders-secret-2')).toMatchObject({
+      scopes: ['orders.read', 'orders.write'],
+    });
+    expect(await directory.credentials.checkPassword([alice!], 'alice 2')).toHaveLength(1);
+
+    const before = await snapshot(t.store);
+    await applySeed(directory, release, silentLogger);
+    expect(await snapshot(t.store)).toEqual(before);
+  });
+
+  test('with mode create it makes what is new, and changes nothing', async () => {
+    await using t = await testDirectory();
+    const { directory } = t;
+    await applySeed(directory, seed, silentLogger);
+    await applySeed(directory, { ...release, mode: 'create' }, silentLogger);
+    const [alice] = await directory.accounts.candidates('alice@acme.test');
+    expect(alice).toMatchObject({
+      tenant: { branding: { accentColor: '#336699' } },
+      person: { familyName: 'Ek', user: { emailVerified: true } },
+    });
+    expect(await directory.accounts.groups(alice!.person)).toMatchObject([{ name: 'approvers', permissionIds: ['orders.approve'] }]);
+    expect(await directory.forTenant(alice!.tenant.id).groups.findByName('viewers')).toBeDefined();
+    expect(await directory.permissions.get('orders.view')).toBeDefined();
+    expect(await directory.clients.require('web')).toMatchObject({ name: 'Web', allowedScopes: ['openid'] });
+    expect(await directory.clients.checkSecret('web', 'web-secret-2')).toBeUndefined();
+    expect(await directory.apiResources.require('orders')).toMatchObject({ scopes: ['orders.read'] });
+    expect(await directory.credentials.checkPassword([alice!], 'alice')).toHaveLength(1);
+  });
+
+  test('a node that died while it made a record is followed by one that completes it', async () => {
+    const store = memoryDirectory();
+    for (let start = 0; start < 20; start += 1) {
+      await using dying = await testDirectory({ store: dyingAfter(store, (start * 3) % 11) });
+      await applySeed(dying.directory, seed, silentLogger).catch(() => undefined);
+    }
+    await using t = await testDirectory({ store });
+    await applySeed(t.directory, seed, silentLogger);
+    const [alice] = await t.directory.accounts.candidates('alice@globex.test');
+    expect(alice?.person.user.parentUserId).toBeDefined();
+    expect(await t.directory.credentials.checkPassword([alice!], 'alice')).toHaveLength(1);
+    expect(await t.directory.clients.checkSecret('web', 'web-secret')).toBeDefined();
+    expect((await store.collection('persons').find({})).length).toBe(4);
+  });
+
+  test('a record made by hand is taken for the one of the seed by its name, and left as it is', async () => {
     await using t = await testDirectory();
     const { directory } = t;
     const { id } = await directory.tenants.create({ name: 'Acme' });
     const { groups, persons } = directory.forTenant(id);
-    const group = await groups.create({ name: 'staff' });
+    await groups.create({ name: 'staff' });
     const person = await persons.create({ givenName: 'A', familyName: 'B', user: { userName: 'alice' } });
-    await applySeed(directory, {
+    const staff: Seed = {
       tenants: [
         {
           id,
           name: 'Acme',
           groups: [{ name: 'staff' }],
-          persons: [{ givenName: 'Alice', familyName: 'B', user: { userName: 'Alice', groups: ['staff'] } }],
+          persons: [{ givenName: 'Alice', familyName: 'B', user: { userName: 'Alice', groups: ['staff'], devPassword: 'x' } }],
         },
       ],
-    });
+    };
+    for (let start = 0; start < 2; start += 1) await applySeed(directory, staff, silentLogger);
     expect((await groups.find()).length).toBe(1);
-    expect(await persons.require(person.id)).toMatchObject({ givenName: 'Alice', user: { userName: 'Alice', groupIds: [group.id] } });
+    expect(await persons.require(person.id)).toMatchObject({ givenName: 'A', user: { userName: 'alice', groupIds: [] } });
+    expect(await t.store.collection('credentials').find({})).toEqual([]);
   });
 
   test('every name that means nothing is told at once, with its path, and nothing is written', async () => {
@@ -202,7 +334,7 @@ describe('seed (design §1)', () => {
       clients: [{ id: 'web', name: 'Web', allowedTenants: ['Akme'] }],
       apiResources: [{ id: 'orders', name: 'Orders', scopes: [] }],
     };
-    const error = await applySeed(t.directory, wrong).catch((thrown: unknown) => thrown);
+    const error = await applySeed(t.directory, wrong, silentLogger).catch((thrown: unknown) => thrown);
     const { problems } = error as { problems: ConfigProblem[] };
     expect(problems.map(({ path, didYouMean }) => [path, didYouMean])).toEqual([
       ['seed.tenants[0].groups[0].permissions[0]', 'orders.approve'],
@@ -221,7 +353,7 @@ describe('seed (design §1)', () => {
   test('what is not of the form of a seed is told with its path', async () => {
     await using t = await testDirectory();
     const wrong = { tenants: [{ name: 'Acme', persons: [{ givenName: 'A', user: { userName: 'a', passwordHash: 'x' } }] }], user: [] };
-    const error = await applySeed(t.directory, wrong as unknown as Seed).catch((thrown: unknown) => thrown);
+    const error = await applySeed(t.directory, wrong as unknown as Seed, silentLogger).catch((thrown: unknown) => thrown);
     expect(new Set((error as { problems: ConfigProblem[] }).problems.map(({ path }) => path))).toEqual(
       new Set(['seed.user', 'seed.tenants[0].persons[0].familyName', 'seed.tenants[0].persons[0].user.passwordHash']),
     );

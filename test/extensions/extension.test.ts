@@ -109,7 +109,7 @@ describe('design §2: two that claim the same are refused at start, with both na
       /greeting_endpoint.*greeting and other/,
     ],
     ['the pages', [pages('one')], /shows pages.*sign-in and one/],
-    ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /in around of one.*nowhere/],
+    ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],
   ])('%s', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);
   });

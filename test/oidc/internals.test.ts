@@ -570,7 +570,16 @@ describe('implicit and hybrid flows', () => {
       "await token.issue({ use: 'authorization' })",
       'modes[mode](ctx, redirectUri, { response })',
     );
-    expectInOrder('models/id_token.js', "case 'authorization':", 'audience: client.clientId', 'issuer: provider.issuer', 'noIat: true');
+    expectInOrder(
+      'models/id_token.js',
+      'this.extra',
+      'async issue(',
+      'await this.payload()',
+      "case 'authorization':",
+      'audience: client.clientId',
+      'issuer: provider.issuer',
+      'noIat: true',
+    );
   });
 });
 

@@ -72,7 +72,7 @@ describe('design §5: POST', () => {
     for (const mode of ['query', 'fragment', 'form_post'])
       expect(membersOf(await respond({ ...odd, response_mode: mode }))).toMatchObject({ ...odd, code: expect.any(String) });
     expect(await respond(odd).then(membersOf)).not.toHaveProperty('planted');
-    const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`p${index}`, 'v']));
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`p${index}`, 'v']));
     expect(membersOf(await respond(many))).toMatchObject({ error: 'invalid_request', state: 'of the client' });
   });
 

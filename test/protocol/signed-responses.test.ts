@@ -74,7 +74,6 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       ...odd,
       error: 'login_required',
       error_description: expect.any(String),
-      scope: 'openid',
       session_state: expect.any(String),
       state: 's',
       iss: it.issuer,

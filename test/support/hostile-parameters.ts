@@ -17,7 +17,7 @@ export const payloads = [
   '<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>',
 ];
 
-/** That is returned as it came, at most twenty at once. */
+/** That is returned as it came. */
 export const returned: Readonly<Record<string, Parameters>> = {
   'markup and addresses': underTheirOwn(payloads),
   "names of a form's own members, which a field of that name hides": underTheirOwn([
@@ -33,15 +33,12 @@ export const returned: Readonly<Record<string, Parameters>> = {
     'attributes',
   ]),
   'names that are nearly those of the protocol': underTheirOwn([
-    'code[]',
-    'code ',
-    ' code',
-    'Code',
     'code;',
     'code=evil&iss',
-    'state[0]',
     'iss#',
-    'ｃｏｄｅ',
+    '[code',
+    'xcode[]',
+    'a.code',
     '\u202ecode',
     'co\u200bde',
     'id_tokén',
@@ -51,6 +48,9 @@ export const returned: Readonly<Record<string, Parameters>> = {
     'valueOf',
     'hasOwnProperty',
     '__defineGetter__',
+    '__proto__',
+    'constructor',
+    'prototype',
     '__custom',
     '_charset_',
     '_Charset_',
@@ -66,11 +66,36 @@ export const returned: Readonly<Record<string, Parameters>> = {
   ]),
 };
 
-/** Names that mean something in a response or to a program: never taken from a request. */
+/** Names that some framework reads as one of the response: it folds case and width, and cuts or replaces characters. */
+export const spellings = [
+  'Code',
+  'CODE',
+  'code[]',
+  'code[0][a]',
+  'code ',
+  ' code',
+  'code.x',
+  'code+',
+  '\u0001code',
+  'ｃｏｄｅ',
+  '\u00a0ISS\u00a0',
+  'ſtate',
+  'id.token',
+  'access+token',
+  'session state',
+  'session[state',
+  'session.state[x]',
+  'Error[Description',
+  'Password',
+  'client.secret',
+];
+
+/** Names that mean something in a response, to some client at least, and those of secrets: never taken from a request. */
 export const dropped: Parameters = Object.fromEntries(
   `access_token code error error_description error_uri expires_in id_token iss refresh_token response session_state token_type
-  __proto__ constructor prototype password`
+  password`
     .split(/\s+/)
+    .concat(...spellings)
     .map((name) => [name, 'evil']),
 );
 

@@ -19,11 +19,13 @@ export interface NodesOptions {
   /** Database and prefix of their own. Default: a random one. */
   readonly space?: string;
   readonly seed: Seed;
+  /** Milliseconds that the clock of each node is ahead. Default: none. */
+  readonly clocks?: readonly number[];
   /** What JSON can say. */
   readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
 }
 
-export interface NodeSettings extends Omit<NodesOptions, 'count'> {
+export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {
   readonly issuer: string;
   readonly space: string;
 }
@@ -41,6 +43,10 @@ export interface Nodes {
   readonly issuer: string;
   /** What nodes logged at warn and error, the notice about development defaults aside. */
   readonly logged: readonly string[];
+  /** URL of a node. */
+  at(index: number): string;
+  /** Sets the clock of a node that was started with `clocks`. */
+  setClock(index: number, milliseconds: number): void;
   /** `kill -9`; the front gives it no more requests. */
   kill(index: number): Promise<void>;
   /** Keeps a node busy for so many milliseconds, in one piece. */
@@ -52,7 +58,7 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
-export async function startNodes({ count = 3, ...options }: NodesOptions): Promise<Nodes> {
+export async function startNodes({ count = 3, clocks, ...options }: NodesOptions): Promise<Nodes> {
   const nodes = new Map<number, ChildProcess>();
   const ports = new Map<number, number>();
   const logged: string[] = [];
@@ -62,6 +68,12 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
   const start = async (index: number) => {
     const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      ...(clocks
+        ? {
+            execArgv: [...process.execArgv, '--import', new URL('./shifted-clock.js', import.meta.url).href],
+            env: { ...process.env, SHIFTED_CLOCK: `${clocks[index] ?? 0}` },
+          }
+        : {}),
     });
     nodes.set(index, node);
     let complaints = '';
@@ -104,7 +116,17 @@ export async function startNodes({ count = 3, ...options }: NodesOptions): Promi
     await close();
     throw error;
   }
-  return { issuer: front.url, logged, kill, block, suspend, start, close };
+  return {
+    issuer: front.url,
+    logged,
+    at: (index) => `http://127.0.0.1:${ports.get(index)}`,
+    setClock: (index, clock) => void nodes.get(index)?.send({ clock }),
+    kill,
+    block,
+    suspend,
+    start,
+    close,
+  };
 }
 
 async function drop(url: string, database: string): Promise<void> {

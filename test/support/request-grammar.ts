@@ -144,6 +144,43 @@ const headers: Readonly<Record<string, readonly string[]>> = {
 };
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'];
 
+/** What a segment of a path may hold, and a cookie's path or a header may not. */
+const hostileSegments = [
+  'x;y',
+  ';',
+  'x;path=/',
+  ',',
+  'x%3By',
+  '%0d%0aSet-Cookie:%20a=b',
+  '%ff',
+  '%',
+  '%2f',
+  '%5c',
+  '.',
+  '..;',
+  '%2e%2e',
+  '@',
+  ':uid',
+  '*',
+  '(.*)',
+  '"',
+  "'",
+  '=',
+  '&',
+  '+',
+  '%00',
+  '%F0%9F%98%80',
+  '\u00e9',
+];
+/** With these, a page does all that it can do at that path. */
+const pageQueries = [
+  'ui_locales=de',
+  'ui_locales=nb%20en',
+  `ui_locales=${'x'.repeat(99)}%F0%9F%98%80`,
+  'restart=yes',
+  'ui_locales=%3B&restart=',
+];
+
 /** Half a character would be refused. */
 const escaped = (text: string): string => encodeURIComponent(Buffer.from(text).toString());
 
@@ -201,10 +238,23 @@ export function createGrammar(routes: readonly Route[], seed: number) {
   };
 
   const pathOf = ({ path }: Route, { values }: Material): string => {
-    const filled = path.replace(/:(\w+)/g, (_, name: string) =>
-      chance(0.6) && values[name] ? pick(values[name] as readonly string[]) : escaped(pick(hostile)).slice(0, 2000) || 'x',
-    );
-    return chance(0.05) ? pick([`${filled}/`, `/${filled}`, filled.toUpperCase(), `${filled}%00`, `${filled}/..`, `${filled}//x`]) : filled;
+    const filled = path.replace(/:(\w+)/g, (_, name: string) => {
+      if (chance(0.4) && values[name]) return pick(values[name] as readonly string[]);
+      if (chance(0.5)) return pick(['', ...(values[name] ?? [])]) + pick(hostileSegments) + pick(['', 'y']);
+      return escaped(pick(hostile)).slice(0, 2000) || 'x';
+    });
+    if (chance(0.9)) return filled;
+    const at = below(filled.length + 1);
+    const around = [
+      `${filled}/`,
+      `/${filled}`,
+      filled.toUpperCase(),
+      `${filled}%00`,
+      `${filled}/..`,
+      `${filled}//x`,
+      `http://evil.example${filled}`,
+    ];
+    return pick([...around, filled.slice(0, at) + pick(hostileSegments) + filled.slice(at), filled + pick(hostileSegments)]);
   };
 
   const bodyOf = (pairs: readonly (readonly [string, string])[]): { readonly type: string; readonly body: string } => {
@@ -223,7 +273,8 @@ export function createGrammar(routes: readonly Route[], seed: number) {
     const pairs = parametersFor(route.path, material);
     const inBody = method !== 'GET' && method !== 'HEAD' ? chance(0.95) : chance(0.03);
     const { type, body } = inBody ? bodyOf(pairs) : { type: '', body: '' };
-    const query = inBody ? (chance(0.1) ? encoded(parametersFor(route.path, material)) : '') : encoded(pairs);
+    const asked = inBody ? (chance(0.1) ? encoded(parametersFor(route.path, material)) : '') : encoded(pairs);
+    const query = route.path.includes(':') && chance(0.3) ? pick(pageQueries) : asked;
     const lines = [`${method} ${path}${query ? `?${query}` : ''} HTTP/1.1`, 'Host: 127.0.0.1'];
     if (type) lines.push(`Content-Type: ${type}`);
     const header = (name: string, values: readonly string[], probability: number) => {

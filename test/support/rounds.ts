@@ -97,7 +97,7 @@ export async function assertionRound(issuer: string, uses: number, asserting: As
   return { ...outcomes(answers), 'live access tokens': await live(issuer, 'orders', 'access_token', answers) };
 }
 
-/** However many are answered within the grace, they are answered with one successor, and that goes on. */
+/** All that are answered within the grace are answered with one successor, and that goes on. */
 export async function refreshRound(issuer: string, uses: number, agent: Agent, client: string): Promise<Tally> {
   const first = (await redeem(issuer, await obtainCode(issuer, agent, client, offline))).json;
   const answers = await atOnce(uses, () => refresh(issuer, first.refresh_token, client));

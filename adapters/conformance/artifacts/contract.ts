@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { ConformanceCase } from '../conformance-case.js';
 import { LONG } from '../passing-time.js';
@@ -14,6 +15,17 @@ export const contractCases: readonly ConformanceCase<ArtifactStore>[] = [
       assert.match(store.name, /^\S/);
       assert.equal(typeof store.ephemeral, 'boolean');
       await store.health();
+    },
+  },
+  {
+    name: 'contract: a store with a clock of its own tells its time in milliseconds, and it passes as it does here',
+    async run(store) {
+      if (!store.time) return;
+      const [began, first] = [performance.now(), await store.time()];
+      assert.ok(Number.isInteger(first) && first > 1_600_000_000_000, `${first}`);
+      await sleep(100);
+      const [second, took] = [await store.time(), performance.now() - began];
+      assert.ok(second - first >= 90 && second - first <= took + 10, `${second - first} ms in ${took} ms`);
     },
   },
   {

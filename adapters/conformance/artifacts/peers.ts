@@ -53,4 +53,14 @@ export const peerCases: readonly ConformanceCase<ArtifactStore>[] = [
       assert.equal(await peer.lease('keys', 'node-2', LONG), false);
     },
   },
+  {
+    name: 'peers: all instances go by one clock',
+    async run(store, peer) {
+      if (!store.time || !peer.time) return;
+      const before = await store.time();
+      const between = await peer.time();
+      const after = await store.time();
+      assert.ok(before <= between && between <= after, `${before} ${between} ${after}`);
+    },
+  },
 ];

@@ -5,11 +5,13 @@ import { alertIcon } from './icons.js';
 import { initials } from './layout.js';
 
 export const hiddenFields = (fields: Fields): Html[] =>
-  Object.entries(fields).map(([name, value]) =>
-    // Browsers send a value of their own for a hidden input of that name. @see HTML §4.10.22.4
-    name.toLowerCase() === '_charset_'
-      ? html`<textarea name="${name}" hidden>\n${value}</textarea>`
-      : html`<input type="hidden" name="${name}" value="${value}">`,
+  Object.entries(fields).flatMap(([name, values]) =>
+    [values].flat().map((value) =>
+      // Browsers send a value of their own for a hidden input of that name. @see HTML §4.10.22.4
+      name.toLowerCase() === '_charset_'
+        ? html`<textarea name="${name}" hidden>\n${value}</textarea>`
+        : html`<input type="hidden" name="${name}" value="${value}">`,
+    ),
   );
 
 /**

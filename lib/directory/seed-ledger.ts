@@ -1,0 +1,89 @@
+import { IdpError } from '../errors.js';
+import type { Collection, Row, Unsaved } from '../store/directory-store.js';
+import type { SeedRecord } from '../store/records.js';
+import type { Collections, DirectoryContext } from './context.js';
+
+export type SeededCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
+
+/** What seeds made, kept beside the records: a seed that comes again changes nothing else, and makes nothing twice. */
+export interface SeedLedger {
+  /** Says, the first time, whether the account begins after records were made. To be called before anything is. */
+  begin(): Promise<void>;
+  read(): Promise<SeedAccount>;
+  entry(id: string): Promise<SeedRecord | undefined>;
+  /** The entry as it is then; another node may have been faster. */
+  enter(entry: Unsaved<SeedRecord>): Promise<{ readonly entry: SeedRecord; readonly isNew: boolean }>;
+  /** @param change answers its argument when there is nothing to write. */
+  write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
+  /** From now on, what is absent and has no entry was never there. */
+  settle(): Promise<void>;
+  /** As it is kept now, past every cache. */
+  record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined>;
+}
+
+export interface SeedAccount {
+  readonly entries: ReadonlyMap<string, SeedRecord>;
+  readonly isAfterRecords: boolean;
+}
+
+const ORIGIN = 'origin';
+
+export const seedEntryId = (collection: SeededCollection, id: string): string => `${collection}:${id}`;
+
+export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collections'>): SeedLedger {
+  const { seeds } = collections;
+  const enter: SeedLedger['enter'] = async (entry) => {
+    const made = await seeds.insert(entry).catch(unlessConflict);
+    const kept = made ?? (await seeds.get(entry.id));
+    return kept ? { entry: kept, isNew: made !== undefined } : enter(entry);
+  };
+
+  return {
+    async begin() {
+      if (await seeds.get(ORIGIN)) return;
+      const isAfterRecords = await hasRecords(collections);
+      await enter({ id: ORIGIN, recordId: '', values: [], items: [], isAfterRecords });
+    },
+
+    async read() {
+      const rows = await seeds.find({});
+      return {
+        entries: new Map(rows.map((row) => [row.id, row])),
+        isAfterRecords: rows.some(({ id, isAfterRecords }) => id === ORIGIN && isAfterRecords === true),
+      };
+    },
+
+    entry: (id) => seeds.get(id),
+    enter,
+
+    async write(id, change) {
+      await seeds.update(id, change);
+    },
+
+    async settle() {
+      await seeds.update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row));
+    },
+
+    record: <R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string) =>
+      (collections[collection] as unknown as Collection<R>).get(id),
+  };
+}
+
+/** An event outlives the record that it tells of. */
+async function hasRecords({ tenants, permissions, clients, apiResources, events }: Collections): Promise<boolean> {
+  const all: readonly Pick<Collection<Row>, 'find'>[] = [tenants, permissions, clients, apiResources, events];
+  const found = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));
+  return found.some((rows) => rows.length > 0);
+}
+
+/** A person that is erased takes along what a seed gave them; that there was one stays, so that no seed makes them again. */
+export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
+  for (const { id } of await seeds.find({ byRecord: [recordId] })) {
+    await seeds.update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] }));
+  }
+}
+
+function unlessConflict(error: unknown): undefined {
+  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
+  return undefined;
+}
