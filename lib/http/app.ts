@@ -11,6 +11,8 @@ import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
+import { loggedPath, requestIdOf } from './request-id.js';
+import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
@@ -29,6 +31,8 @@ export interface AppOptions {
   readonly extensions: readonly Extension[];
   readonly context: ExtensionContext;
   readonly showPage: ShowPage;
+  /** Whether a proxy in front is trusted, and with it the request id that it gives. */
+  readonly isBehindProxy: boolean;
   readonly limits: AdmissionOptions;
   readonly logger: Logger;
 }
@@ -38,6 +42,8 @@ export interface App {
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
   /** Whether a route here answers the URL, as the browser sent it. */
   owns(url: string): boolean;
+  /** Takes note of a request that no route here answers. */
+  readonly passOn: WatchUnrouted;
   /** A context of our own for the URL. */
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
   /** Answers a request on such a context; what is not ours is left as it is. */
@@ -54,8 +60,9 @@ export function createApp(options: AppOptions): App {
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
     app.on('error', (error: Error, ctx?: Context) => {
-      if (isOfCaller(error, ctx)) logger.info({ err: error }, 'request aborted');
-      else logger.error({ err: error }, 'response failed');
+      const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
+      if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
+      else logger.error({ err: error, ...about }, 'response failed');
     });
     return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
   };
@@ -72,6 +79,7 @@ export function createApp(options: AppOptions): App {
   const isDocument = (path: string): boolean => path === protocol().routes.jwks || path.startsWith('/.well-known/');
   const refuse = compose([onError, tooMany]);
   const admitted = async (ctx: Context, path: string): Promise<void> => {
+    ctx.state.isBehindProxy = options.isBehindProxy;
     const leave = admission.enter(ctx.req);
     // Those who verify tokens go on, and those who ask where to sign in.
     if (leave === undefined && !isDocument(pathname(path))) return refuse(ctx, nothing);
@@ -105,6 +113,7 @@ export function createApp(options: AppOptions): App {
       const path = pathBelow(mountPath, url);
       return path !== undefined && methodsOf(pathname(path)) !== undefined;
     },
+    passOn: createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger),
     createContext(req, res, url) {
       const given = req.url;
       req.url = pathBelow(mountPath, url) ?? '/';
