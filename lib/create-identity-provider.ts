@@ -27,12 +27,14 @@ import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
 import { createBrowsers } from './oidc/browser.js';
 import { browserStateCookie } from './oidc/browser-state.js';
+import { createClientKeySets } from './oidc/client-key-sets.js';
 import { routes } from './oidc/configuration.js';
 import type { SigningKeys } from './oidc/keys.js';
 import { createProtocol, type Protocol } from './oidc/provider.js';
 import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
 import { describeScopes } from './oidc/scopes.js';
 import type { IdentityProviderOptions } from './options.js';
+import { createRemoteDocuments } from './remote-documents.js';
 import { type FoundProblems, resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
@@ -95,10 +97,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
@@ -163,6 +168,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     policy: options.keys.rotation,
   });
   const fetch = createGuardedFetch(options.outgoing);
+  const remote = createRemoteDocuments(fetch);
+  const clientKeySets = createClientKeySets(remote, logger);
   const build = (keys: SigningKeys): ProtocolApp & Protocol => {
     const protocol = createProtocol({
       options,
@@ -173,6 +180,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       keys,
       browsers,
       fetch,
+      remote,
+      clientKeySets,
       readForm: form,
       countWrongSecret,
       logger,
@@ -230,7 +239,7 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
     extensions,
-    claims: standardClaims,
+    claims: standardClaims({ initialsAsPicture: false }),
     endpoints: Object.keys(routes),
   });
   const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });

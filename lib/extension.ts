@@ -2,7 +2,7 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from './claims.js';
-import type { Account, Directory } from './directory/index.js';
+import type { Account, Directory, Proof } from './directory/index.js';
 import type { CountWrongSecret } from './http/wrong-secrets.js';
 import type { Logger } from './logger.js';
 import type { Sessions } from './sessions.js';
@@ -54,6 +54,8 @@ export interface SignIn {
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
+  /** Of `directory.credentials`: pages may have come between the proof and its use. */
+  readonly proof: Proof;
 }
 
 /** An account that a browser knows. */
@@ -86,8 +88,8 @@ export interface Interaction {
  */
 export interface Interactions {
   load(ctx: Context): Promise<Interaction | undefined>;
-  /** Each answers the URL to go on to. */
-  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string>;
+  /** Each answers the URL to go on to; undefined when the proof holds no more. */
+  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
   /** Undefined when this account takes a sign-in. */
   select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   allow(ctx: Context, interaction: Interaction): Promise<string>;

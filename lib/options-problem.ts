@@ -46,7 +46,7 @@ export function withMeant(problem: ConfigProblem, name: string, names: readonly 
 }
 
 /** The entry of `names` that was probably meant by `name`. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+function nearest(name: string, names: readonly string[]): string | undefined {
   const [lower, candidates] = [name.toLowerCase(), names.map((candidate) => candidate.toLowerCase())];
   if (names.length === 0) return undefined;
   const best = closest(lower, candidates);

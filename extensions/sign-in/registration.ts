@@ -1,25 +1,21 @@
 /** Accounts that people create for themselves, in the one tenant that the sign-in is for. */
 import type { Context } from 'koa';
+import type { RegistrationInput } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import type { Attempts } from './attempts.js';
 import { field, type Steps } from './steps.js';
 import type { PageView, RegistrationProblem } from './view-models.js';
 
-/** The problem that a refused record comes to, by the field at fault. */
-const problems: Readonly<Record<string, RegistrationProblem>> = {
-  '/givenName': 'givenName.missing',
-  '/familyName': 'familyName.missing',
-  '/email': 'email.invalid',
-  '/userName': 'email.invalid',
-  '/password': 'password.weak',
+/** The problem that a refused field comes to. */
+const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
+  givenName: 'givenName.missing',
+  familyName: 'familyName.missing',
+  email: 'email.invalid',
+  password: 'password.weak',
 };
 
-export function createRegistrationStep(
-  { directory, interactions }: ExtensionContext,
-  attempts: Attempts,
-  { page, form, url, goOn }: Steps,
-) {
+export function createRegistrationStep({ directory }: ExtensionContext, attempts: Attempts, { page, form, url, goOn, signIn }: Steps) {
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
@@ -44,24 +40,26 @@ export function createRegistrationStep(
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return goOn(ctx, url(interaction));
+      const createdAt = new Date();
       const attempt = await attempts.begin([`registration ${email.toLowerCase()}`], ctx.ip);
       if ('minutes' in attempt) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
+      const input = { givenName, familyName, email, password: field(ctx, 'password') };
+      const found = await service.problems(input);
+      if (found.length > 0)
+        return refused({ problems: found.map(({ field: name, isTaken }) => (isTaken ? 'email.taken' : problemsOf[name])) }, 400);
       try {
-        const person = await service.register({ givenName, familyName, email, password: field(ctx, 'password') });
-        goOn(ctx, await interactions.signIn(ctx, interaction, { oid: person.user.id, amr: ['pwd'], idp: 'local' }));
+        const person = await service.register(input);
+        const account = await directory.accounts.findByOid(person.user.id);
+        if (!account) return goOn(ctx, url(interaction));
+        await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
       } catch (error) {
-        const problem = problemOf(error);
-        if (!problem) throw error;
-        if (problem === 'busy') await attempt.withdrawn();
-        await refused({ problem }, problem === 'busy' ? 503 : 400);
+        if (!(error instanceof IdpError)) throw error;
+        // Somebody else was faster.
+        if (error.code === 'user_name_taken') return refused({ problems: ['email.taken'] }, 400);
+        if (error.code !== 'busy') throw error;
+        await attempt.withdrawn();
+        await refused({ problem: 'busy' }, 503);
       }
     },
   };
-}
-
-function problemOf(error: unknown): Exclude<RegistrationProblem, 'attempts.exceeded'> | undefined {
-  if (!(error instanceof IdpError)) return undefined;
-  if (error.code === 'busy') return 'busy';
-  if (error.code === 'user_name_taken') return 'email.taken';
-  return error.code === 'invalid_record' ? (problems[String(error.details.path)] as ReturnType<typeof problemOf>) : undefined;
 }

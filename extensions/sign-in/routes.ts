@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Account } from '../../lib/directory/index.js';
+import type { Account, Proof } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { form } from '../../lib/http/form.js';
@@ -16,7 +16,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const { interactions, directory, csrf } = context;
   const attempts = createAttempts(context);
   const steps = createSteps(context);
-  const { base, url, page, posted, goOn } = steps;
+  const { base, url, page, posted, goOn, signIn } = steps;
   const chooser = createChooser(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
@@ -66,6 +66,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   });
 
   router.post(`${base}/password`, form, async (ctx: Context) => {
+    const postedAt = new Date();
     const interaction = await posted(ctx);
     if (!interaction) return;
     const identifier = field(ctx, 'identifier').trim();
@@ -95,18 +96,20 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const [account, ...others] = accounts;
     if (!account) return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'credentials.mismatch' }), 400);
     await attempt.succeeded();
-    if (others.length > 0) return page(ctx, interaction, organisationView(ctx, interaction, accounts));
-    return signIn(ctx, interaction, account.person.user.id);
+    if (others.length > 0) return page(ctx, interaction, await organisationView(ctx, interaction, accounts, postedAt));
+    return signIn(ctx, interaction, account.person.user.id, await directory.credentials.proofOf(account, postedAt));
   });
 
   router.post(`${base}/organisation`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const [oid = '', proof] = field(ctx, 'choice').split('.');
-    if (!csrf.check(ctx, choiceOf(interaction, oid), proof)) {
+    const [oid = '', provenAt = '', token] = field(ctx, 'choice').split('.');
+    const account = /^\d{1,15}$/.test(provenAt) ? await directory.accounts.findByOid(oid) : undefined;
+    const proof = account && (await directory.credentials.proofOf(account, new Date(Number(provenAt))));
+    if (!proof || !csrf.check(ctx, choiceOf(interaction, oid, proof), token)) {
       return page(ctx, interaction, identifierView(ctx, interaction), 400);
     }
-    return signIn(ctx, interaction, oid);
+    return signIn(ctx, interaction, oid, proof);
   });
 
   router.post(`${base}/consent`, form, async (ctx: Context) => {
@@ -126,10 +129,6 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     show(ctx, context, { page: 'expired' }, {});
   });
 
-  async function signIn(ctx: Context, interaction: Interaction, oid: string): Promise<void> {
-    goOn(ctx, await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local' }));
-  }
-
   async function tryPassword(candidates: readonly Account[], password: string): Promise<readonly Account[] | 'busy'> {
     try {
       return await directory.credentials.checkPassword(candidates, password);
@@ -139,13 +138,22 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     }
   }
 
-  function organisationView(ctx: Context, interaction: Interaction, accounts: readonly Account[]): PageView<'organisation'> {
-    const choices = accounts.map(
-      ({ person, tenant }): OrganisationChoice => ({
-        value: `${person.user.id}.${csrf.token(ctx, choiceOf(interaction, person.user.id))}`,
-        tenantName: tenant.name,
-        personName: nameOf(person),
-        userName: person.user.userName,
+  async function organisationView(
+    ctx: Context,
+    interaction: Interaction,
+    accounts: readonly Account[],
+    provenAt: Date,
+  ): Promise<PageView<'organisation'>> {
+    const choices = await Promise.all(
+      accounts.map(async (account): Promise<OrganisationChoice> => {
+        const { person, tenant } = account;
+        const proof = await directory.credentials.proofOf(account, provenAt);
+        return {
+          value: `${person.user.id}.${proof.at}.${csrf.token(ctx, choiceOf(interaction, person.user.id, proof))}`,
+          tenantName: tenant.name,
+          personName: nameOf(person),
+          userName: person.user.userName,
+        };
       }),
     );
     return { page: 'organisation', ...steps.form(ctx, interaction, '/organisation'), choices };
@@ -178,5 +186,5 @@ function accountsOf(candidates: readonly Account[], identifier: string): readonl
   return owners.size > 0 ? [...owners] : [identifier.normalize('NFKC').toLowerCase()];
 }
 
-/** Whoever proved the password may choose this account, in this sign-in. */
-const choiceOf = ({ uid }: Interaction, oid: string): string => `choice ${uid} ${oid}`;
+/** Whoever proved the password may choose this account, in this sign-in, as long as the proof stays what it is. */
+const choiceOf = ({ uid }: Interaction, oid: string, { at, credentials }: Proof): string => `choice ${uid} ${oid} ${at} ${credentials}`;

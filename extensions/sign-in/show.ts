@@ -4,7 +4,7 @@ import { pageHeaders } from '../../lib/http/security-headers.js';
 import type { Client, Tenant } from '../../lib/store/records.js';
 import { pagePolicy, renderPage } from './render.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
-import type { PageFrame, PageName, PageView } from './view-models.js';
+import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
 
 /** Whose page it is. */
 export interface Surroundings {
@@ -21,7 +21,8 @@ type PageHost = Pick<ExtensionContext, 'issuer' | 'locales'>;
 
 /** Sends a page: its document, and headers that let it load nothing but itself. */
 export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
-  const frame = frameOf(ctx, host, surroundings);
+  const languages = languageMenu(ctx, host, view as PageView, surroundings);
+  const frame = { ...frameOf(ctx, host, surroundings), ...(languages ? { languages } : {}) };
   ctx.set(pageHeaders(host.issuer, pagePolicy(view as PageView, frame)));
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
@@ -40,7 +41,6 @@ function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocale
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(branding ? { branding } : {}),
     ...(reference ? { reference } : {}),
-    ...(isSignInPage(ctx) ? { languageLinks: true } : {}),
   };
 }
 
@@ -50,15 +50,40 @@ const languageTag = /^[\w-]{1,35}$/;
 
 /** What the person chose from the language menu holds for the rest of this sign-in. */
 function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
-  const { ui_locales: chosen } = ctx.query;
-  if (typeof chosen !== 'string' || !isSignInPage(ctx)) return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
+  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
+  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
   if (signInPath !== undefined && languageTag.test(chosen)) {
     ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
   }
   return chosen;
 }
 
-const isSignInPage = (ctx: Context): boolean => ctx.method === 'GET' && ctx.path.includes('/interaction/');
+/** Bytes of a query that is worth repeating in each link. */
+const MAX_QUERY = 2000;
+
+/**
+ * How to see this page in another language. A page that a GET request brought about is asked for again; the password page by its form; another
+ * page that a form brought about leads back to the sign-in's own. A page that sends itself on has none: asked for again, it would send on twice.
+ */
+function languageMenu(ctx: Context, { locales }: PageHost, view: PageView, { signInPath }: Surroundings): LanguageMenu | undefined {
+  if (view.page === 'continue' || (view.page === 'signed-out' && view.next !== undefined)) return undefined;
+  const menu = { locales: locales as readonly Locale[] };
+  if (ctx.method !== 'POST') {
+    const query = new URLSearchParams(ctx.querystring);
+    query.delete('ui_locales');
+    const rest = ctx.querystring.length > MAX_QUERY ? '' : String(query);
+    return { ...menu, link: `?${rest}${rest === '' ? '' : '&'}ui_locales=` };
+  }
+  const path = signInPath ?? stepPath.exec(new URL(ctx.href).pathname)?.[1];
+  if (path === undefined) return undefined;
+  const link = `${path}?ui_locales=`;
+  if (view.page !== 'password') return { ...menu, link };
+  const { csrf, identifier } = view;
+  return { ...menu, link, form: { action: `${path}/identifier`, fields: { csrf, identifier } } };
+}
+
+/** A step of a sign-in of which nothing more is known. */
+const stepPath = /^([\w/.~-]*\/interaction\/[\w-]+)\//;
 
 /** Pages that say that something went wrong: what it was must not keep them from being shown. */
 const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);

@@ -1,5 +1,6 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
+import type { Proof } from '../../lib/directory/index.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { type Surroundings, show } from './show.js';
 import type { PageName, PageView } from './view-models.js';
@@ -21,6 +22,12 @@ export function createSteps(context: ExtensionContext) {
   const refused = (ctx: Context, { client }: Interaction, reason: string, tenant?: string): void =>
     logger.info({ requestId: context.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
 
+  const goOn = (ctx: Context, target: string): void => {
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    ctx.status = 303;
+    ctx.redirect(target);
+  };
+
   return {
     /** The path that all steps begin with. */
     base: `${own}/interaction/:uid`,
@@ -39,10 +46,12 @@ export function createSteps(context: ExtensionContext) {
       show(ctx, context, view, around);
     },
 
-    goOn(ctx: Context, target: string): void {
-      ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-      ctx.status = 303;
-      ctx.redirect(target);
+    goOn,
+
+    /** Signs in as the user whose password was right; from the identifier again when that was too long ago to hold. */
+    async signIn(ctx: Context, interaction: Interaction, oid: string, proof: Proof): Promise<void> {
+      const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local', proof });
+      goOn(ctx, target ?? `${url(interaction)}?restart=yes`);
     },
 
     /** The interaction of a posted form; undefined once a page was shown instead. */

@@ -102,6 +102,7 @@ h1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -0.
 }
 .alert svg { margin-top: 0.0625rem; }
 .alert p { text-wrap: pretty; }
+.alert ul { display: grid; gap: 0.25rem; }
 .alert a { color: inherit; }
 .alert:focus-visible { outline: 2px solid var(--danger); outline-offset: 1px; }
 

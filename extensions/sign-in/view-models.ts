@@ -11,17 +11,11 @@ export type Problem =
   | 'organisation.missing'
   | 'busy';
 
-export type RegistrationProblem =
-  | 'givenName.missing'
-  | 'familyName.missing'
-  | 'email.invalid'
-  | 'email.taken'
-  | 'password.weak'
-  | 'attempts.exceeded'
-  | 'busy';
+/** What is wrong with a field of a new account: its name comes first. */
+export type RegistrationProblem = 'givenName.missing' | 'familyName.missing' | 'email.invalid' | 'email.taken' | 'password.weak';
 
 /** `attempts.exceeded` says how long to wait, in minutes. */
-type Problems<Code extends Problem | RegistrationProblem> =
+type Problems<Code extends Problem> =
   | { readonly problem?: Exclude<Code, 'attempts.exceeded'>; readonly minutes?: number }
   | { readonly problem: Extract<Code, 'attempts.exceeded'>; readonly minutes: number };
 
@@ -79,7 +73,9 @@ interface PageModels {
     readonly email?: string;
     readonly passwordLength: number;
     readonly signIn: string;
-  } & Problems<RegistrationProblem>;
+    /** All that is wrong with the fields, in their order. */
+    readonly problems?: readonly RegistrationProblem[];
+  } & Problems<'attempts.exceeded' | 'busy'>;
   /** Posts `choice`. */
   organisation: Form & {
     readonly choices: readonly OrganisationChoice[];
@@ -132,6 +128,15 @@ export interface PageFrame {
   readonly branding?: Branding;
   /** Finds the request in the log; shown where something went wrong. */
   readonly reference?: string;
-  /** Offer the other languages, as links to this page with `ui_locales`. */
-  readonly languageLinks?: boolean;
+  /** Offers the other languages. */
+  readonly languages?: LanguageMenu;
+}
+
+export interface LanguageMenu {
+  /** Those of the service. */
+  readonly locales: readonly Locale[];
+  /** Where a link leads but for its `ui_locales`, which comes last: this page, or the one that its sign-in is at. */
+  readonly link: string;
+  /** For a page that a form brought about: the form that brings it about again, with `ui_locales`. */
+  readonly form?: { readonly action: string; readonly fields: Fields };
 }

@@ -135,12 +135,13 @@ export function createDirectory(options: DirectoryOptions): Directory {
       const groups = createGroups(context, tenants, permissions, tid);
       const subsidiaries = createSubsidiaries(context, tenants, tid);
       const persons = createPersons(context, { tenants, groups, subsidiaries, erase }, tid);
+      const users = createUsers(context, groups, tid);
       return {
         groups,
         subsidiaries,
         persons,
-        registration: createRegistration({ tenants, persons, credentials }, tid),
-        users: createUsers(context, groups, tid),
+        registration: createRegistration({ tenants, persons, users, credentials }, tid),
+        users,
         linking: createLinking(links, tid),
       };
     },

@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto';
 import { IdpError } from '../errors.js';
 import type { Credential, User } from '../store/records.js';
-import { type Account, type Accounts, credentialOwner, MAX_CREDENTIAL_OWNERS } from './accounts.js';
+import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 import type { DirectoryContext } from './context.js';
 import { userNameKey } from './identifiers.js';
 import { newRecord } from './input.js';
 import { normalised, PASSWORD_LENGTH, type Passwords } from './passwords.js';
+
+/** That somebody proved to be a user. It holds until the credentials change that proved it, or a change voids the sign-ins of that time. */
+export interface Proof {
+  /** Milliseconds since the epoch: when the proof was given, or from when on sign-ins count if that is later. */
+  readonly at: number;
+  /** Whose credentials proved it, and since when they are what they are. */
+  readonly credentials: string;
+}
 
 /** What signs users in. For sign-in code: no administrator reads or writes it. */
 export interface Credentials {
@@ -34,6 +42,10 @@ export interface Credentials {
    * @throws IdpError `busy`.
    */
   checkPassword(candidates: readonly Account[], password: string): Promise<readonly Account[]>;
+  /** The proof that was given for an account at a time; the account as it was read before the check. */
+  proofOf(account: Account, at: Date): Promise<Proof>;
+  /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
+  holds(account: Account, proof: Proof): Promise<boolean>;
 }
 
 /** Characters of a new password, at least: nothing else is asked for beside it. @see NIST SP 800-63B-4 §3.1.1.2 */
@@ -76,7 +88,22 @@ export function createCredentials(
     return matches;
   }
 
+  const proofOf: Credentials['proofOf'] = async (account, at) => {
+    const owner = credentialOwner(account.person.user);
+    const row = await credentials.get(owner);
+    // Passwords that are hashed anew stay the same password: that is no update of the row.
+    const since = row?.updatedAt.getTime() ?? 'none';
+    return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
+  };
+
   return {
+    proofOf,
+
+    async holds(account, proof) {
+      const now = await proofOf(account, new Date(proof.at));
+      return isUsable(account) && now.at === proof.at && now.credentials === proof.credentials;
+    },
+
     async setPassword(userId, password) {
       const account = await accounts.findByOid(userId);
       if (account === undefined) throw new IdpError('not_found');
@@ -115,11 +142,14 @@ export function createCredentials(
 }
 
 function checkPassword(userName: string, password: string): void {
+  const expected = expectedPassword(userName, password);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
+}
+
+/** What a password has to be instead; undefined when it will do. */
+export function expectedPassword(userName: string, password: string): string | undefined {
   const length = [...normalised(password)].length;
-  const refuse = (expected: string) => {
-    throw new IdpError('invalid_record', { path: '/password', expected });
-  };
-  if (length < PASSWORD_MINIMUM) refuse(`at least ${PASSWORD_MINIMUM} characters`);
-  if (length > PASSWORD_LENGTH) refuse(`at most ${PASSWORD_LENGTH} characters`);
-  if (userNameKey(password) === userNameKey(userName)) refuse('something other than the user name');
+  if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;
+  if (length > PASSWORD_LENGTH) return `at most ${PASSWORD_LENGTH} characters`;
+  return userNameKey(password) === userNameKey(userName) ? 'something other than the user name' : undefined;
 }

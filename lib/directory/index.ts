@@ -6,7 +6,7 @@ export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
-export type { Credentials } from './credentials.js';
+export type { Credentials, Proof } from './credentials.js';
 export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
 export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';

@@ -1,11 +1,15 @@
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../errors.js';
 import type { PersonWithUser, Tenant } from '../store/records.js';
-import { type Credentials, PASSWORD_MINIMUM } from './credentials.js';
-import { newId } from './identifiers.js';
-import type { Persons } from './persons.js';
+import { type Credentials, expectedPassword, PASSWORD_MINIMUM } from './credentials.js';
+import { newId, USER_NAME_LENGTH } from './identifiers.js';
+import { email, line } from './input.js';
+import { type Persons, personProperties } from './persons.js';
 import { unmetPolicy } from './sign-in-policy.js';
 import type { Tenants } from './tenants.js';
 import { hasUser } from './user-record.js';
+import type { Users } from './users.js';
 
 /** What people say of themselves. */
 export interface RegistrationInput {
@@ -16,10 +20,19 @@ export interface RegistrationInput {
   readonly password: string;
 }
 
+/** What {@link Registration.register} would refuse. */
+export interface RegistrationProblem {
+  readonly field: keyof RegistrationInput;
+  /** Somebody has that name in the tenant. */
+  readonly isTaken?: true;
+}
+
 /** Accounts that people create for themselves, in a tenant that lets them. */
 export interface Registration {
   /** Undefined where people may not. */
   rules(): Promise<{ readonly passwordLength: number } | undefined>;
+  /** Everything that is wrong with what was said, at most one thing about a field. */
+  problems(input: RegistrationInput): Promise<readonly RegistrationProblem[]>;
   /**
    * The person, their user and its password.
    * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
@@ -27,13 +40,18 @@ export interface Registration {
   register(input: RegistrationInput): Promise<PersonWithUser>;
 }
 
+const { givenName, familyName } = personProperties;
+/** An address is the user name as well. */
+const formOf = { givenName, familyName, email: Type.Intersect([email(), line(USER_NAME_LENGTH)]) };
+
 interface Parts {
   readonly tenants: Tenants;
   readonly persons: Persons;
+  readonly users: Users;
   readonly credentials: Credentials;
 }
 
-export function createRegistration({ tenants, persons, credentials }: Parts, tid: string): Registration {
+export function createRegistration({ tenants, persons, users, credentials }: Parts, tid: string): Registration {
   const open = async (): Promise<Tenant | undefined> => {
     const tenant = await tenants.get(tid);
     return tenant?.status === 'active' && tenant.signIn?.selfRegistration && unmetPolicy(tenant) === undefined ? tenant : undefined;
@@ -42,6 +60,17 @@ export function createRegistration({ tenants, persons, credentials }: Parts, tid
     async rules() {
       const tenant = await open();
       return tenant && { passwordLength: PASSWORD_MINIMUM };
+    },
+
+    async problems(input) {
+      const { email, password } = input;
+      const fields = (['givenName', 'familyName', 'email'] as const).filter((name) => !Value.Check(formOf[name], input[name]));
+      const isTaken = !fields.includes('email') && (await users.findByUserName(email)) !== undefined;
+      return [
+        ...fields.map((field) => ({ field })),
+        ...(isTaken ? [{ field: 'email', isTaken } as const] : []),
+        ...(expectedPassword(email, password) === undefined ? [] : [{ field: 'password' } as const]),
+      ];
     },
 
     async register({ givenName, familyName, email, password }) {

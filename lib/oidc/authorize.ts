@@ -122,6 +122,7 @@ export const createRequestCheck =
     const carried = carriedOf(ctx);
     const record = client && recordOf(client);
     if (!carried || !client || !params || !isClient(record)) return;
+    checkLengths(params);
     if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
     if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
@@ -134,6 +135,20 @@ export const createRequestCheck =
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
   };
+
+/** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
+const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;
+
+/** @throws InvalidRequest */
+function checkLengths(params: Readonly<Record<string, unknown>>): void {
+  for (const name of parameterNames) {
+    const value = params[name];
+    if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
+      throw new errors.InvalidRequest(`${name} must be at most ${maxBytes[name]} bytes long`);
+  }
+}
+
+const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
 
 /**
  * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.

@@ -1,4 +1,5 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { acrLevels } from '../acr-values.js';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
@@ -16,7 +17,7 @@ import type { createLogout } from './logout.js';
 import { pseudonymOf } from './pairwise.js';
 import { requiresChallenge } from './pkce.js';
 import { createPromptPolicy } from './prompts.js';
-import { checkRequestObject } from './request-objects.js';
+import { checkRequestObject, checkRequestUris } from './request-objects.js';
 import { resourceIndicators } from './resource-indicators.js';
 import { restartedParameter } from './restart.js';
 import type { Scopes } from './scopes.js';
@@ -66,6 +67,7 @@ export function createConfiguration(
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
   const configuration: Configuration = {
+    acrValues: acrLevels,
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
@@ -98,6 +100,7 @@ export function createConfiguration(
       login_hint_token: createLoginHintCheck(parts),
       [restartedParameter]: null,
     },
+    extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
     features: {
       ...settableFeatures(options),
       backchannelLogout: { enabled: true },
@@ -112,7 +115,7 @@ export function createConfiguration(
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
-    fetch: (url, init) => fetchGuarded(parts, String(url), init),
+    fetch: createFetch(parts),
     findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
     interactions: {
       policy,
@@ -176,17 +179,20 @@ function certificateMethods({ features: { mTLS } }: OidcParts['options']) {
   ];
 }
 
-/** What oidc-provider calls by itself: clients' key sets and sector identifiers. */
-async function fetchGuarded({ fetch }: OidcParts, url: string, { method, headers, body }: RequestInit = {}): Promise<Response> {
-  const answer = await fetch(url, {
-    method: method === 'POST' ? 'POST' : 'GET',
-    headers: Object.fromEntries(new Headers(headers)),
-    ...(body ? { body: String(body) } : {}),
-    timeoutMs: 2_500,
-    maxBytes: 65_536,
+const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536 };
+
+/** What oidc-provider calls by itself: sector identifiers. Key sets are read by {@link ClientKeySets}. */
+function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['fetch']> {
+  const documents = remote.reader(LIMITS, (answer) => {
+    if (answer.status !== 200) throw new Error(`${answer.status} is not 200`);
+    return answer;
   });
-  const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
-  return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
+  return async (url, { method, headers, body } = {}) => {
+    const given = { headers: Object.fromEntries(new Headers(headers)), ...(body ? { body: String(body) } : {}) };
+    const answer = await (method === 'POST' ? fetch(String(url), { ...LIMITS, ...given, method }) : documents.read(String(url)));
+    const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
+    return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
+  };
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */

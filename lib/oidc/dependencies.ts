@@ -6,10 +6,12 @@ import type { GuardedFetch } from '../guarded-fetch.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options-defaults.js';
+import type { RemoteDocuments } from '../remote-documents.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { Browsers } from './browser.js';
 import type { BrowserState } from './browser-state.js';
+import type { ClientKeySets } from './client-key-sets.js';
 import type { SigningKeys } from './keys.js';
 import type { ModelAdapters } from './model-adapter.js';
 import type { Pseudonyms } from './subject.js';
@@ -25,6 +27,9 @@ export interface OidcDependencies {
   readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
+  /** What is read at such URLs. */
+  readonly remote: RemoteDocuments;
+  readonly clientKeySets: ClientKeySets;
   /** Reads a posted form into `ctx.request`. */
   readonly readForm: Middleware;
   readonly countWrongSecret: CountWrongSecret;

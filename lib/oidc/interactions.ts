@@ -78,18 +78,20 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     },
 
     async signIn(ctx, { prompt, client }, signIn) {
+      const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
-      const notBefore = account ? notBeforeOf(account) : 0;
+      if (!account || !(await directory.credentials.holds(account, proof))) return undefined;
+      const notBefore = notBeforeOf(account);
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
-      const ts = Math.max(Math.floor(Date.now() / 1000), notBefore / 1000);
+      const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);
       const { amr, idp, oid: user } = signIn;
-      logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account?.tenant.id, user, amr, idp }, 'signed in');
+      logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp }, 'signed in');
       return finish(ctx, {
         ...chosen(prompt),
-        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: account && subOf(account.person.user) },
+        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: subOf(account.person.user), proof },
       });
     },
 

@@ -10,6 +10,7 @@ import Provider, {
   type Configuration,
   errors,
   type KoaContextWithOIDC,
+  type ResponseType,
   type Session,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
@@ -39,6 +40,8 @@ export interface ProviderHooks {
   check(ctx: KoaContextWithOIDC): void;
   /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
+  /** The level of the session's sign-in. */
+  acr(ctx: KoaContextWithOIDC): string | undefined;
   /** Audiences of client assertions. */
   readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
@@ -56,12 +59,14 @@ export interface ProviderHooks {
     /** The browser that an interaction is bound to, when this response begins it. */
     browserOf(ctx: KoaContextWithOIDC): string;
     /** Whether the request may take up this interaction. */
-    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): boolean;
+    mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
   };
   clients: {
     /** The record a client was built from; a new object when it changed. */
     record(id: string): object | undefined | Promise<object | undefined>;
     compareSecret(client: Client, secret: string): boolean;
+    /** The key set at a `jwks_uri`; `freshUntil` in milliseconds since the epoch. */
+    keysAt(uri: string): Promise<{ readonly keys: readonly object[]; readonly freshUntil: number }>;
     /** Whether implicit clients may be sent to this machine by http. */
     readonly mayBeLocal: boolean;
   };
@@ -73,6 +78,7 @@ export interface ProviderHooks {
 export interface BoundInteraction {
   readonly uid: string;
   readonly browser?: string;
+  readonly result?: object;
 }
 
 /** What the hooks need of an access token or a client credentials token. */
@@ -333,6 +339,12 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
+    /** Read where codes and ID tokens are made, and to check what was asked for: only then it is looked for. */
+    get acr(): string | undefined {
+      const asked = (this.claims as { id_token?: { acr?: unknown } } | undefined)?.id_token?.acr;
+      return super.acr ?? (asked === undefined ? undefined : hooks.acr(this.ctx));
+    }
+
     /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
       return new Set(hooks.assertionAudiences);
@@ -376,8 +388,8 @@ function interactionClass(Base: Class, hooks: ProviderHooks): Class {
       const ctx = Provider.ctx;
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
-      const isRefused = interaction && ctx?.oidc.route === 'resume' && !hooks.interactions.mayResume(ctx, interaction);
-      return isRefused ? undefined : interaction;
+      if (!interaction || ctx?.oidc.route !== 'resume') return interaction;
+      return (await hooks.interactions.mayResume(ctx, interaction)) ? interaction : undefined;
     }
   };
 }
@@ -535,6 +547,32 @@ function allowLocalClients(Client: unknown): void {
   };
 }
 
+/** Members of the ClientKeyStore of models/client.js, whose own refresh would let a set that is no good displace the last one that was. */
+interface ClientKeyStore {
+  readonly jwksUri: string | undefined;
+  /** Seconds since the epoch. */
+  freshUntil?: number;
+  fresh(): boolean;
+  clear(): void;
+  add(key: object): void;
+  refresh(): Promise<void>;
+}
+
+function readKeysBy(keysAt: ProviderHooks['clients']['keysAt'], client: Client): void {
+  const store = (client as unknown as { asymmetricKeyStore: ClientKeyStore }).asymmetricKeyStore;
+  const { jwksUri } = store;
+  if (jwksUri === undefined) return;
+  store.refresh = async () => {
+    if (store.fresh()) return;
+    const { keys, freshUntil } = await keysAt(jwksUri).catch((cause) => {
+      throw new errors.InvalidClientMetadata('client JSON Web Key Set failed to be refreshed', { cause });
+    });
+    store.clear();
+    for (const key of keys) store.add({ ...key });
+    store.freshUntil = Math.max(freshUntil, Date.now()) / 1000 + 1;
+  };
+}
+
 interface ClientSchema {
   readonly redirect_uris?: readonly string[];
   readonly post_logout_redirect_uris?: readonly string[];
@@ -550,7 +588,7 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
     },
   });
-  const { grantTypeAllowed } = Client.prototype;
+  const { grantTypeAllowed, responseTypeAllowed } = Client.prototype;
   if (hooks.clients.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
@@ -561,6 +599,12 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       if (!isAllowed && route === 'token' && params?.grant_type === grantType)
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
+    },
+    /** As {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
+    responseTypeAllowed(this: Client, responseType: ResponseType) {
+      if (!responseTypeAllowed.call(this, responseType))
+        throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
+      return true;
     },
     // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
     backchannelLogout: async () => {},
@@ -575,7 +619,11 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
     const building = find(id);
     built.set(record, building);
     building.then(
-      (client) => client && records.set(client, record),
+      (client) => {
+        if (!client) return;
+        records.set(client, record);
+        readKeysBy(hooks.clients.keysAt, client);
+      },
       () => built.delete(record),
     );
     return building;

@@ -5,7 +5,7 @@ import type { OidcParts } from './dependencies.js';
 import type { ProviderHooks } from './internals.js';
 import { urlByReference } from './pushed-reference.js';
 
-/** Bytes of a query that every server takes together with its cookies. */
+/** Bytes of a query that every server takes together with its cookies, and the most that is kept for a reference, which anyone may ask for. */
 const MAX_QUERY = 8 * 1024;
 
 /**
@@ -23,7 +23,9 @@ export function createPostedRequests(
     const { rawBody } = ctx.request as { rawBody?: string };
     if (rawBody === undefined) return refuse(415, 'an authorization request by POST is a form');
     const posted = parse(rawBody);
-    const url = (await byReference(posted)) ?? byQuery(rawBody);
+    const query = stringify(posted);
+    if (query.length > MAX_QUERY) return refuse(413, 'the request is too long');
+    const url = (await byReference(posted)) ?? `${provider().urlFor('authorization')}?${query}`;
     ctx.set('Cache-Control', 'no-store');
     ctx.status = 303;
     ctx.redirect(url);
@@ -38,12 +40,6 @@ export function createPostedRequests(
     const client = await provider().Client.find(clientId);
     if (!client || client.requirePushedAuthorizationRequests || client.requireSignedRequestObject) return undefined;
     return urlByReference(provider(), options, clientId, known);
-  }
-
-  function byQuery(rawBody: string): string {
-    const query = stringify(parse(rawBody));
-    if (query.length > MAX_QUERY) return refuse(413, 'the request is too long');
-    return `${provider().urlFor('authorization')}?${query}`;
   }
 }
 

@@ -3,9 +3,10 @@
  * fetching one that is at a URL.
  * @see RFC 9101
  */
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { GuardedResponse } from '../guarded-fetch.js';
 import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './authorize.js';
 import { endsWithin } from './client-jwts.js';
 import { findCaller, isClient } from './clients.js';
@@ -36,7 +37,10 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   const typ = typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ;
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
+  const params = ctx.oidc.params as Params;
   const isAlone = typ === EXPLICIT_TYPE || countsAlone(ctx);
+  // Nothing beside it is in an error response either.
+  if (isAlone) params[carriedParameter] = carriedNothing;
   const missing = isAlone ? requiredMembers(ctx).find((name) => claims[name] === undefined) : undefined;
   if (missing) throw invalid(`${missing} must be in the request object`);
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
@@ -45,10 +49,7 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME, exp, from))
     throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
 
-  const params = ctx.oidc.params as Params;
   const inside = carryParameters('authorization', parametersIn(claims));
-  // Nothing beside it is in an error response either.
-  if (isAlone) params[carriedParameter] = carriedNothing;
   const beside = isAlone ? {} : { ...params };
   onceTaken(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
 }
@@ -78,7 +79,18 @@ function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
 
 /** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
 const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
-const LIMITS = { timeoutMs: 2000, maxBytes: 65_536 };
+const LIMITS = { timeoutMs: 2000, maxBytes: 65_536, headers: { accept: mediaTypes.join(', ') } };
+
+/** Milliseconds that the content of a URL with a fragment is kept, and bytes in all. */
+const KEPT_MS = 10 * 60_000;
+const MAX_KEPT = 16 * 1024 * 1024;
+
+/** Metadata of a client, registered as any other. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
+export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
+  const isRight =
+    Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && URL.canParse(uri));
+  if (uris !== undefined && !isRight) throw new errors.InvalidClientMetadata('request_uris must be an array of https URLs');
+}
 
 export interface RequestUris {
   /** Puts the request object that a registered URL has in the place of the URL. */
@@ -88,17 +100,22 @@ export interface RequestUris {
 }
 
 /** @see RFC 9101 §5.2 */
-export function createRequestUris({ directory, fetch, logger }: OidcParts): RequestUris {
+export function createRequestUris({ directory, remote, logger }: OidcParts): RequestUris {
   const problems = perRequest((): { uri?: string } => ({}));
+  const documents = remote.reader(LIMITS, requestObjectOf);
+  const kept = new LRUCache<string, { readonly text: string; readonly until: number }>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ text }) => text.length + 1,
+  });
 
+  /** A fragment names the content: another content has another. Without one the URL may have an object for each who asks. */
   async function read(uri: string): Promise<string> {
-    const { status, headers, body } = await fetch(uri, { ...LIMITS, headers: { accept: mediaTypes.join(', ') } });
-    if (status !== 200) throw new Error(`${status} is not 200`);
-    const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
-    if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
-    const { hash: fragment } = new URL(uri);
-    if (fragment && fragment.slice(1) !== hash('sha256', body, 'base64url')) throw new Error('the content is not the one registered');
-    return body.toString().trim();
+    if (!uri.includes('#')) return documents.readAnew(uri);
+    const known = kept.get(uri);
+    if (known && Date.now() < known.until) return known.text;
+    const text = await documents.read(uri);
+    kept.set(uri, { text, until: Date.now() + KEPT_MS });
+    return text;
   }
 
   return {
@@ -130,4 +147,11 @@ export function createRequestUris({ directory, fetch, logger }: OidcParts): Requ
       if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
     },
   };
+}
+
+function requestObjectOf({ status, headers, body }: GuardedResponse): string {
+  if (status !== 200) throw new Error(`${status} is not 200`);
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
+  return body.toString().trim();
 }

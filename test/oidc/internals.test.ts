@@ -33,6 +33,7 @@ const issuer = 'https://op.example';
 const records = new Map<string, object>([
   ['public', { version: 1 }],
   ['sector', { version: 1 }],
+  ['keys', { version: 1 }],
 ]);
 const configuration = (): Configuration => ({
   jwks: { keys: testKeys.map((key) => ({ ...key })) as never },
@@ -44,8 +45,10 @@ const configuration = (): Configuration => ({
   clients: [
     { client_id: 'public', client_secret: 's', redirect_uris: ['https://rp.example/cb'] },
     { client_id: 'sector', client_secret: 's', redirect_uris: ['https://rp.example/cb'], subject_type: 'pairwise' },
+    { client_id: 'keys', client_secret: 's', redirect_uris: ['https://rp.example/cb'], jwks_uri: 'https://rp.example/jwks' },
   ],
 });
+let keysThere: object[] = [];
 const hooks: ProviderHooks = {
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
@@ -57,8 +60,14 @@ const hooks: ProviderHooks = {
   held: (_ctx, scopes) => scopes,
   structuredToken: { sign: async () => undefined, idOf: async () => undefined },
   successorOf: (token) => `${token} next`,
-  interactions: { browserOf: () => 'browser', mayResume: (_ctx, { browser }) => browser === 'browser' },
-  clients: { record: async (id) => records.get(id), compareSecret: (_client, secret) => secret === 'right', mayBeLocal: true },
+  interactions: { browserOf: () => 'browser', mayResume: async (_ctx, { browser }) => browser === 'browser' },
+  clients: {
+    record: async (id) => records.get(id),
+    compareSecret: (_client, secret) => secret === 'right',
+    keysAt: async () => ({ keys: keysThere, freshUntil: Date.now() + 60_000 }),
+    mayBeLocal: true,
+  },
+  acr: () => undefined,
   addressOf: () => '192.0.2.1',
 };
 const bare: Untyped = new Provider(issuer, configuration());
@@ -507,6 +516,32 @@ describe('steps', () => {
       'processResponseTypes(ctx)',
     );
   });
+});
+
+test('the key store of a client with a jwks_uri is filled by `refresh`, which is asked when it is not fresh', async () => {
+  expectInOrder(
+    'models/client.js',
+    'class ClientKeyStore extends KeyStore',
+    'get jwksUri()',
+    'fresh()',
+    'this.freshUntil > now',
+    'add(key)',
+    'async refresh()',
+    'if (this.fresh()) return',
+    'this.freshUntil = ',
+    'this.clear()',
+  );
+  expectInOrder('models/id_token.js', 'await client.asymmetricKeyStore.refresh()', 'client.asymmetricKeyStore.selectForEncrypt');
+  const { asymmetricKeyStore: store } = await hooked.Client.find('keys');
+  keysThere = [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'there' }];
+  expect([store.fresh(), [...store]]).toEqual([false, []]);
+  await store.refresh();
+  expect([store.fresh(), [...store]]).toEqual([true, keysThere]);
+  keysThere = [];
+  await store.refresh();
+  expect([...store]).toHaveLength(1);
+  const { asymmetricKeyStore: without } = await hooked.Client.find('sector');
+  expect(without.fresh()).toBe(true);
 });
 
 test('what a client signed is verified with its asymmetricKeyStore, which is refreshed; times are checked', () => {

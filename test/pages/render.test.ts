@@ -135,10 +135,14 @@ describe('renderPage', () => {
 
   test('pages §3.1: the language menu marks the page’s language and is there when asked for', () => {
     expect(renderPage({ page: 'unavailable' }, frame)).not.toContain('<nav');
-    const markup = renderPage({ page: 'unavailable' }, { ...frame, locale: 'nb', languageLinks: true });
+    const markup = renderPage(
+      { page: 'unavailable' },
+      { ...frame, locale: 'nb', languages: { locales: ['nb', 'fi'], link: '?ui_locales=' } },
+    );
     expect(markup).toContain('<html lang="nb" dir="ltr">');
     expect(markup).toContain('href="?ui_locales=nb" lang="nb" hreflang="nb" aria-current="true">Norsk bokmål</a>');
     expect(markup).toContain('href="?ui_locales=fi" lang="fi" hreflang="fi">Suomi</a>');
+    expect(markup).not.toContain('Svenska');
   });
 
   test('G2: the password page is the same whatever the account, but for the name typed', () => {

@@ -111,8 +111,9 @@ describe('design §5: POST', () => {
     expect(membersOf(await respond({ client_id: 'pushing' }))).toMatchObject({ error: 'invalid_request' });
   });
 
-  test('design §10: longer than 56 KiB it is refused; what no reference takes, from 8 KiB', async () => {
-    expect(membersOf(await respond({ state: 'x'.repeat(12_000) }))).toMatchObject({ code: expect.any(String) });
+  test('design §10: longer than 8 KiB it is refused, as a query is, whether or not a reference takes it', async () => {
+    expect(membersOf(await respond({ state: 'x'.repeat(4096) }))).toMatchObject({ code: expect.any(String) });
+    expect((await post({ eid_user_visible_data: 'x'.repeat(9 * 1024) })).status).toBe(413);
     expect((await post({ state: 'x'.repeat(57 * 1024) })).status).toBe(413);
     expect((await post({ request: 'x'.repeat(9 * 1024) })).status).toBe(413);
   });

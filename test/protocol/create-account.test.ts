@@ -134,6 +134,25 @@ describe('pages §3.1: the form', () => {
     });
   });
 
+  test('pages §3.1: all that is wrong is said at once, each at its field, and once above', async () => {
+    const agent = new Agent();
+    const fields = { givenName: ' ', familyName: '', email: 'alice@acme.test', password: 'too short' };
+    const answer = await submit(agent, await respond(agent), fields);
+    const words = [
+      'Enter your given name.',
+      'Enter your surname.',
+      'There is an account with this e-mail already.',
+      'Choose a password of',
+    ];
+    expect([answer.status, ...words.map((said) => answer.body.split(said).length - 1)]).toEqual([400, 2, 2, 2, 3]);
+    expect([...answer.body.matchAll(/<li><a href="#(\w+)">/g)].map(([, name]) => name)).toEqual(Object.keys(fields));
+    expect(answer.body.match(/aria-invalid="true"/g)).toHaveLength(4);
+    expect(/id="(\w+)"[^>]* autofocus/.exec(answer.body)?.[1]).toBe('givenName');
+    const less = await submit(agent, answer, { ...newcomer('kim'), email: '@' });
+    expect(less.body.match(/aria-invalid="true"/g)).toHaveLength(1);
+    expect(await it.idp.tenant(acme).users.findByUserName('kim@acme.test')).toBeUndefined();
+  });
+
   test('security G7: what was typed stays text', async () => {
     const agent = new Agent();
     const hostile = '"><script>alert(1)</script>';

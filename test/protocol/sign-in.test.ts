@@ -242,8 +242,17 @@ describe('design §3: one user name in several tenants', () => {
     const page = await signIn(agent, url(), 'dave', 'the password of both');
     const [own] = choices(page);
     const bob = (await it.idp.directory.accounts.candidates('bob@globex.test'))[0]?.person.user.id;
-    const proof = own?.value.split('.')[1];
-    for (const choice of [`${bob}.${proof}`, `${bob}.`, `${bob}`, '']) {
+    const [oid, at, token] = own?.value.split('.') ?? [];
+    const forged = [
+      `${bob}.${at}.${token}`,
+      `${oid}.${Number(at) + 1}.${token}`,
+      `${oid}.x.${token}`,
+      `${oid}.${at}`,
+      `${bob}.`,
+      `${bob}`,
+      '',
+    ];
+    for (const choice of forged) {
       const answer = await agent.submit(page, { choice });
       expect([answer.status, answer.location]).toEqual([400, undefined]);
     }

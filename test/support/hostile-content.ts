@@ -1,13 +1,13 @@
 /** What an attacker would have stored as a name, or sent as a parameter. */
 
-const notFreeText = ['page', 'problem', 'method', 'locale'];
+const notFreeText = ['page', 'problem', 'problems', 'method', 'locale'];
 
 /** Every string in a value replaced, and the names of hidden fields; what is not free text stays, and the keys to `keep`. */
 export function fill<Value>(value: Value, text: string, keep: readonly string[] = [], key = ''): Value {
   if (typeof value === 'string') {
     return (notFreeText.includes(key) || keep.includes(key) ? value : text) as Value;
   }
-  if (Array.isArray(value)) return value.map((item) => fill(item, text, keep)) as Value;
+  if (Array.isArray(value)) return value.map((item) => fill(item, text, keep, key)) as Value;
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, keep, name)]);
   return Object.fromEntries(entries) as Value;

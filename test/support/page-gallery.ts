@@ -1,5 +1,6 @@
 /** Every page in every state, with ordinary and with awkward content. */
-import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
+import { locales } from '../../extensions/sign-in/texts/locale.js';
+import type { LanguageMenu, PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
 
 export interface GalleryPage {
   readonly name: string;
@@ -12,7 +13,7 @@ const frame: PageFrame = {
   client: { name: 'Acme Orders' },
   tenant: { name: 'Acme Industries AS' },
   reference: '0198f1c2-7d3e-7a41',
-  languageLinks: true,
+  languages: { locales, link: '?ui_locales=' },
 };
 
 /** Long names in the language with the longest words. */
@@ -57,6 +58,11 @@ const developer = {
 
 export const gallery: readonly GalleryPage[] = [
   { name: 'identifier', view: identifier, frame },
+  {
+    name: 'password-languages',
+    view: password,
+    frame: { ...frame, languages: { locales, link: '/i?ui_locales=', form: { action: '/i/identifier', fields: { csrf: 'token' } } } },
+  },
   { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
   { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },
   { name: 'identifier-busy', view: { ...identifier, problem: 'busy' }, frame },
@@ -102,10 +108,14 @@ export const gallery: readonly GalleryPage[] = [
     frame: long,
   },
   { name: 'create', view: create, frame },
-  { name: 'create-weak', view: { ...create, ...filled, problem: 'password.weak' }, frame: { ...frame, locale: 'sv' } },
-  { name: 'create-taken', view: { ...create, ...filled, problem: 'email.taken' }, frame: { ...frame, locale: 'da' } },
+  { name: 'create-weak', view: { ...create, ...filled, problems: ['password.weak'] }, frame: { ...frame, locale: 'sv' } },
+  { name: 'create-taken', view: { ...create, ...filled, problems: ['email.taken'] }, frame: { ...frame, locale: 'da' } },
   { name: 'create-throttled', view: { ...create, ...filled, problem: 'attempts.exceeded', minutes: 4 }, frame: { ...frame, locale: 'fi' } },
-  { name: 'create-long', view: { ...create, email: longUserName, problem: 'familyName.missing' }, frame: long },
+  {
+    name: 'create-long',
+    view: { ...create, email: longUserName, problems: ['familyName.missing', 'email.invalid', 'password.weak'] },
+    frame: long,
+  },
   {
     name: 'organisation',
     view: { page: 'organisation', ...form, choices },
@@ -114,7 +124,7 @@ export const gallery: readonly GalleryPage[] = [
   {
     name: 'organisation-missing',
     view: { page: 'organisation', ...form, choices, problem: 'organisation.missing' },
-    frame: { locale: 'da', client: { name: 'Acme Orders' }, languageLinks: true },
+    frame: { locale: 'da', client: { name: 'Acme Orders' }, languages: frame.languages as LanguageMenu },
   },
   {
     name: 'organisation-long',
@@ -150,7 +160,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'continue', view: { ...handOver, method: 'post' }, frame },
   { name: 'continue-plain', view: { ...handOver, method: 'get' }, frame: { locale: 'sv' } },
   { name: 'signed-out', view: { page: 'signed-out', returnUrl: 'https://app.example.com/' }, frame },
-  { name: 'signed-out-plain', view: { page: 'signed-out' }, frame: { locale: 'nb', languageLinks: true } },
+  { name: 'signed-out-plain', view: { page: 'signed-out' }, frame: { locale: 'nb', languages: frame.languages as LanguageMenu } },
   { name: 'signed-out-unanswered', view: { page: 'signed-out', frames: [], unanswered: ['Acme Orders', longUserName] }, frame },
   { name: 'error', view: { page: 'error' }, frame },
   {

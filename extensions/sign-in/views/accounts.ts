@@ -1,7 +1,8 @@
 /** Which of the accounts that this browser knows to go on as. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields, person } from './form.js';
+import { person } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 

@@ -2,7 +2,8 @@
 import { html } from '../../../lib/http/html.js';
 import { isScopeText } from '../texts/index.js';
 import type { ConsentScope, PageView } from '../view-models.js';
-import { hiddenFields, person } from './form.js';
+import { person } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import { checkIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 

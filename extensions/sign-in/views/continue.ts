@@ -1,7 +1,7 @@
 /** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 
 /** Taken from the prototype: a field may be named `submit`. */

@@ -1,7 +1,8 @@
 /** Creating an account. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, hiddenFields, problemSummary } from './form.js';
+import { field, problemList, problemSummary } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 
 const fields = [
@@ -12,23 +13,30 @@ const fields = [
 ] as const;
 
 export function createView(view: PageView<'create'>, { text, frame }: PageContext): PageContent {
-  const problem = problemText(view, text);
-  const atFault = fields.find(({ name }) => view.problem?.startsWith(`${name}.`))?.name;
+  const general =
+    view.problem === 'attempts.exceeded'
+      ? text(view.problem, { duration: text.minutes(view.minutes) })
+      : view.problem && text(view.problem);
+  const wrong = new Map(
+    (view.problems ?? []).map((problem) => [problem.split('.', 1)[0], text(problem, { length: String(view.passwordLength) })]),
+  );
+  const [first] = wrong.keys();
+  const isRefused = general !== undefined || wrong.size > 0;
   const values: Record<string, string | undefined> = { givenName: view.givenName, familyName: view.familyName, email: view.email };
   return {
     title: text('create.title'),
     ...(frame.tenant && { lead: text('create.lead', { tenant: frame.tenant.name }) }),
-    problem: problem !== undefined,
+    problem: isRefused,
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
-${problemSummary(problem, atFault)}
+${problemSummary(general)}${problemList(wrong)}
 ${hiddenFields({ csrf: view.csrf })}
 ${fields.map((one) =>
   field({
     ...one,
     label: text(one.name === 'password' ? 'password.label' : `create.${one.name}`),
     value: values[one.name],
-    problem: one.name === atFault ? problem : undefined,
-    autofocus: one.name === (atFault ?? (problem === undefined ? 'givenName' : undefined)),
+    problem: wrong.get(one.name),
+    autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')),
   }),
 )}
 <p class="lead">${text('create.password', { length: String(view.passwordLength) })}</p>
@@ -36,11 +44,4 @@ ${fields.map((one) =>
 <a class="text-link centred" href="${view.signIn}">${text('create.signIn')}</a>
 </form>`,
   };
-}
-
-function problemText(view: PageView<'create'>, text: PageContext['text']): string | undefined {
-  if (view.problem === undefined) return undefined;
-  if (view.problem === 'attempts.exceeded') return text(view.problem, { duration: text.minutes(view.minutes) });
-  if (view.problem === 'password.weak') return text(view.problem, { length: String(view.passwordLength) });
-  return text(view.problem);
 }

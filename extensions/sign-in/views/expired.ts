@@ -1,7 +1,7 @@
 /** A sign-in that was left for too long. */
 import { type Html, html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import { clockMark } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 import { buttonLink, failure, wayBack } from './notice.js';

@@ -1,18 +1,7 @@
 /** Parts of forms. */
 import { type Html, html } from '../../../lib/http/html.js';
-import type { Fields } from '../view-models.js';
 import { alertIcon } from './icons.js';
 import { initials } from './layout.js';
-
-export const hiddenFields = (fields: Fields): Html[] =>
-  Object.entries(fields).flatMap(([name, values]) =>
-    [values].flat().map((value) =>
-      // Browsers send a value of their own for a hidden input of that name. @see HTML §4.10.22.4
-      name.toLowerCase() === '_charset_'
-        ? html`<textarea name="${name}" hidden>\n${value}</textarea>`
-        : html`<input type="hidden" name="${name}" value="${value}">`,
-    ),
-  );
 
 /**
  * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
@@ -22,6 +11,14 @@ export const problemSummary = (message: string | undefined, field?: string): Htm
   message !== undefined &&
   html`<div class="alert" role="alert"${field === undefined && html` tabindex="-1" autofocus`}>${alertIcon}
 <p>${field === undefined ? message : html`<a href="#${field}">${message}</a>`}</p></div>`;
+
+/** Several fields at fault, each with a link to it; one is said as {@link problemSummary} says it. */
+export function problemList(messages: ReadonlyMap<string | undefined, string>): Html | false {
+  const [only, ...others] = [...messages];
+  if (others.length === 0) return only !== undefined && problemSummary(only[1], only[0]);
+  const items = [...messages].map(([name, message]) => html`<li><a href="#${name}">${message}</a></li>`);
+  return html`<div class="alert" role="alert">${alertIcon}<ul>${items}</ul></div>`;
+}
 
 interface Field {
   readonly name: string;

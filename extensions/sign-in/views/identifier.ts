@@ -1,7 +1,8 @@
 /** Who signs in. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, hiddenFields, problemSummary } from './form.js';
+import { field, problemSummary } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
 

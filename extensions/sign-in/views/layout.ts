@@ -2,8 +2,9 @@
 import { Html, html } from '../../../lib/http/html.js';
 import { brandStyle, logoUrl } from '../branding.js';
 import { canvases, styleSheet } from '../styles.js';
-import { localeNames, locales, type Translate } from '../texts/index.js';
-import type { PageFrame } from '../view-models.js';
+import { localeNames, type Translate } from '../texts/index.js';
+import type { LanguageMenu, PageFrame } from '../view-models.js';
+import { hiddenFields } from './hidden-fields.js';
 import { globeIcon } from './icons.js';
 
 /** What a view has at hand besides its model. */
@@ -46,16 +47,18 @@ function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
   return letters !== '' && html`<div class="mark" aria-hidden="true">${letters}</div>`;
 }
 
-function languageMenu({ text, frame }: PageContext): Html {
-  const links = locales.map(
-    (locale) =>
-      html`<li><a class="text-link" href="?ui_locales=${locale}" lang="${locale}" hreflang="${locale}"${
-        locale === frame.locale && html` aria-current="true"`
-      }>${localeNames[locale]}</a></li>`,
-  );
+function languageMenu({ locales, link, form }: LanguageMenu, { text, frame }: PageContext): Html {
+  const entries = locales.map((locale) => {
+    const current = locale === frame.locale && html` aria-current="true"`;
+    const name = localeNames[locale];
+    return form
+      ? html`<li><button class="text-link" type="submit" name="ui_locales" value="${locale}" lang="${locale}"${current}>${name}</button></li>`
+      : html`<li><a class="text-link" href="${link + locale}" lang="${locale}" hreflang="${locale}"${current}>${name}</a></li>`;
+  });
+  const list = html`<ul>${entries}</ul>`;
   return html`<nav class="languages" aria-label="${text('language')}"><details>
 <summary>${globeIcon}<span>${localeNames[frame.locale]}</span></summary>
-<ul>${links}</ul>
+${form ? html`<form method="post" action="${form.action}">${hiddenFields(form.fields)}${list}</form>` : list}
 </details></nav>`;
 }
 
@@ -65,7 +68,7 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
     showReference === true &&
     frame.reference !== undefined &&
     html`<p class="reference">${text('reference')} <code>${frame.reference}</code></p>`;
-  const languages = frame.languageLinks === true && languageMenu(context);
+  const languages = frame.languages !== undefined && languageMenu(frame.languages, context);
   return (reference || languages) && html`<footer>${reference}${languages}</footer>`;
 }
 

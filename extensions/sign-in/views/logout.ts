@@ -1,7 +1,7 @@
 /** Whether to end the session, asked when the request to do so does not prove that the person meant it. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 
 export function logoutView({ action, fields, personName, appName }: PageView<'logout'>, { text }: PageContext): PageContent {

@@ -1,7 +1,8 @@
 /** Which of a person's organisations to sign in to. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields, person, problemSummary } from './form.js';
+import { person, problemSummary } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText } from './sign-in-words.js';

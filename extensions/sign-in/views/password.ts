@@ -1,7 +1,8 @@
 /** The password of the account named before. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, hiddenFields, person, problemSummary } from './form.js';
+import { field, person, problemSummary } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
 

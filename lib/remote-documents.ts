@@ -1,0 +1,83 @@
+/**
+ * Documents at URLs that clients registered: request objects, key sets, sector identifiers. Strangers can have them read, as often as they like, so
+ * a URL is called once at a time, not for a minute after it failed, and there are only so many calls at once.
+ */
+import { LRUCache } from 'lru-cache';
+import type { GuardedFetch, GuardedRequest, GuardedResponse } from './guarded-fetch.js';
+import { createTurns, type Turns } from './turns.js';
+
+/** Milliseconds that a URL is left alone after it failed. */
+const FAILED_FOR_MS = 60_000;
+const MAX_FAILURES = 10_000;
+const MAX_CALLS = 32;
+const MAX_WAITING = 256;
+const MAX_WAITING_FOR_URL = 32;
+
+export interface DocumentReader<T> {
+  /** One call for all who ask while it is under way. @throws what the call, or `take`, threw; that again for a minute. */
+  read(url: string): Promise<T>;
+  /** A call for this one alone, after those of others to the URL. @throws as {@link read} does. */
+  readAnew(url: string): Promise<T>;
+  /** Until when a URL that failed is left alone, in milliseconds since the epoch; undefined when it is not. */
+  failedUntil(url: string): number | undefined;
+}
+
+export interface RemoteDocuments {
+  /** @param take makes a document of an answer, or throws what is wrong with it. */
+  reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T>;
+}
+
+export function createRemoteDocuments(fetch: GuardedFetch): RemoteDocuments {
+  const calls = createTurns({ max: MAX_CALLS, maxWaiting: MAX_WAITING });
+
+  return {
+    reader<T>(request: Omit<GuardedRequest, 'method' | 'body'>, take: (answer: GuardedResponse, url: string) => T): DocumentReader<T> {
+      const failures = new LRUCache<string, { readonly error: unknown; readonly until: number }>({ max: MAX_FAILURES });
+      const turns = new Map<string, Turns>();
+      const reading = new Map<string, Promise<T>>();
+
+      const failureOf = (url: string) => {
+        const failure = failures.get(withoutFragment(url));
+        return failure && Date.now() < failure.until ? failure : undefined;
+      };
+
+      async function call(url: string): Promise<T> {
+        const failure = failureOf(url);
+        if (failure) throw failure.error;
+        return calls.run(request.timeoutMs, async () => {
+          try {
+            return take(await fetch(url, request), url);
+          } catch (error) {
+            failures.set(withoutFragment(url), { error, until: Date.now() + FAILED_FOR_MS });
+            throw error;
+          }
+        });
+      }
+
+      async function readAnew(url: string): Promise<T> {
+        const key = withoutFragment(url);
+        const own = turns.get(key) ?? createTurns({ max: 1, maxWaiting: MAX_WAITING_FOR_URL });
+        turns.set(key, own);
+        try {
+          return await own.run(request.timeoutMs, () => call(url));
+        } finally {
+          if (own.isIdle()) turns.delete(key);
+        }
+      }
+
+      return {
+        readAnew,
+        read(url) {
+          const known = reading.get(url);
+          if (known !== undefined) return known;
+          const begun = readAnew(url).finally(() => reading.delete(url));
+          reading.set(url, begun);
+          return begun;
+        },
+        failedUntil: (url) => failureOf(url)?.until,
+      };
+    },
+  };
+}
+
+const withoutFragment = (url: string): string => url.split('#', 1)[0] as string;

@@ -1,0 +1,44 @@
+/** Lets at most so many run at once; the others wait for their turn, in the order they came, and not for long. */
+export interface Turns {
+  /** @throws Error when too many wait, or when it took more than `patienceMs` until the turn came. */
+  run<T>(patienceMs: number, work: () => Promise<T>): Promise<T>;
+  /** Nothing runs or waits. */
+  isIdle(): boolean;
+}
+
+export function createTurns({ max, maxWaiting }: { readonly max: number; readonly maxWaiting: number }): Turns {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function begin(patienceMs: number): Promise<void> {
+    if (running < max) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= maxWaiting) throw new Error(`${maxWaiting} wait already`);
+    const since = performance.now();
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    if (performance.now() - since <= patienceMs) return;
+    end();
+    throw new Error(`waited more than ${patienceMs} ms`);
+  }
+
+  /** Hands the turn on. */
+  function end(): void {
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+
+  return {
+    async run(patienceMs, work) {
+      await begin(patienceMs);
+      try {
+        return await work();
+      } finally {
+        end();
+      }
+    },
+    isIdle: () => running === 0,
+  };
+}
