@@ -80,13 +80,14 @@ export function createApp(options: AppOptions): App {
   const refuse = compose([onError, tooMany]);
   const admitted = async (ctx: Context, path: string): Promise<void> => {
     ctx.state.isBehindProxy = options.isBehindProxy;
-    const leave = admission.enter(ctx.req);
     // Those who verify tokens go on, and those who ask where to sign in.
-    if (leave === undefined && !isDocument(pathname(path))) return refuse(ctx, nothing);
+    if (isDocument(pathname(path))) return run(ctx, path);
+    const leave = admission.enter(ctx.req);
+    if (leave === undefined) return refuse(ctx, nothing);
     try {
       await run(ctx, path);
     } finally {
-      leave?.();
+      leave();
     }
   };
   const runBelow = async (ctx: Context, path: string): Promise<void> => {
