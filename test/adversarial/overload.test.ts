@@ -101,7 +101,9 @@ describe.each<[string, TestIdpOptions]>([
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect((await tokenRequest(it)).status).toBe(200);
     // One line when it began and one when it ended, however many were refused.
-    const told = it.lines.filter(({ message }) => message.includes('requests')).map(({ level, message, fields }) => [level, message, fields]);
+    const told = it.lines
+      .filter(({ message }) => message.includes('requests'))
+      .map(({ level, message, fields }) => [level, message, fields]);
     expect(told).toEqual([
       ['warn', 'too many requests at once; more are refused', { requestsAtOnce: 10 }],
       ['info', 'requests are taken again', { refused: 21 }],
