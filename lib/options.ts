@@ -97,9 +97,9 @@ export interface LimitOptions {
   readonly signInFailuresPerAccount?: number;
   /** Failed sign-ins from one address in an hour, to whichever account. 1 to 100,000. @default 100 */
   readonly signInFailuresPerAddress?: number;
-  /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1000 */
+  /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
   readonly requestsAtOnce?: number;
-  /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1000. @default 10 */
+  /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
   readonly requestsAtOncePerConnection?: number;
 }
 
