@@ -19,6 +19,7 @@ import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
+import { requestIdOf } from './http/request-id.js';
 import { createServers } from './http/servers.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
@@ -61,8 +62,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience) : memoryArtifacts();
-  const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
+  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
+  const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
   const store = options.keys.encryption ? durable : await withOwnKeys(durable);
   const throwAway = () => [randomBytes(32).toString('base64url')];
@@ -96,10 +97,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
@@ -124,6 +128,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       select: (...call) => protocolOf().interactions.select(...call),
       accounts: (...call) => protocolOf().interactions.accounts(...call),
+      remembered: (ctx) => protocolOf().interactions.remembered(ctx),
       forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
@@ -149,6 +154,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     countWrongSecret,
     limits: options.limits,
     logger,
+    requestId: (ctx) => requestIdOf(ctx as never),
   };
   late.showPage = pagesOf(extensions)(context);
   const addressOf = createAddressOf(options.trustProxy, logger);
@@ -191,7 +197,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
 
-  const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
+  const app = createApp({
+    protocol: protocolOf,
+    mountPath,
+    own: options.paths.own,
+    extensions,
+    context,
+    showPage,
+    isBehindProxy: options.trustProxy !== 0,
+    limits: options.limits,
+    logger,
+  });
   const callback = createCallback(app);
   const servers = createServers(callback);
 
@@ -224,7 +240,7 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
     extensions,
-    claims: standardClaims,
+    claims: standardClaims({ initialsAsPicture: false }),
     endpoints: Object.keys(routes),
   });
   const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });

@@ -35,6 +35,7 @@ export const defaults = {
   claims: [],
   claimMapping: {},
   oid: 'linked',
+  initialsAsPicture: false,
   extensions: [],
   logger: warningsToConsole,
   lifetimes: {
@@ -49,7 +50,14 @@ export const defaults = {
     sessionIdle: 3_600,
     sessionAbsolute: 43_200,
   },
-  limits: { signInFailures: 10, signInWindow: 900, signInFailuresPerAccount: 100, signInFailuresPerAddress: 100 },
+  limits: {
+    signInFailures: 10,
+    signInWindow: 900,
+    signInFailuresPerAccount: 100,
+    signInFailuresPerAddress: 100,
+    requestsAtOnce: 1000,
+    requestsAtOncePerConnection: 10,
+  },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt' },
   locales,

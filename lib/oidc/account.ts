@@ -82,7 +82,8 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
     const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
-    return Object.assign(claims, own);
+    // First, as oidc-provider has them, and last, since no plugin replaces them.
+    return { ...own, ...claims, ...own };
   };
 
   /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */
@@ -148,7 +149,9 @@ function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller
     groups: once(() => accounts.groups(person)),
     linkedAccounts: once(async () => {
       const family = await accounts.family(person);
-      return family.filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id));
+      return family
+        .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
+        .map((account) => ({ ...account, canSignIn: isUsable(account) }));
     }),
   };
 }
