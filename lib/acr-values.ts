@@ -39,4 +39,13 @@ export function parseAcrValues(text: string | undefined): AcrValues {
   };
 }
 
+/**
+ * Levels of sign-in that `acr` names, the strongest first: each is the member of `amr` that proves it. A sign-in that reached none of them has no
+ * `acr`: what somebody else vouched for (`external`) is not known to be any.
+ * @see OpenID Connect Core §2
+ */
+export const acrLevels: readonly string[] = ['pwd'];
+
+export const reachedLevel = (amr: readonly string[] = []): string | undefined => acrLevels.find((level) => amr.includes(level));
+
 const nothing: AcrValues = { mfa: false, impersonate: false };

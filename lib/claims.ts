@@ -37,6 +37,8 @@ export interface LoginContext {
 export interface LinkedAccount {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
+  /** Whether it is active, as its tenant is, whose policy something here can meet. */
+  readonly canSignIn: boolean;
 }
 
 /** Read-only look-ups about the subject; each is done once per request, and only when asked for. Records at hand come without a promise. */

@@ -96,10 +96,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await begun(directory.policies.begin());
 
   const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
-  const claims = createClaimResolver([...standardClaims, ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims], {
-    logger,
-    mapping: options.claimMapping,
-  });
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
@@ -224,7 +227,7 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
     extensions,
-    claims: standardClaims,
+    claims: standardClaims({ initialsAsPicture: false }),
     endpoints: Object.keys(routes),
   });
   const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });

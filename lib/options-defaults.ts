@@ -35,6 +35,7 @@ export const defaults = {
   claims: [],
   claimMapping: {},
   oid: 'linked',
+  initialsAsPicture: false,
   extensions: [],
   logger: warningsToConsole,
   lifetimes: {

@@ -83,6 +83,7 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       },
     ),
     oid: oneOf('linked', 'always'),
+    initialsAsPicture: Type.Boolean({ expected: 'true or false' }),
     extensions: named('an array of extensions'),
     logger: instance('a logger', 'debug()', 'info()', 'warn()', 'error()'),
     lifetimes: closed<options.LifetimeOptions>({

@@ -195,6 +195,11 @@ export interface IdentityProviderOptions {
    * @default 'linked'
    */
   readonly oid?: 'linked' | 'always';
+  /**
+   * Whether `picture` of a person without one is their initials. Applications show it as an image, because it is a URL by OpenID Connect Core §5.1.
+   * @default false
+   */
+  readonly initialsAsPicture?: boolean;
   /** Extensions, after the standard ones. @default [] */
   readonly extensions?: readonly Extension[];
   /** Where the service logs; `console` and pino fit. It gets no secrets. @default warnings and errors to the console */

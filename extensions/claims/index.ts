@@ -5,11 +5,11 @@ import { emailClaims } from './email.js';
 import { orgClaims } from './org.js';
 import { permsClaims } from './perms.js';
 import { phoneClaims } from './phone.js';
-import { profileClaims } from './profile.js';
+import { type ProfileOptions, profileClaims } from './profile.js';
 import { rolesClaims } from './roles.js';
 
-export const standardClaims: readonly ClaimSet[] = [
-  profileClaims,
+export const standardClaims = (options: ProfileOptions): readonly ClaimSet[] => [
+  profileClaims(options),
   emailClaims,
   phoneClaims,
   orgClaims,

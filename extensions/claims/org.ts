@@ -11,7 +11,7 @@ async function mayLogin(context: ClaimContext) {
   const { pseudonym = (oid) => oid } = context;
   const accounts = await otherAccounts(context);
   return accounts
-    ?.filter(({ person, tenant }) => person.user.status === 'active' && tenant.status === 'active')
+    ?.filter(({ canSignIn }) => canSignIn)
     .map(({ person, tenant }) => ({ oid: pseudonym(person.user.id), tid: tenant.id, companyname: tenant.name }));
 }
 

@@ -12,8 +12,8 @@ export const phoneClaims = defineClaims({
     phone_number_verified: {
       scope: 'phone',
       type: 'boolean',
-      description: 'Whether the phone number is verified',
-      value: ({ person }) => (person.phoneNumber === undefined ? undefined : person.phoneNumberVerified),
+      description: 'Whether there is a phone number that is verified',
+      value: ({ person }) => person.phoneNumber !== undefined && person.phoneNumberVerified,
     },
   },
 });

@@ -26,6 +26,8 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
       ctx.status = status;
       ctx.remove('Location');
+      // It may have been refused before it failed. @see RFC 9110 §11.6.1
+      if (status !== 401) ctx.remove('WWW-Authenticate');
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {

@@ -148,7 +148,9 @@ function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller
     groups: once(() => accounts.groups(person)),
     linkedAccounts: once(async () => {
       const family = await accounts.family(person);
-      return family.filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id));
+      return family
+        .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
+        .map((account) => ({ ...account, canSignIn: isUsable(account) }));
     }),
   };
 }

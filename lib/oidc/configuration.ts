@@ -1,4 +1,5 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { acrLevels } from '../acr-values.js';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
@@ -66,6 +67,7 @@ export function createConfiguration(
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
   const configuration: Configuration = {
+    acrValues: acrLevels,
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),

@@ -75,10 +75,15 @@ export function createDocuments(
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
   };
 
+  // Nobody acts for somebody else yet, and no SAML response is sent.
+  const neverIssued = [
+    'act',
+    ...claims.declarations.flatMap(({ name, targets }) => (targets.every((target) => target === 'saml') ? name : [])),
+  ];
+
   const discovery = (members: Members, facts: Facts): Members => {
     const names = new Set([...(members.claims_supported as string[]), ...claims.declarations.map(({ name }) => name)]);
-    // oidc-provider always lists `acr`; no sign-in here has one.
-    names.delete('acr');
+    for (const name of neverIssued) names.delete(name);
     const requestUris = members.request_parameter_supported
       ? { request_uri_parameter_supported: true, require_request_uri_registration: true }
       : {};

@@ -10,6 +10,7 @@ import Provider, {
   type Configuration,
   errors,
   type KoaContextWithOIDC,
+  type ResponseType,
   type Session,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
@@ -39,6 +40,8 @@ export interface ProviderHooks {
   check(ctx: KoaContextWithOIDC): void;
   /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
+  /** The level of the session's sign-in. */
+  acr(ctx: KoaContextWithOIDC): string | undefined;
   /** Audiences of client assertions. */
   readonly assertionAudiences: ReadonlySet<string>;
   /** Identity and API scopes that exist now. */
@@ -336,6 +339,12 @@ function contextClass(Base: Class, hooks: ProviderHooks): Class {
       return this.provider.urlFor(name, options);
     }
 
+    /** Read where codes and ID tokens are made, and to check what was asked for: only then it is looked for. */
+    get acr(): string | undefined {
+      const asked = (this.claims as { id_token?: { acr?: unknown } } | undefined)?.id_token?.acr;
+      return super.acr ?? (asked === undefined ? undefined : hooks.acr(this.ctx));
+    }
+
     /** Never the URL that was asked. */
     clientJwtAuthExpectedAudience(): Set<string> {
       return new Set(hooks.assertionAudiences);
@@ -579,7 +588,7 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
     },
   });
-  const { grantTypeAllowed } = Client.prototype;
+  const { grantTypeAllowed, responseTypeAllowed } = Client.prototype;
   if (hooks.clients.mayBeLocal) allowLocalClients(Client);
   Object.assign(Client.prototype, {
     includeSid: () => true,
@@ -590,6 +599,12 @@ function customiseClient(provider: Provider, hooks: ProviderHooks): void {
       if (!isAllowed && route === 'token' && params?.grant_type === grantType)
         throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
       return isAllowed;
+    },
+    /** As {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
+    responseTypeAllowed(this: Client, responseType: ResponseType) {
+      if (!responseTypeAllowed.call(this, responseType))
+        throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
+      return true;
     },
     // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
     backchannelLogout: async () => {},

@@ -40,7 +40,8 @@ export const createDescribeToken =
     if (!client) return undefined;
 
     const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
-    if (!accountId) return { aud, members: { nbf: iat } };
+    // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
+    if (!accountId) return { aud, members: { sub: clientId, nbf: iat } };
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const pseudonym = pseudonymOf(parts, client);
@@ -64,6 +65,13 @@ export const createIntrospectionPolicy =
     if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
     return true;
   };
+
+/** oidc-provider leaves it out. Not `Bearer`: nobody is to take it for an access token. @see RFC 7662 §2.2, RFC 7009 §2.1 */
+export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
+  const { route, entities } = ctx.oidc;
+  const body = ctx.body as { active?: boolean; token_type?: string };
+  if (route === 'introspection' && entities.RefreshToken && body.active === true) body.token_type = 'refresh_token';
+}
 
 /** An opaque token's id is the token itself: what may be logged and compared is its digest. */
 export const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');

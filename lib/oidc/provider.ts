@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { reachedLevel } from '../acr-values.js';
 import { isLiveSecret } from '../directory/index.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../extension.js';
 import type { Sessions } from '../sessions.js';
@@ -24,7 +25,7 @@ import { watchFailures } from './failures.js';
 import { foldedPath } from './folded-path.js';
 import { createInteractions } from './interactions.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './internals.js';
-import { createDescribeToken } from './introspection.js';
+import { createDescribeToken, nameRefreshToken } from './introspection.js';
 import { signedJwt } from './jwt.js';
 import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
@@ -94,39 +95,43 @@ export function createProtocol(
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
-  const provider = createHookedProvider(
-    options.issuer,
-    createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError: createErrorPage(parts) }),
-    {
-      token: spentTokens.admit,
-      grant: createGrantRunner(parts, scopes, spentTokens),
-      respond: createResponder(parts),
-      parameters,
-      check(ctx) {
-        requireClientAuthentication(ctx);
-        requestUris.check(ctx);
-      },
-      assertionAudiences: assertionAudiences(options, routes.token),
-      scopes: (ctx) => scopes.known(ctx),
-      held(ctx, granted) {
-        const record = ctx.oidc.client && recordOf(ctx.oidc.client);
-        return isClient(record) ? scopes.held(ctx, record, granted) : [];
-      },
-      structuredToken: createStructuredTokens(parts, accounts, scopes),
-      successorOf: (token) => tokens.successorOf(token),
-      interactions: {
-        browserOf: (ctx) => parts.browsers.begin(ctx),
-        mayResume: createResumeCheck(parts),
-      },
-      clients: {
-        record: (id) => findCaller(directory, id),
-        keysAt: (uri) => dependencies.clientKeySets.at(uri),
-        compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
-        mayBeLocal: !options.production,
-      },
-      addressOf: dependencies.addressOf,
+  const renderError = createErrorPage(parts);
+  const configuration = createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError });
+  const acrValues = new Set(configuration.acrValues);
+  const provider = createHookedProvider(options.issuer, configuration, {
+    acr({ oidc }) {
+      const level = reachedLevel(oidc.session?.amr);
+      // With `configure`, a host may have levels of its own.
+      return level !== undefined && acrValues.has(level) ? level : undefined;
     },
-  );
+    token: spentTokens.admit,
+    grant: createGrantRunner(parts, scopes, spentTokens),
+    respond: createResponder(parts),
+    parameters,
+    check(ctx) {
+      requireClientAuthentication(ctx);
+      requestUris.check(ctx);
+    },
+    assertionAudiences: assertionAudiences(options, routes.token),
+    scopes: (ctx) => scopes.known(ctx),
+    held(ctx, granted) {
+      const record = ctx.oidc.client && recordOf(ctx.oidc.client);
+      return isClient(record) ? scopes.held(ctx, record, granted) : [];
+    },
+    structuredToken: createStructuredTokens(parts, accounts, scopes),
+    successorOf: (token) => tokens.successorOf(token),
+    interactions: {
+      browserOf: (ctx) => parts.browsers.begin(ctx),
+      mayResume: createResumeCheck(parts),
+    },
+    clients: {
+      record: (id) => findCaller(directory, id),
+      keysAt: (uri) => dependencies.clientKeySets.at(uri),
+      compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
+      mayBeLocal: !options.production,
+    },
+    addressOf: dependencies.addressOf,
+  });
   watchFailures(provider, parts);
   const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
   sendLogoutTokens(parts, provider);
@@ -198,6 +203,7 @@ export function createProtocol(
       await countRefusal(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
+      if (route) nameRefreshToken(inner);
       if (isDocument) await documents.keep(ctx);
       if (route === 'pushed_authorization_request') pushedRequests.learn(inner);
       if (route && uncached.has(route)) ctx.set(notCached);

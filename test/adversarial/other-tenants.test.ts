@@ -112,6 +112,25 @@ test.each([
   expect(told(await it.idp.introspectScopes({ client: id, sub, tid, scope: 'openid org email family' }))).toEqual(expected);
 });
 
+test('may_login leaves out accounts that cannot sign in', async () => {
+  const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
+  const [child] = await it.idp.directory.accounts.candidates('alice@globex.test');
+  const named = { sub: account?.person.user.id ?? '', tid: account?.tenant.id ?? '', scope: 'openid org email' };
+  const { users } = it.idp.tenant(child?.tenant.id ?? '');
+  const { tenants } = it.idp.directory;
+  const mayLogin = async () => told(await it.idp.introspectScopes(named)).may_login;
+  const changes: [() => Promise<unknown>, () => Promise<unknown>][] = [
+    [() => users.disable(child?.person.user.id ?? ''), () => users.enable(child?.person.user.id ?? '')],
+    [() => tenants.disable(child?.tenant.id ?? ''), () => tenants.enable(child?.tenant.id ?? '')],
+  ];
+  for (const [away, back] of changes) {
+    await away();
+    expect(await mayLogin()).toEqual(['Initech']);
+    await back();
+    expect(await mayLogin()).toEqual(['Globex', 'Initech']);
+  }
+});
+
 test('M8: the host itself knows all', async () => {
   const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
   const [sub, tid] = [account?.person.user.id ?? '', account?.tenant.id ?? ''];

@@ -30,7 +30,7 @@ describe('at start', () => {
       code: 'extension_conflict',
       problems: [{ path: 'claims.crm.team', expected: expect.stringContaining("'hr'") }],
     });
-    expect(problemsOf([...standardClaims, set('hr', 'role')])).toMatchObject({
+    expect(problemsOf([...standardClaims({ initialsAsPicture: false }), set('hr', 'role')])).toMatchObject({
       problems: [{ path: 'claims.hr.role', expected: expect.stringContaining("'roles'") }],
     });
   });
@@ -80,7 +80,7 @@ describe('at start', () => {
   });
 
   test('a mapping of an unknown claim says which one may be meant', () => {
-    expect(problemsOf(standardClaims, { perms: 'org' })).toMatchObject({
+    expect(problemsOf(standardClaims({ initialsAsPicture: false }), { perms: 'org' })).toMatchObject({
       code: 'invalid_options',
       problems: [{ path: 'claimMapping.perms', didYouMean: 'perm' }],
     });
@@ -91,7 +91,7 @@ describe("an instance's mapping", () => {
   const everything = claimSubject();
 
   test('moves a claim to another scope', async () => {
-    const resolver = createClaimResolver(standardClaims, {
+    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), {
       logger,
       mapping: { company_name: 'profile', role: 'staff' },
     });
@@ -102,7 +102,7 @@ describe("an instance's mapping", () => {
   });
 
   test('removes a claim; its scope stays known', async () => {
-    const resolver = createClaimResolver(standardClaims, { logger, mapping: { perm: false } });
+    const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger, mapping: { perm: false } });
     expect(resolver.declarations.map(({ name }) => name)).not.toContain('perm');
     expect(resolver.scopes.get('perms')).toEqual([]);
     expect(await resolver.resolve(everything, new Set(['perms']), 'userinfo')).toEqual({});
@@ -113,7 +113,7 @@ describe("an instance's mapping", () => {
       name: 'avatars',
       claims: { picture: { ...declared, value: () => 'https://a.test/1' } },
     });
-    const resolver = createClaimResolver([...standardClaims, own], { logger, mapping: { picture: false } });
+    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false }), own], { logger, mapping: { picture: false } });
     expect(await resolver.resolve(everything, hr, 'userinfo')).toEqual({ picture: 'https://a.test/1' });
     expect(await resolver.resolve(everything, new Set(['profile']), 'userinfo')).not.toHaveProperty('picture');
   });
@@ -126,7 +126,7 @@ describe("an instance's mapping", () => {
         team: { ...declared, value: () => '2' },
       },
     });
-    const resolver = createClaimResolver([...standardClaims, own], { logger });
+    const resolver = createClaimResolver([...standardClaims({ initialsAsPicture: false }), own], { logger });
     expect(resolver.declarations.slice(-2)).toEqual([
       { name: 'desk', ...declared, targets: ['userinfo'] },
       { name: 'team', ...declared, targets: claimTargets },

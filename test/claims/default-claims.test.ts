@@ -7,7 +7,7 @@ import { claimTargets } from '../../lib/claims.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { client, group, person, subsidiary, tenant, user } from '../support/records.js';
 
-const resolver = createClaimResolver(standardClaims, { logger: console });
+const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 
 /** The table of the specification; `sub` and `tid` are the protocol's. */
 const table = [
@@ -42,18 +42,14 @@ const globexAlice = person({
   email: 'alice@globex.test',
   user: user({ isParent: true, emailVerified: false }),
 });
-const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex }] });
-const parent = claimSubject({ person: globexAlice, tenant: globex }, { others: [{ person: linkedAlice, tenant: acme }] });
+const linked = claimSubject({ person: linkedAlice, tenant: acme }, { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] });
+const parent = claimSubject({ person: globexAlice, tenant: globex }, { others: [{ person: linkedAlice, tenant: acme, canSignIn: true }] });
 const unlinkedParent = claimSubject({ person: person({ user: user({ isParent: true }) }) });
 const pairwise = { ...linked, pseudonym: (oid: string) => `pairwise of ${oid}` };
-const disabledElsewhere = claimSubject(
+const elsewhereNot = claimSubject(
   { person: linkedAlice, tenant: acme },
   {
-    others: [
-      { person: person({ user: user({ status: 'disabled' }) }), tenant: globex },
-      { person: person({ user: user({ status: 'invited' }) }), tenant: globex },
-      { person: person(), tenant: tenant({ status: 'disabled' }) },
-    ],
+    others: [{ person: person(), tenant: globex, canSignIn: false }],
   },
 );
 
@@ -79,8 +75,7 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['name', 'has no space beside a name that is empty', of({ givenName: '' }), 'Andersson'],
   ['preferred_username', 'is the user name', of({ user: user({ userName: 'Alice A' }) }), 'Alice A'],
   ['picture', 'is the URL', of({ pictureUrl: 'https://avatar.test/1.png' }), 'https://avatar.test/1.png'],
-  ['picture', 'is the initials without one', alone, 'AA'],
-  ['picture', 'has initials in upper case, whole characters', of({ givenName: 'å', familyName: '𝒵ed' }), 'Å𝒵'],
+  ['picture', 'is left out without one', alone, undefined],
   ['email', 'is the address', alone, 'alice@acme.test'],
   ['email', 'is a list of two with a second address', withTwo, ['alice@acme.test', 'alice@home.test']],
   ['email', 'is the first for a client that wants a string', { ...withTwo, client: client({ email: 'first' }) }, 'alice@acme.test'],
@@ -95,7 +90,8 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['phone_number', 'is left out without one', alone, undefined],
   ['phone_number_verified', 'is true for a verified number', of({ phoneNumber: '+4670', phoneNumberVerified: true }), true],
   ['phone_number_verified', 'is false otherwise', of({ phoneNumber: '+4670' }), false],
-  ['phone_number_verified', 'is left out without a number', alone, undefined],
+  ['phone_number_verified', 'is false without a number', alone, false],
+  ['phone_number_verified', 'is false without a number, whatever was', of({ phoneNumberVerified: true }), false],
   ['orgid', 'is tid for the mother organisation', alone, acme.id],
   ['orgid', 'is the subsidiary of who is assigned to one', assigned, north.id],
   ['orgin', 'is the organisation number', alone, '5560000001'],
@@ -108,7 +104,7 @@ const rows: readonly [claim: string, when: string, subject: ClaimSubject, value:
   ['may_login', 'lists the other accounts', linked, [{ oid: globexAlice.user.id, tid: globex.id, companyname: 'Globex' }]],
   ['may_login', 'lists the children of a parent', parent, [{ oid: linkedUser.id, tid: acme.id, companyname: 'Acme' }]],
   ['may_login', 'enciphers oid for pairwise clients', pairwise, [{ oid: `pairwise of ${globexAlice.user.id}`, tid: globex.id, companyname: 'Globex' }]],
-  ['may_login', 'has no account that cannot sign in', disabledElsewhere, []],
+  ['may_login', 'has no account that cannot sign in', elsewhereNot, []],
   ['role', 'is the names of the groups', inGroups, ['Admins', 'Sales']],
   ['role', 'is an empty list without groups', alone, []],
   ['perm', 'is the permissions of the groups, each once', inGroups, ['admin', 'orders.read', 'orders.write']],
@@ -127,10 +123,19 @@ describe('Default claims (service specification)', () => {
     expect(Object.hasOwn(claims, claim)).toBe(value !== undefined);
   });
 
+  test('initialsAsPicture: the initials of who has no picture, in upper case, whole characters', async () => {
+    const withInitials = createClaimResolver(standardClaims({ initialsAsPicture: true }), { logger: console });
+    const picture = async (subject: ClaimSubject) => (await withInitials.resolve(subject, new Set(['profile']), 'userinfo')).picture;
+    expect(await picture(alone)).toBe('AA');
+    expect(await picture(of({ givenName: 'å', familyName: '𝒵ed' }))).toBe('Å𝒵');
+    expect(await picture(of({ givenName: '', familyName: '' }))).toBeUndefined();
+    expect(await picture(of({ pictureUrl: 'https://avatar.test/1.png' }))).toBe('https://avatar.test/1.png');
+  });
+
   test.each(claimTargets)('all claims go to %s, each with its scope alone', async (target) => {
     const subject = claimSubject(
-      { person: person({ ...linkedAlice, phoneNumber: '+4670' }), tenant: acme },
-      { others: [{ person: globexAlice, tenant: globex }] },
+      { person: person({ ...linkedAlice, phoneNumber: '+4670', pictureUrl: 'https://avatar.test/1.png' }), tenant: acme },
+      { others: [{ person: globexAlice, tenant: globex, canSignIn: true }] },
     );
     for (const [scope, names] of resolver.scopes)
       expect(Object.keys(await resolver.resolve(subject, new Set([scope]), target))).toEqual(names);

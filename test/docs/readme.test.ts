@@ -11,7 +11,7 @@ import { declaredOptions } from '../options/declared-options.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { anchors, links, section, table } from './readme.js';
 
-const { declarations } = createClaimResolver(standardClaims, { logger: console });
+const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 
 describe('issue 4 D12: the tables of the README', () => {
   let it: TestIdp;

@@ -67,6 +67,7 @@ const hooks: ProviderHooks = {
     keysAt: async () => ({ keys: keysThere, freshUntil: Date.now() + 60_000 }),
     mayBeLocal: true,
   },
+  acr: () => undefined,
   addressOf: () => '192.0.2.1',
 };
 const bare: Untyped = new Provider(issuer, configuration());

@@ -260,6 +260,7 @@ describe('what comes out', () => {
       claims: [],
       claimMapping: {},
       oid: 'linked',
+      initialsAsPicture: false,
       extensions: [],
       logger: defaults.logger,
       lifetimes: {

@@ -1,12 +1,13 @@
 /** Service specification 4.2, acr_values names; design §5. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { parseAcrValues } from '../../lib/acr-values.js';
+import { parseAcrValues, reachedLevel } from '../../lib/acr-values.js';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { obtainCode, redeem, refresh } from '../support/steps.js';
 
 let it: TestIdp;
 let bob: Agent;
@@ -121,4 +122,52 @@ test('design §5: they are read in one place', () => {
   expect(parseAcrValues('mfa:no impersonate:true')).toEqual({ mfa: true, impersonate: true });
   expect(parseAcrValues('impersonate: impersonate:u')).toEqual({ ...nothing, impersonate: true });
   expect(parseAcrValues('impersonate:false impersonate:u mfa:false')).toEqual({ ...nothing, impersonate: 'u' });
+});
+
+describe('OpenID Connect Core §3.1.2.1: acr is the level that was reached', () => {
+  type Parameters = Record<string, string>;
+  const tokensOf = async (more: Parameters, agent = new Agent(), client = 'web') =>
+    (await redeem(it.issuer, await obtainCode(it.issuer, agent, client, { scope: 'openid offline_access', ...more }))).json;
+
+  test.each(['pwd', 'urn:of:somebody:else pwd', 'tenant:ACME', 'nonsense'])(
+    'with acr_values=%s it is in the ID token, refreshed ones too',
+    async (asked) => {
+      for (const client of ['web', 'jwt']) {
+        const tokens = await tokensOf({ acr_values: asked.replace('ACME', acme) }, new Agent(), client);
+        expect(decodeJwt(tokens.id_token)).toMatchObject({ acr: 'pwd', amr: ['pwd'] });
+        const { json } = await refresh(it.issuer, tokens.refresh_token, client);
+        expect(decodeJwt(json.id_token)).toMatchObject({ acr: 'pwd' });
+      }
+    },
+  );
+
+  test('of a single sign-on too; without acr_values it is in none', async () => {
+    const agent = new Agent();
+    const { id_token } = await tokensOf({}, agent);
+    expect(decodeJwt(id_token)).not.toHaveProperty('acr');
+    expect(decodeJwt((await tokensOf({ acr_values: 'pwd', prompt: 'none' }, agent)).id_token)).toMatchObject({ acr: 'pwd' });
+    const { json } = await endpointsOf(it.issuer).userinfo((await tokensOf({ acr_values: 'pwd' }, agent)).access_token);
+    expect(json).not.toHaveProperty('acr');
+  });
+
+  test('in an ID token of the authorization endpoint, and of a client with default_acr_values', async () => {
+    const metadata = { redirect_uris: ['https://implicit.test/cb'], response_types: ['id_token'], grant_types: ['implicit'] };
+    const defaults = { redirect_uris: [redirectUri], default_acr_values: ['pwd'] };
+    const { clients } = it.idp.directory;
+    await clients.create({ id: 'implicit', name: 'Implicit', secret: 'implicit-secret', metadata, allowedScopes: ['openid'] });
+    await clients.create({ id: 'levelled', name: 'Levelled', secret: 'levelled-secret', metadata: defaults, allowedScopes: ['openid'] });
+    const implicit = { client_id: 'implicit', redirect_uri: 'https://implicit.test/cb', response_type: 'id_token', nonce: 'n' };
+    const { location = '' } = await bob.get(authorizeUrl(it.issuer, { ...implicit, acr_values: 'pwd' }));
+    expect(decodeJwt(new URLSearchParams(new URL(location).hash.slice(1)).get('id_token') ?? '')).toMatchObject({ acr: 'pwd' });
+    expect(decodeJwt((await tokensOf({ scope: 'openid' }, new Agent(), 'levelled')).id_token)).toMatchObject({ acr: 'pwd' });
+  });
+
+  test('a sign-in that somebody else vouched for has none', () => {
+    expect([['external'], ['pwd', 'otp'], [], undefined].map((amr) => reachedLevel(amr))).toEqual([undefined, 'pwd', undefined, undefined]);
+  });
+
+  test('discovery names the levels, and the claim', async () => {
+    const document = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
+    expect(document).toMatchObject({ acr_values_supported: ['pwd'], claims_supported: expect.arrayContaining(['acr']) });
+  });
 });

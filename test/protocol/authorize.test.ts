@@ -5,6 +5,7 @@ import type { IdentityProviderOptions } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
@@ -87,6 +88,20 @@ describe('4.2 code flow', () => {
     expect(await responseTo(without)).toMatchObject({ error: 'invalid_request', state: 'of the client' });
     expect(await responseTo({ ...without, client_id: 'spa' })).toMatchObject({ error: 'invalid_request' });
     expect(await responseTo({ ...without, client_id: 'lenient' })).toMatchObject({ code: expect.any(String) });
+  });
+
+  test('RFC 6749 §4.1.2.1: a response type that the client did not register is unauthorized_client, one that nobody has unsupported', async () => {
+    const fragmentOf = async (type: string) => {
+      const { location = '' } = await respond({ response_type: type, nonce: 'n' });
+      const { search, hash } = new URL(location);
+      return Object.fromEntries(new URLSearchParams(hash.slice(1) || search));
+    };
+    for (const type of ['token', 'id_token', 'code id_token'])
+      expect(await fragmentOf(type)).toMatchObject({ error: 'unauthorized_client', state: 'of the client', iss: it.issuer });
+    expect(await fragmentOf('code none')).toMatchObject({ error: 'unsupported_response_type' });
+    const pushed = { client_id: 'web', response_type: 'id_token', redirect_uri: redirectUri, scope: 'openid', nonce: 'n' };
+    const { status, json } = await endpointsOf(it.issuer).par(pushed);
+    expect({ status, json }).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
   });
 
   test('design §5: plain PKCE is for clients that may', async () => {

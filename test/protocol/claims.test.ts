@@ -81,7 +81,6 @@ async function defaultTable() {
       given_name: 'Alice',
       name: 'Alice Adams',
       preferred_username: 'alice@acme.test',
-      picture: 'AA',
     },
     email: {
       email: 'alice@acme.test',
@@ -139,9 +138,9 @@ describe('Default claims', () => {
       given_name: 'Bob',
       name: 'Bob Brown',
       preferred_username: 'bob@globex.test',
-      picture: 'BB',
       email: 'bob@globex.test',
       email_verified: true,
+      phone_number_verified: false,
       orgid: tenant.id,
       company_name: 'Globex',
       role: [],

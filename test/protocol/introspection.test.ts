@@ -81,13 +81,30 @@ describe('4.5 an active token', () => {
     const { json } = await endpoints.introspect(token, 'service');
     expect(json).toMatchObject({ active: true, client_id: 'service', scope: 'orders.read', aud: ['orders'], iss: it.issuer });
     for (const member of ['username', 'tid', 'oid', 'auth_time']) expect(json).not.toHaveProperty(member);
+    expect(json.sub).toBe('service');
   });
+
+  test.each(['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'])(
+    'RFC 9068 §2.2: of a client itself, sub is the client, as a JWT and at introspection: %s',
+    async (type) => {
+      await it.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
+      const signed = (await endpoints.clientCredentials()).access_token;
+      await it.idp.directory.clients.update('service', { accessTokenType: 'reference' });
+      const opaque = (await endpoints.clientCredentials()).access_token;
+      expect(decodeJwt(signed)).toMatchObject({ sub: 'service', client_id: 'service' });
+      for (const caller of ['service', 'orders'])
+        for (const token of [signed, opaque]) {
+          const headers = { ...credentialsOf(caller), 'content-type': type };
+          expect((await postForm(`${it.issuer}/connect/introspect`, { token }, headers)).json).toMatchObject({ sub: 'service' });
+        }
+    },
+  );
 
   test('4.5 a refresh token says so', async () => {
     const { refresh_token: token } = await tokensOf({ scope: 'openid offline_access' });
     const { json } = await endpoints.introspect(token);
     expect(json).toMatchObject({ active: true, client_id: 'web', scope: 'openid offline_access', username: 'alice@acme.test' });
-    expect(json.token_type).not.toBe('Bearer');
+    expect(json.token_type).toBe('refresh_token');
   });
 
   test.each(['access_token', 'refresh_token', 'nonsense'])('4.5 the hint %s is no more than a hint', async (hint) => {

@@ -47,6 +47,12 @@ function launchOptions(): LaunchOptions {
 /** Starts the browser headless; it talks to nobody by itself. */
 export const launch = (): Promise<Browser> => chromium.launch(launchOptions());
 
+/** The same, to which every name of a domain is this machine. */
+export function launchAmong(domain: string): Promise<Browser> {
+  const options = launchOptions();
+  return chromium.launch({ ...options, args: [...(options.args ?? []), `--host-resolver-rules=MAP *.${domain} 127.0.0.1`] });
+}
+
 export interface BrowserWithCookies extends AsyncDisposable {
   readonly context: BrowserContext;
 }

@@ -21,7 +21,7 @@ export function claimSubject(values: Partial<ClaimSubject> = {}, found: Found = 
     lookups: {
       subsidiary: async () => found.subsidiary,
       groups: async () => found.groups ?? [],
-      linkedAccounts: async () => [{ person: somebody, tenant: home }, ...(found.others ?? [])],
+      linkedAccounts: async () => [{ person: somebody, tenant: home, canSignIn: true }, ...(found.others ?? [])],
     },
     ...values,
   };

@@ -21,6 +21,8 @@ export interface TestIdp {
 export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'issuer'>> {
   /** The issuer's path: `/idp`. */
   readonly path?: string;
+  /** The issuer's, for callers that find it here. */
+  readonly hostname?: string;
   /** Serves it by https, with {@link testTls}. */
   readonly tls?: boolean;
   /** What serves it, in place of `idp.callback()`. */
@@ -30,6 +32,7 @@ export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'i
 /** An identity provider of its own on a free port, over memory stores, with {@link testSeed}. */
 export async function startIdp({
   path = '',
+  hostname = '127.0.0.1',
   tls = false,
   host = (idp) => idp.callback(),
   ...options
@@ -38,7 +41,7 @@ export async function startIdp({
   const listen: RequestListener = (req, res) => listener(req, res);
   const server: Server = tls ? createTlsServer(testTls, listen) : createServer(listen);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+  const issuer = `${tls ? 'https' : 'http'}://${hostname}:${(server.address() as AddressInfo).port}${path}`;
   const { logger, lines, logged } = keepLog();
   const creating = createIdentityProvider({
     issuer,
