@@ -41,7 +41,7 @@ export function createPostedSignOuts({ artifacts, keyring, readForm }: OidcParts
 
   return {
     async redirect(ctx: Context, url: string): Promise<void> {
-      const { form } = await postedForm(ctx, readForm, MAX_BYTES);
+      const form = await postedForm(ctx, readForm, MAX_BYTES);
       const given = Object.fromEntries(parameters.flatMap((name) => (form[name] === undefined ? [] : [[name, form[name]]])));
       redirectByGet(ctx, Object.keys(given).length === 0 ? url : `${url}?reference=${await keep(given)}`);
     },
