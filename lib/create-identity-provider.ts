@@ -127,6 +127,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       select: (...call) => protocolOf().interactions.select(...call),
       accounts: (...call) => protocolOf().interactions.accounts(...call),
+      remembered: (ctx) => protocolOf().interactions.remembered(ctx),
       forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),

@@ -96,6 +96,8 @@ export interface Interactions {
   abort(ctx: Context, interaction: Interaction): Promise<string>;
   /** Accounts that this browser may go on as, or signed in with before. */
   accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
+  remembered(ctx: Context): readonly string[];
   /** Takes an account off those that signed in before. */
   forget(ctx: Context, oid: string): void;
   /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */

@@ -60,10 +60,13 @@ interface PageModels {
   identifier: Form & { readonly identifier?: string; readonly cancel?: string } & Problems<
       'identifier.missing' | 'attempts.exceeded' | 'busy'
     >;
-  /** Posts `identifier` and `password`; `restart` goes back to the identifier. */
-  password: Form & { readonly identifier: string; readonly restart: string } & Problems<
-      'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'
-    >;
+  /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
+  password: Form & {
+    readonly identifier: string;
+    readonly restart: string;
+    /** What the person calls their organisation; asked for when it is there, if empty. */
+    readonly organisation?: string;
+  } & Problems<'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'>;
   /** Posts `choice`, or `forget`; `other` leads to the identifier. */
   accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
   /** Posts `givenName`, `familyName`, `email` and `password`, of so many characters at least; `signIn` is for who has an account. */

@@ -19,7 +19,7 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
   return async function handleErrors(ctx, next) {
     try {
       await next();
-      if (ctx.status === 503) ctx.set('Retry-After', RETRY_AFTER);
+      if (ctx.status === 503 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = randomBytes(6).toString('hex');
@@ -31,7 +31,7 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
-        ctx.set('Retry-After', RETRY_AFTER);
+        if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
         // What could not be stored must not be in the browser either: a new session id would sign it out.
         ctx.remove('Set-Cookie');
       }

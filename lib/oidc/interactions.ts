@@ -105,6 +105,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
     },
 
+    remembered: choice.remembered,
     forget: choice.forget,
 
     async allow(ctx, interaction) {

@@ -17,6 +17,7 @@ export const da: Texts = {
   'password.label': 'Adgangskode',
   'password.submit': 'Log ind',
   'password.restart': 'Ikke dig?',
+  'password.organisation': 'Organisation (valgfrit)',
   'password.missing': 'Indtast din adgangskode.',
   'credentials.mismatch': 'E-mailen og adgangskoden passer ikke sammen.',
   'attempts.exceeded': 'For mange forsøg. Prøv igen om {duration}.',

@@ -17,6 +17,7 @@ export const de: Texts = {
   'password.label': 'Passwort',
   'password.submit': 'Anmelden',
   'password.restart': 'Nicht Sie?',
+  'password.organisation': 'Organisation (optional)',
   'password.missing': 'Geben Sie Ihr Passwort ein.',
   'credentials.mismatch': 'E-Mail-Adresse und Passwort passen nicht zusammen.',
   'attempts.exceeded': 'Zu viele Versuche. Versuchen Sie es in {duration} erneut.',

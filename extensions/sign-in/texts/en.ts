@@ -16,6 +16,7 @@ export const en = {
   'password.label': 'Password',
   'password.submit': 'Sign in',
   'password.restart': 'Not you?',
+  'password.organisation': 'Organisation (optional)',
   'password.missing': 'Enter your password.',
   'credentials.mismatch': 'That e-mail and password don’t match.',
   'attempts.exceeded': 'Too many attempts. Try again in {duration}.',

@@ -17,6 +17,7 @@ export const fi: Texts = {
   'password.label': 'Salasana',
   'password.submit': 'Kirjaudu',
   'password.restart': 'Etkö tämä ole sinä?',
+  'password.organisation': 'Organisaatio (valinnainen)',
   'password.missing': 'Anna salasana.',
   'credentials.mismatch': 'Sähköposti ja salasana eivät täsmää.',
   'attempts.exceeded': 'Liian monta yritystä. Odota ennen uutta yritystä: {duration}.',

@@ -17,6 +17,7 @@ export const nb: Texts = {
   'password.label': 'Passord',
   'password.submit': 'Logg inn',
   'password.restart': 'Ikke deg?',
+  'password.organisation': 'Organisasjon (valgfritt)',
   'password.missing': 'Skriv inn passordet ditt.',
   'credentials.mismatch': 'E-posten og passordet stemmer ikke overens.',
   'attempts.exceeded': 'For mange forsøk. Prøv igjen om {duration}.',

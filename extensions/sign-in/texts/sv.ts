@@ -17,6 +17,7 @@ export const sv: Texts = {
   'password.label': 'Lösenord',
   'password.submit': 'Logga in',
   'password.restart': 'Inte du?',
+  'password.organisation': 'Organisation (valfritt)',
   'password.missing': 'Ange ditt lösenord.',
   'credentials.mismatch': 'E-posten och lösenordet stämmer inte överens.',
   'attempts.exceeded': 'För många försök. Försök igen om {duration}.',

@@ -28,16 +28,17 @@ interface Field {
   readonly value?: string | undefined;
   /** What is wrong with it. */
   readonly problem?: string | undefined;
+  readonly isOptional?: boolean;
   readonly autofocus: boolean;
   /** Attributes of its own. */
   readonly attributes?: Html;
 }
 
 /** A labelled input with its problem beside it. */
-export const field = ({ name, label, type, autocomplete, value, problem, autofocus, attributes }: Field): Html =>
+export const field = ({ name, label, type, autocomplete, value, problem, isOptional = false, autofocus, attributes }: Field): Html =>
   html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required${
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
   }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}

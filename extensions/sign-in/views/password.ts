@@ -28,6 +28,18 @@ ${field({
   autofocus: atFault || problem === undefined,
   attributes: html` enterkeyhint="go"`,
 })}
+${
+  view.organisation !== undefined &&
+  field({
+    name: 'organisation',
+    label: text('password.organisation'),
+    type: 'text',
+    autocomplete: 'organization',
+    value: view.organisation,
+    isOptional: true,
+    autofocus: false,
+  })
+}
 <button class="button" type="submit">${text('password.submit')}</button>
 </form>`,
   };
