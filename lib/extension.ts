@@ -85,6 +85,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** Whether the application can be sent a response: its redirect URI is still registered. */
+  readonly isAnswerable: boolean;
   /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }
