@@ -1,4 +1,4 @@
-import { IdpError } from '../errors.js';
+import { IdpError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
 import type { EventRecord, PendingEvent } from '../store/records.js';
@@ -85,7 +85,9 @@ export function createOutbox({ collections, trials, lease, logger }: OutboxOptio
     for (const event of eventsOf(row)) moved.push(await recordOf(event));
     while (working.size >= CONCURRENCY) await Promise.race(working.values());
     const work = tell(rows, row, moved)
-      .catch((err: unknown) => logger.error({ err, record: row.id }, 'events could not be struck off; another attempt follows'))
+      .catch((err: unknown) => {
+        if (!isToldAlready(err)) logger.error({ err, record: row.id }, 'events could not be struck off; another attempt follows');
+      })
       .finally(() => working.delete(row.id));
     working.set(row.id, work);
   }
@@ -137,7 +139,9 @@ export function createOutbox({ collections, trials, lease, logger }: OutboxOptio
   function nudge(): void {
     again = true;
     running ??= run()
-      .catch((err: unknown) => logger.error({ err }, 'events could not be dispatched; another attempt follows'))
+      .catch((err: unknown) => {
+        if (!isToldAlready(err)) logger.error({ err }, 'events could not be dispatched; another attempt follows');
+      })
       .finally(() => {
         running = undefined;
         if (again && isOpen) setImmediate(nudge);

@@ -83,6 +83,7 @@ const user = record<records.User>({
   groupIds: texts,
   status: oneOf('invited', 'active', 'disabled'),
   statusBefore: optional(oneOf('invited', 'active')),
+  isSelfRegistered: optional(flag),
   notBefore: optional(instant),
   externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text })),
   externalIdentityKeys: texts,
