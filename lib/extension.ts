@@ -168,6 +168,8 @@ export interface ExtensionContext {
     readonly signInFailuresPerAddress: number;
   };
   readonly logger: Logger;
+  /** What names a request in the log, and on the page about an error. */
+  requestId(ctx: Context): string;
 }
 
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */

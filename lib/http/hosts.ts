@@ -13,7 +13,10 @@ const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req 
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
-    if (!app.owns(url)) return next();
+    if (!app.owns(url)) {
+      app.passOn(ctx.req, ctx.res, url);
+      return next();
+    }
     const inner = app.createContext(unreadRequest(ctx.req, ctx.request), ctx.res, url);
     await app.handle(inner, url);
     // Both contexts write to one response: setting the body would overwrite the status.
@@ -30,8 +33,11 @@ export function createCallback(app: App) {
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (app.answer(req, res, urlOf(req))) return;
-    if (next && !app.owns(urlOf(req))) next();
+    const url = urlOf(req);
+    if (app.answer(req, res, url)) return;
+    const isOurs = app.owns(url);
+    if (!isOurs) app.passOn(req, res, url);
+    if (next && !isOurs) next();
     else void listener(req, res);
   };
 }
