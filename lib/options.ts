@@ -105,6 +105,10 @@ export interface LimitOptions {
   readonly signInFailuresPerAccount?: number;
   /** Failures from one address in an hour, with whichever user name: what goes beyond is answered 429. 1 to 100,000. @default 100 */
   readonly signInFailuresPerAddress?: number;
+  /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
+  readonly requestsAtOnce?: number;
+  /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
+  readonly requestsAtOncePerConnection?: number;
 }
 
 /** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */
