@@ -79,13 +79,13 @@ function resolveSet(
   const deadline = new Deadline(set.timeoutMs);
   const entriesFrom = (data?: unknown): readonly Entry[] | PromiseLike<readonly Entry[]> => {
     const context = contextOf(subject, deadline, data);
-    const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e)));
+    const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e, subject)));
     const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
     const settled = allOf(values);
     return isPromise(settled) ? settled.then(named) : named(settled);
   };
   const leaveOut = (error: unknown): readonly Entry[] => {
-    onFailure(set, wanted, error);
+    onFailure(set, wanted, error, subject);
     return [];
   };
   const data = set.load && loadOnce(set, contextOf(subject, deadline), deadline, loads);

@@ -19,7 +19,9 @@ import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
+import { requestIdOf } from './http/request-id.js';
 import { createServers } from './http/servers.js';
+import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
@@ -61,8 +63,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
   // What is in this process cannot be out of reach.
   const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience) : memoryArtifacts();
-  const durable = options.directory ? reachableDirectory(options.directory, patience) : memoryDirectory();
+  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
+  const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
   const store = options.keys.encryption ? durable : await withOwnKeys(durable);
   const throwAway = () => [randomBytes(32).toString('base64url')];
@@ -128,6 +130,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       select: (...call) => protocolOf().interactions.select(...call),
       accounts: (...call) => protocolOf().interactions.accounts(...call),
+      remembered: (ctx) => protocolOf().interactions.remembered(ctx),
       forget: (...call) => protocolOf().interactions.forget(...call),
       allow: (...call) => protocolOf().interactions.allow(...call),
       abort: (...call) => protocolOf().interactions.abort(...call),
@@ -153,6 +156,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     countWrongSecret,
     limits: options.limits,
     logger,
+    requestId: (ctx) => requestIdOf(ctx as never),
   };
   late.showPage = pagesOf(extensions)(context);
   const addressOf = createAddressOf(options.trustProxy, logger);
@@ -195,9 +199,22 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
 
-  const app = createApp({ protocol: protocolOf, mountPath, own: options.paths.own, extensions, context, showPage, logger });
+  const app = createApp({
+    protocol: protocolOf,
+    mountPath,
+    own: options.paths.own,
+    extensions,
+    context,
+    showPage,
+    isBehindProxy: options.trustProxy !== 0,
+    limits: options.limits,
+    logger,
+  });
   const callback = createCallback(app);
-  const servers = createServers(callback);
+  const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });
+  const servers = createServers((req, res) =>
+    !options.production && isWelcome(req) ? callback(req, res, () => welcome(req, res)) : callback(req, res),
+  );
 
   return {
     issuer,

@@ -84,6 +84,9 @@ export class UnavailableError extends IdpError {
   }
 }
 
+/** Whoever finds out that something is away, or too much, tells it once: a request that fails for it is no news. */
+export const isToldAlready = (error: unknown): boolean => error instanceof IdpError && error.status === 503;
+
 /** A store that was away when the service began. What it answered is the cause. */
 export class StoreAwayError extends IdpError {
   override readonly name = 'StoreAwayError';

@@ -42,7 +42,14 @@ export type ProtocolPage =
       readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
-  | { readonly page: 'unavailable' };
+  | { readonly page: 'unavailable' }
+  /** The first page of a service in development. `signIn` begins one, where a link can. */
+  | {
+      readonly page: 'welcome';
+      readonly issuer: string;
+      readonly discovery: string;
+      readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+    };
 
 /** Sets the whole response. */
 export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;
@@ -78,6 +85,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** Whether the application can be sent a response: its redirect URI is still registered. */
+  readonly isAnswerable: boolean;
   /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }
@@ -96,6 +105,8 @@ export interface Interactions {
   abort(ctx: Context, interaction: Interaction): Promise<string>;
   /** Accounts that this browser may go on as, or signed in with before. */
   accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
+  remembered(ctx: Context): readonly string[];
   /** Takes an account off those that signed in before. */
   forget(ctx: Context, oid: string): void;
   /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
@@ -166,6 +177,8 @@ export interface ExtensionContext {
     readonly signInFailuresPerAddress: number;
   };
   readonly logger: Logger;
+  /** What names a request in the log, and on the page about an error. */
+  requestId(ctx: Context): string;
 }
 
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */

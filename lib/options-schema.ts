@@ -103,6 +103,8 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       signInWindow: seconds(60, DAY),
       signInFailuresPerAccount: count(1, 100),
       signInFailuresPerAddress: count(1, 100_000),
+      requestsAtOnce: count(10, 100_000),
+      requestsAtOncePerConnection: count(1, 1000),
     }),
     outgoing: closed<options.OutgoingOptions>({
       allowHosts: Type.Array(Type.String({ expected: "a host as 'host' or 'host:port'", check: values.checkHost }), {

@@ -87,16 +87,28 @@ export interface LifetimeOptions {
   readonly sessionAbsolute?: number;
 }
 
-/** How often something may fail before it has to wait. */
+/**
+ * How often a sign-in or a registration may fail before it has to wait. An address is an IPv4 address or the /64 of an IPv6 address.
+ */
 export interface LimitOptions {
-  /** Failed sign-ins to one account from one address in `signInWindow`. 1 to 100. @default 10 */
+  /**
+   * Failures with one user name, of an account or not, from one address in `signInWindow`: what goes beyond is answered 429. A browser that
+   * signed in to an account before has as many more for that account. 1 to 100. @default 10
+   */
   readonly signInFailures?: number;
   /** Seconds that `signInFailures` are counted. 60 to 86,400. @default 900 */
   readonly signInWindow?: number;
-  /** Failed sign-ins to one account in an hour, from wherever. 1 to 100. @default 100 @see NIST SP 800-63B §3.2.2 */
+  /**
+   * Failures at one account in an hour, from wherever: beyond, every password is answered as a wrong one, but for browsers that signed in to the
+   * account before. 1 to 100. @default 100 @see NIST SP 800-63B §3.2.2
+   */
   readonly signInFailuresPerAccount?: number;
-  /** Failed sign-ins from one address in an hour, to whichever account. 1 to 100,000. @default 100 */
+  /** Failures from one address in an hour, with whichever user name: what goes beyond is answered 429. 1 to 100,000. @default 100 */
   readonly signInFailuresPerAddress?: number;
+  /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
+  readonly requestsAtOnce?: number;
+  /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
+  readonly requestsAtOncePerConnection?: number;
 }
 
 /** Requests that the service makes to addresses that clients registered: logout URIs, request URIs, key sets. */

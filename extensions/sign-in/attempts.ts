@@ -1,60 +1,98 @@
-/** Guessing passwords is slow: failures are counted before a password is looked at, so that parallel guesses count too. */
+/**
+ * Guessing passwords is slow, and tells nothing. What anybody sees is counted by what was typed and where from, before anything is looked up:
+ * the same for names that exist and names that do not. What is counted by account is answered like a wrong password.
+ */
 import type { ExtensionContext } from '../../lib/extension.js';
+import { addressBlock } from '../../lib/http/client-address.js';
 
 export interface Attempts {
   /**
-   * Counts one attempt at these accounts. Refused: how long to wait, in minutes.
-   * @param accounts whose credentials are tried: linked accounts share theirs. Of a name that nobody has, the name, so that it is refused alike.
+   * Counts an attempt, so that attempts at the same time count too.
+   * @param name as names are compared.
    */
-  begin(accounts: readonly string[], address: string): Promise<{ readonly minutes: number } | Granted>;
+  begin(name: string, address: string): Promise<Attempt>;
 }
 
-interface Granted {
-  /** Earlier failures at these accounts from this address are forgotten. */
-  succeeded(): Promise<void>;
-  /** Nothing was looked at: this attempt does not count. */
+/** One attempt. What counts it is given back, each one by one, and only what counted it. */
+export interface Attempt {
+  /** How long to wait; undefined while the attempt is within the limits that anybody sees. */
+  readonly minutes: number | undefined;
+  /**
+   * Counts it for the browser that signed in to these accounts before. Those for whom it is within a budget of its own.
+   * @param owners whose credentials sign them in.
+   */
+  countBrowser(browser: string, owners: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Counts it for these, from wherever. Those who have had too many. */
+  countOwners(owners: readonly string[]): Promise<ReadonlySet<string>>;
+  /** It was the password of these: it does not count for them, nor where it came from, and the browser's budget is whole again. */
+  succeeded(owners: ReadonlySet<string>): Promise<void>;
+  /** Nothing was looked at. */
   withdrawn(): Promise<void>;
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 export function createAttempts({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>): Attempts {
+  const count = async (name: readonly string[], windowMs: number, limit: number): Promise<Counted> => {
+    const counter = JSON.stringify(name);
+    const counted = await attempts(counter, windowMs);
+    return { ...counted, limit, giveBack: async (by = 1) => void (await attempts(counter, windowMs, -by)) };
+  };
+  const countEach = async (names: readonly string[], counted: (name: string) => Promise<Counted>): Promise<Map<string, Counted>> =>
+    new Map(await Promise.all(names.map(async (name) => [name, await counted(name)] as const)));
+  const windowMs = limits.signInWindow * 1000;
+
   return {
-    async begin(accounts, address) {
-      const count = async (name: readonly string[], window: number, limit: number) => {
-        const counter = JSON.stringify(name);
-        return { counter, window, limit, ...(await attempts(counter, window)) };
+    async begin(name, address) {
+      const from = addressBlock(address);
+      // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else at the address.
+      const seen = [await count(['name and address', name, from], windowMs, limits.signInFailures)];
+      if (seen.every(isWithin)) seen.push(await count(['address', from], HOUR_MS, limits.signInFailuresPerAddress));
+      let budgets = new Map<string, Counted>();
+      let byOwner = new Map<string, Counted>();
+      return {
+        minutes: seen.every(isWithin) ? undefined : minutesUntil(seen),
+
+        async countBrowser(browser, owners) {
+          budgets = await countEach(owners, (owner) => count(['browser', browser, owner], windowMs, limits.signInFailures));
+          return new Set(owners.filter((owner) => isWithin(budgets.get(owner))));
+        },
+
+        async countOwners(owners) {
+          byOwner = await countEach(owners, (owner) => count(['owner', owner], HOUR_MS, limits.signInFailuresPerAccount));
+          return new Set(owners.filter((owner) => !isWithin(byOwner.get(owner))));
+        },
+
+        async succeeded(owners) {
+          const of = (counted: ReadonlyMap<string, Counted>) => [...owners].flatMap((owner) => counted.get(owner) ?? []);
+          await Promise.all([
+            ...[...seen, ...of(byOwner)].map(({ giveBack }) => giveBack()),
+            ...of(budgets).map(({ giveBack, count: all }) => giveBack(all)),
+          ]);
+        },
+
+        async withdrawn() {
+          await Promise.all([...seen, ...budgets.values(), ...byOwner.values()].map(({ giveBack }) => giveBack()));
+        },
       };
-      // First the narrow one: what it refuses is not evaluated, so it does not count against everybody else who uses the account or the address.
-      const own = await Promise.all(
-        accounts.map((account) => count(['account and address', account, address], limits.signInWindow * 1000, limits.signInFailures)),
-      );
-      const refused = exceeded(own);
-      if (refused) return refused;
-      const shared = await Promise.all([
-        ...accounts.map((account) => count(['account', account], HOUR, limits.signInFailuresPerAccount)),
-        count(['address', address], HOUR, limits.signInFailuresPerAddress),
-      ]);
-      const refusedToAll = exceeded(shared);
-      if (refusedToAll) return refusedToAll;
-      const giveBack = async (byOwn: (count: number) => number): Promise<void> => {
-        await Promise.all([
-          ...own.map((each) => attempts(each.counter, each.window, -byOwn(each.count))),
-          ...shared.map(({ counter, window }) => attempts(counter, window, -1)),
-        ]);
-      };
-      return { succeeded: () => giveBack((count) => count), withdrawn: () => giveBack(() => 1) };
     },
   };
 }
+
+/** Whom a password is hashed for: each waits behind himself when there is much to do. */
+export const turnsOf = (address: string, name: string): readonly string[] => [`address ${addressBlock(address)}`, `name ${name}`];
 
 interface Counted {
   readonly count: number;
   readonly limit: number;
   readonly resetsAt: Date;
+  giveBack(by?: number): Promise<void>;
 }
 
-function exceeded(counted: readonly Counted[]): { readonly minutes: number } | undefined {
-  const ends = counted.filter(({ count, limit }) => count > limit).map(({ resetsAt }) => resetsAt.getTime());
-  return ends.length === 0 ? undefined : { minutes: Math.max(1, Math.ceil((Math.max(...ends) - Date.now()) / 60_000)) };
-}
+const isWithin = (counted: Pick<Counted, 'count' | 'limit'> | undefined): boolean =>
+  counted === undefined || counted.count <= counted.limit;
+
+const minutesUntil = (counted: readonly Counted[]): number => {
+  const ends = counted.filter((each) => !isWithin(each)).map(({ resetsAt }) => resetsAt.getTime());
+  return Math.max(1, Math.ceil((Math.max(...ends) - Date.now()) / 60_000));
+};

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { RegistrationInput } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
 import type { ExtensionContext, Interaction } from '../../lib/extension.js';
-import type { Attempts } from './attempts.js';
+import { type Attempts, turnsOf } from './attempts.js';
 import { field, type Steps } from './steps.js';
 import type { PageView, RegistrationProblem } from './view-models.js';
 
@@ -41,14 +41,15 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return goOn(ctx, url(interaction));
       const createdAt = new Date();
-      const attempt = await attempts.begin([`registration ${email.toLowerCase()}`], ctx.ip);
-      if ('minutes' in attempt) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
+      const name = directory.accounts.nameKey(email);
+      const attempt = await attempts.begin(name, ctx.ip);
+      if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       const input = { givenName, familyName, email, password: field(ctx, 'password') };
       const found = await service.problems(input);
       if (found.length > 0)
-        return refused({ problems: found.map(({ field: name, isTaken }) => (isTaken ? 'email.taken' : problemsOf[name])) }, 400);
+        return refused({ problems: found.map(({ field: one, isTaken }) => (isTaken ? 'email.taken' : problemsOf[one])) }, 400);
       try {
-        const person = await service.register(input);
+        const person = await service.register(input, turnsOf(ctx.ip, name));
         const account = await directory.accounts.findByOid(person.user.id);
         if (!account) return goOn(ctx, url(interaction));
         await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
@@ -58,6 +59,7 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
         if (error.code === 'user_name_taken') return refused({ problems: ['email.taken'] }, 400);
         if (error.code !== 'busy') throw error;
         await attempt.withdrawn();
+        ctx.set('Retry-After', String(error.details.retryAfterSeconds));
         await refused({ problem: 'busy' }, 503);
       }
     },

@@ -6,6 +6,7 @@ import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { form } from '../../lib/http/form.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
+import { createPasswordAttempt } from './password-attempt.js';
 import { createRegistrationStep } from './registration.js';
 import { show } from './show.js';
 import { createSteps, field, nameOf } from './steps.js';
@@ -15,6 +16,7 @@ import type { OrganisationChoice, PageView } from './view-models.js';
 export function signInRoutes(router: Router, context: ExtensionContext): void {
   const { interactions, directory, csrf } = context;
   const attempts = createAttempts(context);
+  const tryPassword = createPasswordAttempt(context, attempts);
   const steps = createSteps(context);
   const { base, url, page, posted, goOn, signIn } = steps;
   const chooser = createChooser(context, steps);
@@ -72,30 +74,21 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const identifier = field(ctx, 'identifier').trim();
     const password = field(ctx, 'password');
     if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
-    if (password === '') return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'password.missing' }), 400);
+    const organisation = field(ctx, 'organisation').trim().slice(0, 200);
+    const view = (more: Partial<PageView<'password'>>) =>
+      passwordView(ctx, interaction, identifier, { ...(organisation === '' ? {} : { organisation }), ...more });
+    if (password === '') return page(ctx, interaction, view({ problem: 'password.missing' }), 400);
 
-    const candidates = await directory.accounts.candidates(identifier, interaction.tids ? { tids: interaction.tids } : {});
-    const attempt = await attempts.begin(accountsOf(candidates, identifier), ctx.ip);
-    if ('minutes' in attempt) {
-      return page(
-        ctx,
-        interaction,
-        passwordView(ctx, interaction, identifier, { problem: 'attempts.exceeded', minutes: attempt.minutes }),
-        429,
-      );
+    const outcome = await tryPassword(ctx, interaction, { identifier, password, organisation });
+    if ('refused' in outcome) {
+      if (outcome.refused === 'attempts.exceeded')
+        return page(ctx, interaction, view({ problem: 'attempts.exceeded', minutes: outcome.minutes }), 429);
+      ctx.set('Retry-After', String(outcome.retryAfterSeconds));
+      return page(ctx, interaction, view({ problem: 'busy' }), 503);
     }
-    const accounts = await tryPassword(candidates, password).catch(async (error: unknown) => {
-      // A second failure here would hide the first.
-      await attempt.withdrawn().catch(() => undefined);
-      throw error;
-    });
-    if (accounts === 'busy') {
-      await attempt.withdrawn();
-      return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'busy' }), 503);
-    }
+    const { accounts } = outcome;
     const [account, ...others] = accounts;
-    if (!account) return page(ctx, interaction, passwordView(ctx, interaction, identifier, { problem: 'credentials.mismatch' }), 400);
-    await attempt.succeeded();
+    if (!account) return page(ctx, interaction, view({ problem: 'credentials.mismatch', organisation }), 400);
     if (others.length > 0) return page(ctx, interaction, await organisationView(ctx, interaction, accounts, postedAt));
     return signIn(ctx, interaction, account.person.user.id, await directory.credentials.proofOf(account, postedAt));
   });
@@ -122,21 +115,17 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     goOn(ctx, target);
   });
 
+  router.post(`${base}/cancel`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (interaction) goOn(ctx, await interactions.abort(ctx, interaction));
+  });
+
   router.get(`${base}/restart`, async (ctx: Context) => {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
     if (target) return goOn(ctx, target);
     ctx.status = 400;
     show(ctx, context, { page: 'expired' }, {});
   });
-
-  async function tryPassword(candidates: readonly Account[], password: string): Promise<readonly Account[] | 'busy'> {
-    try {
-      return await directory.credentials.checkPassword(candidates, password);
-    } catch (error) {
-      if (error instanceof IdpError && error.code === 'busy') return 'busy';
-      throw error;
-    }
-  }
 
   async function organisationView(
     ctx: Context,
@@ -178,12 +167,6 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
       tenantName: tenant.name,
     });
   }
-}
-
-/** Whose credentials a name stands for; for nobody's, the name itself as names are compared. */
-function accountsOf(candidates: readonly Account[], identifier: string): readonly string[] {
-  const owners = new Set(candidates.map(({ person: { user } }) => user.parentUserId ?? user.id));
-  return owners.size > 0 ? [...owners] : [identifier.normalize('NFKC').toLowerCase()];
 }
 
 /** Whoever proved the password may choose this account, in this sign-in, as long as the proof stays what it is. */

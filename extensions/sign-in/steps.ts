@@ -8,7 +8,7 @@ import type { PageName, PageView } from './view-models.js';
 export type Steps = ReturnType<typeof createSteps>;
 
 export function createSteps(context: ExtensionContext) {
-  const { own, interactions, directory, csrf } = context;
+  const { own, interactions, directory, csrf, logger } = context;
   const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
 
   const surroundings = async (interaction: Interaction): Promise<Surroundings> => {
@@ -17,6 +17,10 @@ export function createSteps(context: ExtensionContext) {
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
     return { client, tenant, uiLocales: parameters.ui_locales, signInPath: new URL(url(interaction)).pathname };
   };
+
+  /** Names no account: people type passwords where names belong. */
+  const refused = (ctx: Context, { client }: Interaction, reason: string, tenant?: string): void =>
+    logger.info({ requestId: context.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
 
   const goOn = (ctx: Context, target: string): void => {
     ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
@@ -32,11 +36,15 @@ export function createSteps(context: ExtensionContext) {
     form: (ctx: Context, interaction: Interaction, step: string) => ({
       action: url(interaction, step),
       csrf: csrf.token(ctx, interaction.uid),
+      ...(interaction.isAnswerable ? { cancel: url(interaction, '/cancel') } : {}),
     }),
 
     async page<Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> {
       ctx.status = status;
-      show(ctx, context, view, await surroundings(interaction));
+      const around = await surroundings(interaction);
+      const { problem } = view as { readonly problem?: string };
+      if (problem !== undefined) refused(ctx, interaction, problem, around.tenant?.id);
+      show(ctx, context, view, around);
     },
 
     goOn,
@@ -53,6 +61,7 @@ export function createSteps(context: ExtensionContext) {
       if (!interaction) return undefined;
       if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
       ctx.status = 403;
+      refused(ctx, interaction, 'csrf');
       show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
       return undefined;
     },

@@ -24,6 +24,8 @@ interface Form {
   readonly action: string;
   /** Comes back as the field `csrf`. */
   readonly csrf: string;
+  /** Where the form is posted to instead by who does not go on; absent: the application cannot be answered. */
+  readonly cancel?: string;
 }
 
 /** Hidden fields by name; one with a list is there once for each of its values. */
@@ -57,13 +59,14 @@ export interface ConsentScope {
 
 interface PageModels {
   /** Posts `identifier`. */
-  identifier: Form & { readonly identifier?: string; readonly cancel?: string } & Problems<
-      'identifier.missing' | 'attempts.exceeded' | 'busy'
-    >;
-  /** Posts `identifier` and `password`; `restart` goes back to the identifier. */
-  password: Form & { readonly identifier: string; readonly restart: string } & Problems<
-      'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'
-    >;
+  identifier: Form & { readonly identifier?: string } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
+  /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
+  password: Form & {
+    readonly identifier: string;
+    readonly restart: string;
+    /** What the person calls their organisation; asked for when it is there, if empty. */
+    readonly organisation?: string;
+  } & Problems<'identifier.missing' | 'password.missing' | 'credentials.mismatch' | 'attempts.exceeded' | 'busy'>;
   /** Posts `choice`, or `forget`; `other` leads to the identifier. */
   accounts: Form & { readonly choices: readonly AccountChoice[]; readonly other: string };
   /** Posts `givenName`, `familyName`, `email` and `password`, of so many characters at least; `signIn` is for who has an account. */
@@ -110,6 +113,13 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** In development alone: what the service is, and where a sign-in begins. */
+  welcome: {
+    readonly issuer: string;
+    readonly discovery: string;
+    /** `signIn` begins one, where a link can. */
+    readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+  };
 }
 
 export type PageName = keyof PageModels;

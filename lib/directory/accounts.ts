@@ -11,6 +11,13 @@ export interface Account {
   readonly tenant: Tenant;
 }
 
+export interface Narrowed {
+  /** @default all tenants */
+  readonly tids?: readonly string[] | undefined;
+  /** What the person calls their organisation: the name or number of a tenant or a subsidiary. @default whichever */
+  readonly organisation?: string | undefined;
+}
+
 /** Across tenants: for sign-in and protocol code, which learn the tenant from the account. Everybody else goes through a tenant. */
 export interface Accounts {
   /** The account of an `oid`, usable or not. */
@@ -19,11 +26,12 @@ export interface Accounts {
   named(id: string): Promise<readonly Account[]>;
   /** All accounts that share the person's `sub`, itself included, usable or not. */
   family(person: PersonWithUser): Promise<readonly Account[]>;
-  /**
-   * Usable accounts with this user name, of at most three credential owners.
-   * @param narrowed to these tenants; absent: all.
-   */
-  candidates(userName: string, narrowed?: { readonly tids?: readonly string[] }): Promise<readonly Account[]>;
+  /** A user name as names are compared. */
+  nameKey(userName: string): string;
+  /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
+  candidates(userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
+  /** Those of these `oid`s alone. */
+  candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
   /** A promise only if it is not at hand. */
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
   /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
@@ -52,6 +60,23 @@ export const notBeforeOf = ({ person: { user }, tenant }: Account): number =>
 
 /** Distinct credentials that a password is tried against. */
 export const MAX_CREDENTIAL_OWNERS = 3;
+
+/** The first accounts, of at most so many owners of credentials. */
+function ofOwners(accounts: readonly Account[]): readonly Account[] {
+  const owners = new Set(accounts.map(({ person }) => credentialOwner(person.user)));
+  const first = new Set([...owners].slice(0, MAX_CREDENTIAL_OWNERS));
+  return accounts.filter(({ person }) => first.has(credentialOwner(person.user)));
+}
+
+/** Whether nobody but who uses it says whose it is: anybody can make one under another's name. */
+const isSelfMade = ({ person: { user } }: Account): boolean => user.isSelfRegistered === true && !user.emailVerified;
+
+/** Names as people write them; a number without its spaces. */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s.]+/g, '');
 
 /** From this many tenants on, one look-up of the name in all tenants is less work than one in each. */
 const MANY_TENANTS = 16;
@@ -115,6 +140,20 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
     return accounts([person, ...others]);
   };
 
+  const subsidiary: Accounts['subsidiary'] = ({ tid, subsidiaryId }) => {
+    if (subsidiaryId === undefined) return undefined;
+    const own = (found: Subsidiary | undefined) => (found?.tid === tid ? found : undefined);
+    const kept = subsidiaries.peek(subsidiaryId);
+    return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
+  };
+
+  const isOf = async ({ person, tenant }: Account, organisation: string): Promise<boolean> => {
+    const said = folded(organisation);
+    if (said === '') return true;
+    const names = [tenant, await subsidiary(person)].flatMap((each) => (each ? [each.name, each.organisationNumber ?? ''] : []));
+    return names.some((name) => name !== '' && folded(name) === said);
+  };
+
   return {
     findByOid,
     family,
@@ -126,26 +165,34 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
       return all.filter((one) => isUsable(one));
     },
 
-    async candidates(userName, { tids } = {}) {
+    nameKey: userNameKey,
+
+    async candidates(userName, { tids, organisation = '' } = {}) {
       const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
-      const found: Account[] = [];
-      const owners = new Set<string>();
-      if (key === '') return found;
+      if (key === '') return [];
+      const known: Account[] = [];
+      const selfMade: Account[] = [];
       for await (const account of usableByName(key, tids)) {
-        const owner = credentialOwner(account.person.user);
-        if (owners.size === MAX_CREDENTIAL_OWNERS && !owners.has(owner)) break;
-        owners.add(owner);
-        found.push(account);
+        if (!(await isOf(account, organisation))) continue;
+        (isSelfMade(account) ? selfMade : known).push(account);
+        if (ofOwners(known).length < known.length) break;
       }
-      return found;
+      return ofOwners([...known, ...selfMade]);
     },
 
-    subsidiary({ tid, subsidiaryId }) {
-      if (subsidiaryId === undefined) return undefined;
-      const own = (subsidiary: Subsidiary | undefined) => (subsidiary?.tid === tid ? subsidiary : undefined);
-      const kept = subsidiaries.peek(subsidiaryId);
-      return kept ? own(kept) : subsidiaries.get(subsidiaryId).then(own);
+    async candidatesAmong(oids, userName, { tids, organisation = '' } = {}) {
+      const key = userNameKey(userName);
+      const found = await Promise.all(oids.map(findByOid));
+      const named = found.flatMap((account) =>
+        account && account.person.user.userNameKey === key && isUsable(account) && (tids?.includes(account.tenant.id) ?? true)
+          ? account
+          : [],
+      );
+      const fitting = await Promise.all(named.map((account) => isOf(account, organisation)));
+      return ofOwners(named.filter((_, index) => fitting[index]));
     },
+
+    subsidiary,
 
     groups({ tid, user: { groupIds } }) {
       const key = JSON.stringify([tid, ...groupIds]);

@@ -27,7 +27,7 @@ export interface Credentials {
    * Sets the password of a user that is about to be created. {@link forget} takes it back.
    * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
    */
-  setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string): Promise<void>;
+  setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string, from?: readonly string[]): Promise<void>;
   /** For a user that was not created after all. */
   forget(userId: string): Promise<void>;
   /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
@@ -37,15 +37,23 @@ export interface Credentials {
   /** @internal for seeds: tells whether the password is still the one that it was. */
   passwordDigest(userId: string): Promise<string | undefined>;
   /**
-   * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners, and one dummy when there is
-   * none.
+   * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners.
    * @throws IdpError `busy`.
    */
-  checkPassword(candidates: readonly Account[], password: string): Promise<readonly Account[]>;
+  checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
   /** The proof that was given for an account at a time; the account as it was read before the check. */
   proofOf(account: Account, at: Date): Promise<Proof>;
   /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
   holds(account: Account, proof: Proof): Promise<boolean>;
+}
+
+export interface PasswordAttempt {
+  /** Look-ups and hashes that it costs, however many owners there are: time must not tell. @default 1 */
+  readonly hashes?: number;
+  /** Owners whose password counts as wrong, at the same cost. @default none */
+  readonly locked?: ReadonlySet<string>;
+  /** Whom it is for, who waits behind himself when there is much to do: an address, a name. */
+  readonly from?: readonly string[];
 }
 
 /** Characters of a new password, at least: nothing else is asked for beside it. @see NIST SP 800-63B-4 §3.1.1.2 */
@@ -70,7 +78,8 @@ export function createCredentials(
   }
 
   /** Hashes anew what older parameters made, unless another write came between or there is too much to do right now. */
-  async function renew({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
+  async function renewIfOutdated({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
+    if (outdated === undefined || !passwords.isOutdated(outdated)) return;
     try {
       const passwordHash = await passwords.hash(password);
       await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
@@ -79,13 +88,8 @@ export function createCredentials(
     }
   }
 
-  async function isPassword(userId: string | undefined, password: string): Promise<boolean> {
-    const credential = userId === undefined ? undefined : await credentials.get(userId);
-    const matches = await passwords.verify(credential?.passwordHash, password);
-    if (matches && credential?.passwordHash !== undefined && passwords.isOutdated(credential.passwordHash)) {
-      await renew(credential, password);
-    }
-    return matches;
+  async function isPassword({ passwordHash }: Partial<Credential> = {}, password: string): Promise<boolean> {
+    return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
   }
 
   const proofOf: Credentials['proofOf'] = async (account, at) => {
@@ -111,9 +115,9 @@ export function createCredentials(
       await write(userId, await passwords.hash(password));
     },
 
-    async setFirstPassword({ id, userName }, password) {
+    async setFirstPassword({ id, userName }, password, from) {
       checkPassword(userName, password);
-      await write(id, await passwords.hash(password));
+      await write(id, await passwords.hash(password, from));
     },
 
     async forget(userId) {
@@ -121,25 +125,34 @@ export function createCredentials(
     },
 
     async seedPassword(userId, password) {
-      if (!(await isPassword(userId, password))) await write(userId, await passwords.hash(password));
+      const row = await credentials.get(userId);
+      if (row && (await isPassword(row, password))) await renewIfOutdated(row, password);
+      else await write(userId, await passwords.hash(password));
     },
 
-    hasPassword: isPassword,
+    hasPassword: async (userId, password) => isPassword(await credentials.get(userId), password),
 
     async passwordDigest(userId) {
       const passwordHash = (await credentials.get(userId))?.passwordHash;
       return passwordHash === undefined ? undefined : hash('sha256', passwordHash, 'base64url').slice(0, 22);
     },
 
-    async checkPassword(candidates, password) {
-      const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))];
-      const tried = owners.length === 0 ? [undefined] : owners.slice(0, MAX_CREDENTIAL_OWNERS);
-      const answers = await Promise.all(tried.map((owner) => isPassword(owner, password)));
-      const fitting = new Set(tried.filter((_, index) => answers[index]));
+    async checkPassword(candidates, password, { hashes = 1, locked = nobody, from = [] } = {}) {
+      const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))].slice(0, MAX_CREDENTIAL_OWNERS);
+      const tried = [...owners, ...Array<string>(Math.max(0, hashes - owners.length)).fill(NO_USER)];
+      const rows = await Promise.all(tried.map((owner) => credentials.get(owner)));
+      const hashesOf = rows.map((row) => row?.passwordHash);
+      const matches = await passwords.verify(hashesOf, password, from);
+      const fitting = new Set(owners.filter((owner, index) => matches[index] && !locked.has(owner)));
+      await Promise.all(rows.map((row) => row && fitting.has(row.id) && renewIfOutdated(row, password)));
       return candidates.filter(({ person }) => fitting.has(credentialOwner(person.user)));
     },
   };
 }
+
+const nobody: ReadonlySet<string> = new Set();
+/** Nobody's id: it is looked up where nobody has the name, as anybody's would be. */
+const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 function checkPassword(userName: string, password: string): void {
   const expected = expectedPassword(userName, password);

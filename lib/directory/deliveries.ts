@@ -1,3 +1,4 @@
+import { isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { Collection, Page } from '../store/directory-store.js';
 import type { Delivery } from '../store/records.js';
@@ -92,7 +93,9 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   async function start(delivery: Delivery): Promise<void> {
     while (attempts.size >= CONCURRENCY) await Promise.race(attempts);
     const running = attempt(delivery)
-      .catch((error: unknown) => logger.error({ err: error, delivery: delivery.id }, 'delivery could not be recorded'))
+      .catch((error: unknown) => {
+        if (!isToldAlready(error)) logger.error({ err: error, delivery: delivery.id }, 'delivery could not be recorded');
+      })
       .finally(() => attempts.delete(running));
     attempts.add(running);
   }
@@ -119,7 +122,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
           isAway = false;
         },
         (error: unknown) => {
-          if (!isAway) logger.warn({ err: error }, 'deliveries could not be read; another attempt follows');
+          if (!isAway && !isToldAlready(error)) logger.warn({ err: error }, 'deliveries could not be read; another attempt follows');
           isAway = true;
         },
       )

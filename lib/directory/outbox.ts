@@ -1,4 +1,4 @@
-import { IdpError } from '../errors.js';
+import { IdpError, isToldAlready } from '../errors.js';
 import type { EventMap, EventName, IdpEvent } from '../events.js';
 import type { Logger } from '../logger.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
@@ -83,7 +83,9 @@ export function createOutbox({ collections, events, lease, issuer, logger }: Out
   function nudge(): void {
     again = true;
     running ??= run()
-      .catch((error: unknown) => logger.error({ err: error }, 'events could not be dispatched; another attempt follows'))
+      .catch((error: unknown) => {
+        if (!isToldAlready(error)) logger.error({ err: error }, 'events could not be dispatched; another attempt follows');
+      })
       .finally(() => {
         running = undefined;
         if (again && !closed) setImmediate(nudge);

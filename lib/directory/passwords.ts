@@ -1,52 +1,66 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { IdpError } from '../errors.js';
+import { createHashingQueue } from './hashing-queue.js';
 import { type PasswordAlgorithmName, passwordAlgorithms, requireAlgorithm } from './password-algorithms.js';
 import { formatPhc, parsePhc } from './phc.js';
 
 /** Characters, after normalisation. */
 export const PASSWORD_LENGTH = 128;
 
-/** Hashes passwords, as many at once as there are processors. */
+/** Hashes passwords, as many at once as there are processors; the others wait in turn. */
 export interface Passwords {
-  /** @returns a PHC string. @throws IdpError `busy` when too many wait. */
-  hash(password: string): Promise<string>;
   /**
-   * Costs one hash whatever it is given, so time does not tell whether there is a password.
-   * @throws IdpError `busy` when too many wait.
+   * @param from whom it is for, who waits behind himself: an address, a name.
+   * @returns a PHC string.
+   * @throws IdpError `busy` when it would wait too long.
    */
-  verify(phc: string | undefined, password: string): Promise<boolean>;
+  hash(password: string, from?: readonly string[]): Promise<string>;
+  /**
+   * Compares the password with each. Costs one hash for each of them, text or not, so time does not tell whether there is a password.
+   * @throws IdpError `busy` when it would wait too long.
+   */
+  verify(phcs: readonly (string | undefined)[], password: string, from?: readonly string[]): Promise<readonly boolean[]>;
   /** Whether the hash was made otherwise than a new one would be. */
   isOutdated(phc: string): boolean;
 }
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-const MAX_WAITING = 64;
+/** Milliseconds that somebody waits for a sign-in before it is better to say so. */
+const LONGEST_WAIT_MS = 20_000;
+/** Milliseconds of a hash, until some were measured. */
+const HASH_MS = 300;
 
 /** @throws ConfigError for `argon2id` where Node has no `crypto.argon2`. */
 export function createPasswords(options: { readonly algorithm?: PasswordAlgorithmName } = {}): Passwords {
   const current = requireAlgorithm(options.algorithm ?? 'scrypt');
   const algorithms = passwordAlgorithms();
-  const inTurn = createTurns(availableParallelism(), MAX_WAITING);
+  const queue = createHashingQueue({ places: availableParallelism(), longestWaitMs: LONGEST_WAIT_MS, taskMs: HASH_MS });
   const fresh = { algorithm: current.name, parameters: current.parameters };
   const dummy = { ...fresh, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 
+  const verification = (phc: string | undefined, text: string) => async (): Promise<boolean> => {
+    const parsed = phc === undefined ? undefined : parsePhc(phc);
+    const algorithm = parsed && algorithms.get(parsed.algorithm);
+    const possible = parsed !== undefined && algorithm !== undefined && [...text].length <= PASSWORD_LENGTH;
+    const [expected, compute] = possible ? [parsed, algorithm.compute] : [dummy, current.compute];
+    const actual = await compute(possible ? text : '', expected, expected.hash.length);
+    return timingSafeEqual(actual, expected.hash) && possible;
+  };
+
   return {
-    async hash(password) {
+    async hash(password, from = []) {
       const salt = randomBytes(SALT_BYTES);
-      const hash = await inTurn(() => current.compute(normalised(password), { ...fresh, salt }, HASH_BYTES));
-      return formatPhc({ ...fresh, salt, hash });
+      const [hash] = await queue.run([() => current.compute(normalised(password), { ...fresh, salt }, HASH_BYTES)], from);
+      return formatPhc({ ...fresh, salt, hash: hash as Buffer });
     },
 
-    async verify(phc, password) {
-      const parsed = phc === undefined ? undefined : parsePhc(phc);
-      const algorithm = parsed && algorithms.get(parsed.algorithm);
+    verify(phcs, password, from = []) {
       const text = normalised(password);
-      const possible = parsed !== undefined && algorithm !== undefined && [...text].length <= PASSWORD_LENGTH;
-      const [expected, compute] = possible ? [parsed, algorithm.compute] : [dummy, current.compute];
-      const actual = await inTurn(() => compute(possible ? text : '', expected, expected.hash.length));
-      return timingSafeEqual(actual, expected.hash) && possible;
+      return queue.run(
+        phcs.map((phc) => verification(phc, text)),
+        from,
+      );
     },
 
     isOutdated(phc) {
@@ -58,21 +72,3 @@ export function createPasswords(options: { readonly algorithm?: PasswordAlgorith
 
 /** @see NIST SP 800-63B-4 §3.1.1.2 */
 export const normalised = (password: string): string => password.normalize('NFC');
-
-/** Runs at most `places` tasks at once and lets at most `waiting` others wait. */
-function createTurns(places: number, waiting: number) {
-  const queue: (() => void)[] = [];
-  let busy = 0;
-  return async <T>(task: () => Promise<T>): Promise<T> => {
-    if (busy < places) busy += 1;
-    else if (queue.length < waiting) await new Promise<void>((resolve) => queue.push(resolve));
-    else throw new IdpError('busy');
-    try {
-      return await task();
-    } finally {
-      const next = queue.shift();
-      if (next) next();
-      else busy -= 1;
-    }
-  };
-}

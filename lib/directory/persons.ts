@@ -52,10 +52,11 @@ export type PersonInput = Static<typeof personInput>;
 export interface Persons {
   /**
    * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
+   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id, the external id or
    * the national id is taken; `not_found` when there is no such tenant.
    */
-  create(input: PersonInput): Promise<Person>;
+  create(input: PersonInput, by?: 'self'): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Person>;
@@ -109,14 +110,14 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       return person.nationalId === undefined ? undefined : nationalIds.open(id, person.nationalId);
     },
 
-    async create(input) {
+    async create(input, by) {
       checkInput(personInput, input);
       await tenants.require(tid);
       const { id: givenId, user: givenUser, nationalId, ...given } = input;
       const id = idFor(givenId);
       await checkReferences(id, input);
       const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
-      const user = givenUser && newUser(givenUser, groupIds);
+      const user = givenUser && { ...newUser(givenUser, groupIds), ...(by === 'self' ? { isSelfRegistered: true as const } : {}) };
       const person = newRecord(id, {
         phoneNumberVerified: false,
         attributes: {},

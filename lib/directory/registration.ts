@@ -35,9 +35,10 @@ export interface Registration {
   problems(input: RegistrationInput): Promise<readonly RegistrationProblem[]>;
   /**
    * The person, their user and its password.
+   * @param from whom it is for, who waits behind himself when there is much to do: an address, a name.
    * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
    */
-  register(input: RegistrationInput): Promise<PersonWithUser>;
+  register(input: RegistrationInput, from?: readonly string[]): Promise<PersonWithUser>;
 }
 
 const { givenName, familyName } = personProperties;
@@ -73,14 +74,14 @@ export function createRegistration({ tenants, persons, users, credentials }: Par
       ];
     },
 
-    async register({ givenName, familyName, email, password }) {
+    async register({ givenName, familyName, email, password }, from) {
       const tenant = await open();
       if (!tenant) throw new IdpError('not_found');
       const user = { id: newId(), userName: email, status: 'active' as const };
       // A password without a user signs nobody in; a user without a password would keep the name taken.
-      await credentials.setFirstPassword(user, password);
+      await credentials.setFirstPassword(user, password, from);
       try {
-        const person = await persons.create({ givenName, familyName, email, user });
+        const person = await persons.create({ givenName, familyName, email, user }, 'self');
         if (hasUser(person)) return person;
         throw new IdpError('not_found');
       } catch (error) {

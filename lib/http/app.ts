@@ -3,13 +3,16 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import compose from 'koa-compose';
-import { ConfigError } from '../errors.js';
+import { ConfigError, IdpError } from '../errors.js';
 import type { Extension, ExtensionContext, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
+import { type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
+import { loggedPath, requestIdOf } from './request-id.js';
+import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
@@ -28,6 +31,9 @@ export interface AppOptions {
   readonly extensions: readonly Extension[];
   readonly context: ExtensionContext;
   readonly showPage: ShowPage;
+  /** Whether a proxy in front is trusted, and with it the request id that it gives. */
+  readonly isBehindProxy: boolean;
+  readonly limits: AdmissionOptions;
   readonly logger: Logger;
 }
 
@@ -36,6 +42,8 @@ export interface App {
   answer(req: IncomingMessage, res: ServerResponse, url: string): boolean;
   /** Whether a route here answers the URL, as the browser sent it. */
   owns(url: string): boolean;
+  /** Takes note of a request that no route here answers. */
+  readonly passOn: WatchUnrouted;
   /** A context of our own for the URL. */
   createContext(req: IncomingMessage, res: ServerResponse, url: string): Context;
   /** Answers a request on such a context; what is not ours is left as it is. */
@@ -47,12 +55,14 @@ export function createApp(options: AppOptions): App {
   const router = extensionRouter(extensions, context, Object.values(protocol().routes));
   const protocolMethodsOf = protocolMethods(protocol().routes);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
+  const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
     app.on('error', (error: Error, ctx?: Context) => {
-      if (isOfCaller(error, ctx)) logger.info({ err: error }, 'request aborted');
-      else logger.error({ err: error }, 'response failed');
+      const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
+      if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
+      else logger.error({ err: error, ...about }, 'response failed');
     });
     return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
   };
@@ -66,11 +76,25 @@ export function createApp(options: AppOptions): App {
   const extensionChain = compose([onError, methodNotAllowed(methodsOf), router.routes() as unknown as Middleware]);
   const run = (ctx: Context, path: string): Promise<void> =>
     protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
+  const isDocument = (path: string): boolean => path === protocol().routes.jwks || path.startsWith('/.well-known/');
+  const refuse = compose([onError, tooMany]);
+  const admitted = async (ctx: Context, path: string): Promise<void> => {
+    ctx.state.isBehindProxy = options.isBehindProxy;
+    // Those who verify tokens go on, and those who ask where to sign in.
+    if (isDocument(pathname(path))) return run(ctx, path);
+    const leave = admission.enter(ctx.req);
+    if (leave === undefined) return refuse(ctx, nothing);
+    try {
+      await run(ctx, path);
+    } finally {
+      leave();
+    }
+  };
   const runBelow = async (ctx: Context, path: string): Promise<void> => {
     const given = ctx.req.url ?? '/';
     ctx.req.url = path;
     try {
-      await run(ctx, path);
+      await admitted(ctx, path);
     } finally {
       ctx.req.url = given;
     }
@@ -90,6 +114,7 @@ export function createApp(options: AppOptions): App {
       const path = pathBelow(mountPath, url);
       return path !== undefined && methodsOf(pathname(path)) !== undefined;
     },
+    passOn: createWatchUnrouted((url) => pathBelow(mountPath, url) !== undefined, logger),
     createContext(req, res, url) {
       const given = req.url;
       req.url = pathBelow(mountPath, url) ?? '/';
@@ -100,7 +125,7 @@ export function createApp(options: AppOptions): App {
     handle(ctx, url) {
       const path = pathBelow(mountPath, url);
       if (path === undefined) return nothing();
-      return path === ctx.req.url ? run(ctx, path) : runBelow(ctx, path);
+      return path === ctx.req.url ? admitted(ctx, path) : runBelow(ctx, path);
     },
   };
 }
@@ -112,6 +137,12 @@ const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefin
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
 
 const nothing = async () => {};
+
+/** A connection that sends more than it may has nothing more to say. */
+const tooMany: Middleware = (ctx) => {
+  if (ctx.req.httpVersionMajor < 2) ctx.set('Connection', 'close');
+  throw new IdpError('busy');
+};
 
 const pathname = (url: string): string => url.split('?', 1)[0] as string;
 

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
-import { IdpError } from '../errors.js';
-import type { ProtocolPage, ShowPage } from '../extension.js';
+import { IdpError, isToldAlready } from '../errors.js';
+import type { CallerState, ProtocolPage, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
+import { loggedPath, requestIdOf } from './request-id.js';
 
 /** Seconds after which a caller may try again when a store is away. */
 const RETRY_AFTER = '2';
@@ -19,17 +19,25 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
   return async function handleErrors(ctx, next) {
     try {
       await next();
-      if (ctx.status === 503) ctx.set('Retry-After', RETRY_AFTER);
+      if (ctx.status === 503 && !ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
-      const reference = randomBytes(6).toString('hex');
-      if (status >= 500) logger.error({ err: error, reference, method: ctx.method, path: ctx.path }, 'request failed');
+      const reference = requestIdOf(ctx);
+      const about = { requestId: reference, method: ctx.method, path: loggedPath(ctx.path) };
+      if (isToldAlready(error)) logger.debug({ err: error, ...about }, 'request answered 503');
+      else if (status >= 500) logger.error({ err: error, ...about }, 'request failed');
+      else {
+        const { caller } = ctx.state as Partial<CallerState>;
+        logger.info({ ...about, status, error: codeOf(error, status), client: caller?.id }, 'request refused');
+      }
       ctx.status = status;
       ctx.remove('Location');
+      // It may have been refused before it failed. @see RFC 9110 §11.6.1
+      if (status !== 401) ctx.remove('WWW-Authenticate');
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
-        ctx.set('Retry-After', RETRY_AFTER);
+        if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
         // What could not be stored must not be in the browser either: a new session id would sign it out.
         ctx.remove('Set-Cookie');
       }
@@ -50,7 +58,7 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       await showPage(ctx, page);
       return true;
     } catch (error) {
-      logger.error({ err: error, method: ctx.method, path: ctx.path }, 'error page failed');
+      logger.error({ err: error, requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) }, 'error page failed');
       return false;
     }
   }

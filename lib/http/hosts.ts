@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import type { App } from './app.js';
+import { removeOwnHeaders } from './host-headers.js';
 import { unreadRequest } from './unread-request.js';
 
 /** The URL as the browser sent it, whatever a host stripped for those it mounts. */
@@ -13,7 +14,11 @@ const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req 
 export const createMiddleware = (app: App): Middleware =>
   async function identityProvider(ctx, next) {
     const url = urlOf(ctx.req, ctx.originalUrl);
-    if (!app.owns(url)) return next();
+    if (!app.owns(url)) {
+      app.passOn(ctx.req, ctx.res, url);
+      return next();
+    }
+    removeOwnHeaders(ctx.res);
     const inner = app.createContext(unreadRequest(ctx.req, ctx.request), ctx.res, url);
     await app.handle(inner, url);
     // Both contexts write to one response: setting the body would overwrite the status.
@@ -30,8 +35,14 @@ export function createCallback(app: App) {
   host.use((ctx) => app.handle(ctx, urlOf(ctx.req)));
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
-    if (app.answer(req, res, urlOf(req))) return;
-    if (next && !app.owns(urlOf(req))) next();
+    const url = urlOf(req);
+    if (app.owns(url)) {
+      removeOwnHeaders(res);
+      if (!app.answer(req, res, url)) void listener(req, res);
+      return;
+    }
+    app.passOn(req, res, url);
+    if (next) next();
     else void listener(req, res);
   };
 }

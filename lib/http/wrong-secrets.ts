@@ -17,6 +17,5 @@ export const createCountWrongSecret =
   async (ctx, id) => {
     const { count, resetsAt } = await attempts(JSON.stringify(['secret', id, addressBlock(ctx.ip)]), WINDOW);
     if (count <= LIMIT) return;
-    ctx.remove('WWW-Authenticate');
     throw new IdpError('too_many_requests', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
   };

@@ -20,6 +20,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
   return {
     remember: remembered.add,
     forget: remembered.remove,
+    remembered: remembered.read,
 
     async known(ctx: Context, details: ProviderInteraction, { tids }: Interaction): Promise<readonly KnownAccount[]> {
       const reachable = await reachableAccounts(directory, await sessionOf(ctx));

@@ -82,7 +82,8 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
     const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
-    return Object.assign(claims, own);
+    // First, as oidc-provider has them, and last, since no plugin replaces them.
+    return { ...own, ...claims, ...own };
   };
 
   /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */

@@ -129,10 +129,10 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
           new Set(scope.split(' ')),
           { client, record, login, source },
           {
-            iss: options.issuer,
             sub: pseudonymOf(parts, client)?.(login.sub) ?? login.sub,
             exp: iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client),
             iat,
+            iss: options.issuer,
           },
         )
       : undefined;
@@ -199,11 +199,13 @@ async function signIdToken(
   account: Account,
   scopes: ReadonlySet<string>,
   { client, record, login, source }: { client: Client; record: ClientRecord; login: PinnedLogin; source: Source },
-  standard: { readonly iss: string; readonly sub: string; readonly exp: number; readonly iat: number },
+  { iss, sub, exp, iat }: { readonly iss: string; readonly sub: string; readonly exp: number; readonly iat: number },
 ): Promise<string> {
   const { amr, authTime, nonce, sid } = source as Record<string, unknown>;
   const claims = await accounts.claimsOf(account, 'id_token', record.idTokenClaims === 'scopes' ? scopes : none, { client, login });
-  const payload = { ...claims, amr, auth_time: authTime, nonce, sid, aud: client.clientId, ...standard };
+  const { tid, oid, act, idp } = claims;
+  // In oidc-provider's order.
+  const payload = { sub, tid, oid, idp, amr, auth_time: authTime, act, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss };
   return signedJwt(keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256'), undefined, payload);
 }
 

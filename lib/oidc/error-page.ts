@@ -1,20 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { requestIdOf } from '../http/request-id.js';
 import { isClient } from './clients.js';
 import type { OidcParts } from './dependencies.js';
 import { interactionPath, isInteractionUid } from './interaction-path.js';
 import { recordOf } from './internals.js';
 
-/** Finds a request in the log. */
-export const referenceOf = (ctx: { state: { reference?: string } }): string => {
-  ctx.state.reference ??= randomBytes(6).toString('hex');
-  return ctx.state.reference;
-};
-
 /** What people see of an error that no client can be told. */
 export const createErrorPage =
-  ({ options, showPage, logger }: OidcParts) =>
+  ({ options, showPage }: OidcParts) =>
   async (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): Promise<void> => {
     // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
@@ -26,15 +20,12 @@ export const createErrorPage =
     const { status } = ctx;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));
     const record = ctx.oidc?.client && recordOf(ctx.oidc.client);
-    const reference = referenceOf(ctx);
-    const { error_detail: detail } = error as { error_detail?: string };
-    if (status < 500) logger.info({ reference, path: ctx.path, ...out, detail }, 'request refused');
     await showPage(ctx, {
       page: 'error',
       status,
       error: out.error,
       ...(out.error_description ? { description: out.error_description } : {}),
-      reference,
+      reference: requestIdOf(ctx),
       ...(isClient(record) ? { client: record } : {}),
     });
   };

@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import { notBeforeOf, subOf } from '../directory/index.js';
 import type { Interaction, Interactions, SignIn } from '../extension.js';
+import { requestIdOf } from '../http/request-id.js';
 import { createAccountChoice } from './account-choice.js';
 import { claimsAskedFor, scopesOfClaims } from './claims-parameter.js';
 import { isClient } from './clients.js';
@@ -18,7 +19,7 @@ import { changeSession, endSignIn } from './sessions.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage, browsers, browserState, claims } = parts;
+  const { directory, artifacts, showPage, browsers, browserState, claims, logger } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
@@ -60,7 +61,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const { uid, browser } = details;
       const client = await provider().Client.find(String(details.params.client_id));
       const record = client && recordOf(client);
-      if (!isClient(record)) return expired(ctx);
+      if (!client || !isClient(record)) return expired(ctx);
       const parameters = parametersOf(details);
       restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
@@ -70,13 +71,14 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         prompt: details.prompt.name as Interaction['prompt'],
         client: record,
         parameters,
+        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
 
-    async signIn(ctx, { prompt }, signIn) {
+    async signIn(ctx, { prompt, client }, signIn) {
       const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
       if (!account || !(await directory.credentials.holds(account, proof))) return undefined;
@@ -86,6 +88,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
       await switchAccount(ctx, signIn, ts);
       choice.remember(ctx, signIn.oid);
+      const { amr, idp, oid: user } = signIn;
+      logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp }, 'signed in');
       return finish(ctx, {
         ...chosen(prompt),
         login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: subOf(account.person.user), proof },
@@ -105,6 +109,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
     },
 
+    remembered: choice.remembered,
     forget: choice.forget,
 
     async allow(ctx, interaction) {
@@ -113,7 +118,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return finish(ctx, { consent: {} });
     },
 
-    abort: (ctx) => finish(ctx, { error: 'access_denied', error_description: 'the user did not allow it' }),
+    abort: (ctx, { prompt }) =>
+      finish(ctx, {
+        error: 'access_denied',
+        error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
+      }),
 
     restart: (ctx, uid) => restart.begin(ctx, uid),
   };

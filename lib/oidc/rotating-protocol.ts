@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import type { KeyRotation } from '../directory/index.js';
-import { IdpError } from '../errors.js';
+import { IdpError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
 
@@ -68,7 +68,8 @@ export async function createRotatingProtocol<P>(options: RotatingProtocolOptions
       isFailing = false;
     } catch (error) {
       isStale = true;
-      if (!isFailing) logger.error({ err: error }, 'signing keys could not be read or rotated; another attempt follows');
+      if (!isFailing && !isToldAlready(error))
+        logger.error({ err: error }, 'signing keys could not be read or rotated; another attempt follows');
       isFailing = true;
     }
   };

@@ -1,5 +1,5 @@
 /** The change feed: one row counts the writes to each collection, and every node looks at it each second. */
-import { IdpError } from '../errors.js';
+import { IdpError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { collections } from './collections.js';
 import type { Collection, DirectoryStore } from './directory-store.js';
@@ -40,6 +40,7 @@ export function createChangeFeed(directory: DirectoryStore, { pollInterval, onCh
       if (isDown) logger.info({}, 'change feed is back');
       isDown = false;
     } catch (error) {
+      if (isToldAlready(error)) return;
       if (!isDown) logger.warn({ err: error }, 'change feed is out of reach: changes are seen late on other nodes');
       isDown = true;
     }

@@ -1,13 +1,16 @@
 /** Stores as the service uses them: whatever goes wrong in one is an outage, told in one way, and in time. */
 import { IdpError, StoreAwayError, UnavailableError } from '../errors.js';
+import type { Logger } from '../logger.js';
 import type { ArtifactStore } from './artifact-store.js';
 import type { Collection, DirectoryStore, Row } from './directory-store.js';
+import { createOutage, type Outage } from './outages.js';
 import type { Patience } from './patience.js';
 
 /** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
-export function reachableArtifacts(store: ArtifactStore, patience: Patience): ArtifactStore {
+export function reachableArtifacts(store: ArtifactStore, patience: Patience, logger: Logger): ArtifactStore {
   const { name, ephemeral } = store;
-  const reach = reachOf(store, patience);
+  const outage = createOutage(`artifacts (${name})`, () => health(), logger);
+  const reach = reachOf(store, patience, outage);
   const health = () => reach(() => store.health(), true);
   return {
     name,
@@ -19,14 +22,18 @@ export function reachableArtifacts(store: ArtifactStore, patience: Patience): Ar
     hit: (counter, window, by) => reach(() => store.hit(counter, window, by)),
     lease: (lease, holder, ttl) => reach(() => store.lease(lease, holder, ttl)),
     health,
-    close: () => store.close(),
+    close() {
+      outage.close();
+      return store.close();
+    },
   };
 }
 
 /** @throws UnavailableError, StoreAwayError; what a store says on purpose (IdpError) and what a change throws stay as they are. */
-export function reachableDirectory(store: DirectoryStore, patience: Patience): DirectoryStore {
+export function reachableDirectory(store: DirectoryStore, patience: Patience, logger: Logger): DirectoryStore {
   const { name, ephemeral } = store;
-  const reach = reachOf(store, patience);
+  const outage = createOutage(`directory (${name})`, () => health(), logger);
+  const reach = reachOf(store, patience, outage);
   const health = () => reach(() => store.health(), true);
   return {
     name,
@@ -34,7 +41,10 @@ export function reachableDirectory(store: DirectoryStore, patience: Patience): D
     open: (specs) => opened('directory', name, () => store.open(specs), health),
     collection: <R extends Row>(collection: string) => reachableCollection(store.collection<R>(collection), reach),
     health,
-    close: () => store.close(),
+    close() {
+      outage.close();
+      return store.close();
+    },
   };
 }
 
@@ -66,10 +76,13 @@ const reachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): 
 
 type Reach = <T>(call: () => Promise<T>, isProbe?: boolean) => Promise<T>;
 
-function reachOf(store: { readonly name: string }, patience: Patience): Reach {
-  const explain = (cause: unknown): unknown =>
-    cause instanceof IdpError ? cause : new UnavailableError('store_unavailable', { store: store.name }, { cause });
-  return (call, isProbe) => patience.wait(store, call, explain, isProbe);
+function reachOf(store: { readonly name: string }, patience: Patience, outage: Outage): Reach {
+  const explain = (cause: unknown): unknown => {
+    if (cause instanceof IdpError) return cause;
+    outage.failed(cause);
+    return new UnavailableError('store_unavailable', { store: store.name }, { cause });
+  };
+  return (call, isProbe) => patience.wait(store, call, explain, outage.answered, isProbe);
 }
 
 /** Milliseconds after which a store that is not open yet is asked whether it is there at all. */

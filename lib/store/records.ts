@@ -63,6 +63,8 @@ export interface User {
   /** {@link userName} as it is compared: NFKC, lower case. */
   readonly userNameKey: string;
   readonly emailVerified: boolean;
+  /** Whether the person made it, and nobody who knows them. */
+  readonly isSelfRegistered?: true;
   readonly parentUserId?: string;
   /** Whether {@link childUserIds} has any. */
   readonly isParent: boolean;

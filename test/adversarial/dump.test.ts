@@ -130,8 +130,11 @@ const cookieSafe = (text: string): boolean => /^[\w!#$%&'()*+./:<=>?@[\]^`{|}~-]
 
 type Trial = (text: string) => Promise<boolean>;
 
-/** Each says whether the string was good for something. */
-function trialsOf({ issuer }: TestIdp): Record<string, Trial> {
+/**
+ * Each says whether the string was good for something.
+ * @param browser what tells the browser of a sign-in from others, where it is known.
+ */
+function trialsOf({ issuer }: TestIdp, browser = ''): Record<string, Trial> {
   const token = (fields: Record<string, string>, headers: Record<string, string>) => postForm(`${issuer}/connect/token`, fields, headers);
   const page = async (url: string, cookie?: string) => {
     const response = await fetch(url, { redirect: 'manual', headers: { accept: 'text/html', ...(cookie ? { cookie } : {}) } });
@@ -141,7 +144,7 @@ function trialsOf({ issuer }: TestIdp): Record<string, Trial> {
   const withCookie =
     (name: string, url: (text: string) => string, isIn: (answer: { status: number; location: string }) => boolean): Trial =>
     async (text) =>
-      cookieSafe(text) && isIn(await page(url(text), signed(name, text)));
+      cookieSafe(text) && isIn(await page(url(text), `${signed(name, text)}; idp.browser=${browser}`));
   const hasCode = ({ location }: { location: string }) => /[?&]code=/.test(location);
   const own = (path: string) => (text: string) => `${issuer}${path}${encodeURIComponent(text)}`;
   const parameters = (text: string, more: Record<string, string>) => new URLSearchParams({ ...more, id_token_hint: text });
@@ -295,7 +298,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     expect([...before].filter((piece) => !after.has(piece) && !volatile.test(piece))).toEqual([]);
     const { tokens, spa, jwt, service, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';
-    const [trials, uid] = [trialsOf(it), cookieOf(carol.agent, 'idp.interaction')];
+    const [trials, uid] = [trialsOf(it, cookieOf(carol.agent, 'idp.browser')), cookieOf(carol.agent, 'idp.interaction')];
     // So the trials notice what is good.
     for (const [name, good] of Object.entries({
       'an access token': tokens.access_token,

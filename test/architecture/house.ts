@@ -29,6 +29,7 @@ const rooms: readonly Room[] = [
       'lib/claim*.ts',
       'lib/acr-values.ts',
       'lib/http/basic-credentials.ts',
+      'lib/http/request-id.ts',
       'lib/store/',
       'lib/errors.ts',
       'type lib/*.ts',

@@ -1,4 +1,5 @@
 /** Design §3, "Claims": a plugin that hangs, throws or lies costs its time-out and its own claims, and nothing else. */
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createClaimResolver } from '../../lib/claim-resolver.js';
 import type { ClaimSet } from '../../lib/claims.js';
@@ -6,7 +7,7 @@ import { defineClaims } from '../../lib/claims.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { person } from '../support/records.js';
 
-const warn = jest.fn();
+const warn = jest.fn<(fields: { err: Error & { cause: Error }; [name: string]: unknown }, message: string) => void>();
 const logger = { debug: jest.fn(), info: jest.fn(), warn, error: jest.fn() };
 const hr = new Set(['hr']);
 const subject = claimSubject({ person: person({ familyName: 'Hemlig' }) });
@@ -157,13 +158,40 @@ describe('an error', () => {
     }
   });
 
-  test('is logged once a minute at most, without personal data', async () => {
+  test('is logged once a minute at most, and says what failed, without personal data', async () => {
     const resolver = resolverOf(failing('omit', 'load'));
     for (let request = 0; request < 3; request++) await resolver.resolve(subject, hr, 'userinfo');
-    expect(warn.mock.calls).toEqual([[{ claimSet: 'failing', claims: ['first', 'second'], reason: 'RangeError' }, 'claims left out']]);
+    expect(warn.mock.calls).toEqual([[{ err: expect.any(Error), claimSet: 'failing', claims: ['first', 'second'] }, 'claims left out']]);
+    const err = warn.mock.calls[0]?.[0].err;
+    expect(String(err)).toBe('RangeError: … has no cost centre');
+    expect(err?.stack).toContain('plugin-failures.test');
+    expect(inspect(err)).not.toContain('Hemlig');
     jest.advanceTimersByTime(60_000);
     await resolver.resolve(subject, hr, 'userinfo');
     expect(warn).toHaveBeenCalledTimes(2);
+  });
+
+  test('that is another one is told at once, also where claims fail the request', async () => {
+    let problem = 'first kind';
+    const set = defineClaims({
+      name: 'failing',
+      load: () => {
+        throw new Error(problem, { cause: new TypeError('{"email": "hemlig@example.com"} is unexpected') });
+      },
+      claims: { first: { ...declared, value: () => 'first' } },
+      onError: 'fail',
+    });
+    const resolver = resolverOf(set);
+    const fails = () => expect(resolver.resolve(subject, hr, 'userinfo')).rejects.toMatchObject({ code: 'claims_unavailable' });
+    for (const next of ['first kind', 'second kind', 'first kind', 'second kind']) {
+      problem = next;
+      await fails();
+    }
+    expect(warn.mock.calls.map(([{ err }, message]) => [err.message, message])).toEqual([
+      ['first kind', 'claims failed a request'],
+      ['second kind', 'claims failed a request'],
+    ]);
+    expect(warn.mock.calls[0]?.[0].err.cause.message).toBe('{"…": "…"} is unexpected');
   });
 });
 
@@ -195,7 +223,7 @@ describe('a value of the wrong type at run time', () => {
     };
     expect(await resolverOf(set).resolve(subject, hr, 'userinfo')).toEqual({ right: 'right' });
     expect(warn).toHaveBeenCalledWith(
-      { claimSet: 'wrong', claims: ['wrong'], reason: `the value of 'wrong' is not of type '${type}'` },
+      { err: expect.objectContaining({ message: `the value of 'wrong' is not of type '${type}'` }), claimSet: 'wrong', claims: ['wrong'] },
       'claims left out',
     );
   });

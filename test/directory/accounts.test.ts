@@ -66,6 +66,56 @@ describe('accounts (design §3)', () => {
     expect((await tidsOf()).sort()).toEqual(all.map(({ tid }) => tid).sort());
   });
 
+  test('M11 candidates: accounts that people made themselves come last, unless their e-mail is verified', async () => {
+    await using t = await testDirectory();
+    const { directory } = t;
+    const selfMade = await Promise.all(
+      ['Open A', 'Open B', 'Open C', 'Open D'].map(async (name) => {
+        const { id } = await directory.tenants.create({ name, signIn: { selfRegistration: true } });
+        const person = { givenName: 'Alice', familyName: 'Other', email: 'alice@acme.test', password: 'a password of her own' };
+        return { tid: id, userId: (await directory.forTenant(id).registration.register(person)).user.id };
+      }),
+    );
+    const real = await tenantWithUser(directory, 'Acme', 'alice@acme.test');
+    const found = async () => (await directory.accounts.candidates('alice@acme.test')).map(({ person }) => person.user.id);
+    expect((await found())[0]).toBe(real.userId);
+    expect(await found()).toHaveLength(3);
+    const last = selfMade[3]!;
+    await directory.forTenant(last.tid).users.update(last.userId, { emailVerified: true });
+    expect((await found()).slice(0, 2).sort()).toEqual([real.userId, last.userId].sort());
+  });
+
+  test('M11 candidates: of an organisation, by the name or number of its tenant or of a subsidiary', async () => {
+    await using t = await testDirectory();
+    const { directory } = t;
+    const names = ['Acme AS', 'Globex', 'Initech', 'Umbrella', 'Hooli'];
+    const all = await Promise.all(names.map((name) => tenantWithUser(directory, name, 'alice')));
+    await directory.tenants.update(all[4]!.tid, { organisationNumber: '910 000 005' });
+    const { subsidiaries, persons } = directory.forTenant(all[3]!.tid);
+    const { id: subsidiaryId } = await subsidiaries.create({ name: 'Umbrella Norge', organisationNumber: '920000004' });
+    await persons.update(all[3]!.personId, { subsidiaryId });
+    const tenantsOf = async (organisation: string) =>
+      (await directory.accounts.candidates('alice', { organisation })).map(({ tenant }) => tenant.name);
+    for (const [said, name] of [
+      ['acme as', 'Acme AS'],
+      [' ACME  AS. ', 'Acme AS'],
+      ['ａｃｍｅ ＡＳ', 'Acme AS'],
+      ['910000005', 'Hooli'],
+      ['hooli', 'Hooli'],
+      ['umbrella norge', 'Umbrella'],
+      ['920 000 004', 'Umbrella'],
+      ['Umbrella', 'Umbrella'],
+    ] as const)
+      expect([said, await tenantsOf(said)]).toEqual([said, [name]]);
+    for (const said of ['acme', 'nobody', '*', all[0]!.tid]) expect(await tenantsOf(said)).toEqual([]);
+    for (const said of ['', '  ', '.']) expect(await tenantsOf(said)).toHaveLength(3);
+    const oids = all.map(({ userId }) => userId);
+    const { candidatesAmong } = directory.accounts;
+    expect((await candidatesAmong(oids, 'ALICE', { organisation: 'Hooli' })).map(({ tenant }) => tenant.name)).toEqual(['Hooli']);
+    expect(await candidatesAmong(oids, 'bob')).toEqual([]);
+    expect((await candidatesAmong(oids, 'alice', { tids: [all[1]!.tid] })).map(({ tenant }) => tenant.name)).toEqual(['Globex']);
+  });
+
   test('candidates: nobody by odd names, and none that cannot be used', async () => {
     await using t = await testDirectory();
     const { tid, userId } = await tenantWithUser(t.directory, 'Acme', 'alice');

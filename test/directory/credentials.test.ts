@@ -68,6 +68,30 @@ describe('credentials (design §3)', () => {
     expect(await cost('alice@acme.test', 'the right password')).toBe(1);
   });
 
+  test('M16: a check costs as many hashes as it is told to, however many have the name', async () => {
+    const { t, hasher, credentials, accounts, acme } = await setUp();
+    await using _ = t;
+    await credentials.setPassword(acme.userId, 'the right password');
+    for (const name of ['alice@acme.test', 'nobody'])
+      for (const password of ['the right password', 'x'])
+        for (const hashes of [1, 3]) {
+          const before = hasher.count;
+          const fitting = await credentials.checkPassword(await accounts.candidates(name), password, { hashes });
+          expect([fitting.length, hasher.count - before]).toEqual([name !== 'nobody' && password !== 'x' ? 1 : 0, hashes]);
+        }
+  });
+
+  test('M4: who is locked has the wrong password, at the same cost and with nothing written', async () => {
+    const { t, hasher, credentials, accounts, acme } = await setUp();
+    await using _ = t;
+    const rows = t.store.collection<{ id: string; version: number; passwordHash: string }>('credentials');
+    await rows.insert({ id: acme.userId, passwordHash: 'old:pw' });
+    const locked = new Set([acme.userId]);
+    expect(await credentials.checkPassword(await accounts.candidates('alice@acme.test'), 'pw', { hashes: 3, locked })).toEqual([]);
+    expect(hasher.count).toBe(3);
+    expect((await rows.get(acme.userId))?.passwordHash).toBe('old:pw');
+  });
+
   test('an outdated hash is made anew by a sign-in, not by a failed one', async () => {
     const { t, credentials, accounts, acme } = await setUp();
     await using _ = t;

@@ -213,8 +213,6 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
       { authorization: basic('orders', '') },
       { authorization: basic('', 'orders-secret') },
       { authorization: 'Bearer orders-secret' },
-      { authorization: 'Basic !!!' },
-      { authorization: `Basic ${Buffer.from('orders').toString('base64')}` },
     ] as Record<string, string>[];
     const answers = await Promise.all(
       wrong.map(async (headers) => {
@@ -225,6 +223,8 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
     const [first] = answers;
     expect(first).toEqual([401, `Basic realm="${it.issuer}", charset="UTF-8"`, 'no-store', expect.stringContaining('"invalid_client"')]);
     for (const answer of answers) expect(answer).toEqual(first);
+    for (const malformed of ['!!!', Buffer.from('orders').toString('base64')])
+      expect(await status({ authorization: `Basic ${malformed}` })).toBe(400);
     expect(await postForm(it.issuer + path, { sub: bob.oid, client_id: 'spa' })).toMatchObject({ status: 401 });
     expect(await postForm(it.issuer + path, { sub: bob.oid, client_id: 'web', client_secret: 'wrong' })).toMatchObject({ status: 401 });
   });

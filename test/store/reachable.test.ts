@@ -36,7 +36,9 @@ function answeredByHand() {
 
 test('a call that is not answered is an outage of that store, in time', async () => {
   const { store } = answeredByHand();
-  const { error, milliseconds } = (await timed(reachableArtifacts({ ...store, name: 'own' }, new Patience()).read([{ key }]))) as {
+  const { error, milliseconds } = (await timed(
+    reachableArtifacts({ ...store, name: 'own' }, new Patience(), silentLogger).read([{ key }]),
+  )) as {
     error: IdpError & { cause: Error };
     milliseconds: number;
   };
@@ -47,7 +49,7 @@ test('a call that is not answered is an outage of that store, in time', async ()
 test('of two stores that hang, the second is not waited for as long; a request that asks both is answered in time', async () => {
   const patience = new Patience();
   const { artifacts, directory, down } = failingStores();
-  const [first, second] = [reachableArtifacts(artifacts, patience), reachableDirectory(directory, patience)];
+  const [first, second] = [reachableArtifacts(artifacts, patience, silentLogger), reachableDirectory(directory, patience, silentLogger)];
   Object.assign(down, { hang: true, artifacts: true, directory: true });
   const { milliseconds } = await timed(
     first
@@ -60,7 +62,7 @@ test('of two stores that hang, the second is not waited for as long; a request t
 
 test('an answer ends the doubt, however late: the next call has its full time again', async () => {
   const { answers, store } = answeredByHand();
-  const reachable = reachableArtifacts(store, new Patience());
+  const reachable = reachableArtifacts(store, new Patience(), silentLogger);
   const slow = async (milliseconds: number) => {
     const reading = timed(reachable.read([{ key }]));
     await pause(milliseconds);
@@ -75,7 +77,7 @@ test('an answer ends the doubt, however late: the next call has its full time ag
 test('what a store or a change says on purpose passes as it is; what goes wrong does not', async () => {
   const memory = memoryDirectory();
   await memory.open([{ name: 'rows', indexes: {} }]);
-  const rows = reachableDirectory(memory, new Patience()).collection<Row & { n: number }>('rows');
+  const rows = reachableDirectory(memory, new Patience(), silentLogger).collection<Row & { n: number }>('rows');
   await rows.insert({ id: 'a', n: 1 });
   await expect(rows.insert({ id: 'a', n: 1 })).rejects.toMatchObject({ code: 'conflict' });
   const reason = new RangeError('refused');

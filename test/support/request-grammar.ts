@@ -19,7 +19,7 @@ export interface FuzzRequest {
 }
 
 /** Numbers from 0 up to 1, the same for the same seed. Mulberry32. */
-function randomFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

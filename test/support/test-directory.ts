@@ -17,9 +17,9 @@ export function cheapHasher(): Passwords & { count: number } {
       this.count += 1;
       return `cheap:${password}`;
     },
-    async verify(phc, password) {
-      this.count += 1;
-      return phc === `cheap:${password}` || phc === `old:${password}`;
+    async verify(phcs, password) {
+      this.count += phcs.length;
+      return phcs.map((phc) => phc === `cheap:${password}` || phc === `old:${password}`);
     },
     isOutdated: (phc) => phc.startsWith('old:'),
   };

@@ -1,7 +1,7 @@
 /** Parts of forms. */
 import { type Html, html } from '../../../lib/http/html.js';
 import { alertIcon } from './icons.js';
-import { initials } from './layout.js';
+import { initials, type PageContext } from './layout.js';
 
 /**
  * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
@@ -28,20 +28,26 @@ interface Field {
   readonly value?: string | undefined;
   /** What is wrong with it. */
   readonly problem?: string | undefined;
+  readonly isOptional?: boolean;
   readonly autofocus: boolean;
   /** Attributes of its own. */
   readonly attributes?: Html;
 }
 
 /** A labelled input with its problem beside it. */
-export const field = ({ name, label, type, autocomplete, value, problem, autofocus, attributes }: Field): Html =>
+export const field = ({ name, label, type, autocomplete, value, problem, isOptional = false, autofocus, attributes }: Field): Html =>
   html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required${
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
   }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;
+
+/** Leaves the sign-in, without JavaScript and whatever is filled in. */
+export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }: PageContext): Html | false =>
+  cancel !== undefined &&
+  html`<button class="text-link centred" type="submit" formaction="${cancel}" formnovalidate>${text('cancel')}</button>`;
 
 /** A name that may be long and without spaces, such as an e-mail address: it breaks after its punctuation. */
 const breakable = (name: string): Html =>

@@ -1,7 +1,7 @@
 /** The password of the account named before. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, person, problemSummary } from './form.js';
+import { cancelButton, field, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
@@ -28,7 +28,20 @@ ${field({
   autofocus: atFault || problem === undefined,
   attributes: html` enterkeyhint="go"`,
 })}
+${
+  view.organisation !== undefined &&
+  field({
+    name: 'organisation',
+    label: text('password.organisation'),
+    type: 'text',
+    autocomplete: 'organization',
+    value: view.organisation,
+    isOptional: true,
+    autofocus: false,
+  })
+}
 <button class="button" type="submit">${text('password.submit')}</button>
+${cancelButton(view, context)}
 </form>`,
   };
 }

@@ -1,0 +1,70 @@
+/** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
+import type { Context } from 'koa';
+import type { Account } from '../../lib/directory/index.js';
+import { IdpError } from '../../lib/errors.js';
+import type { ExtensionContext, Interaction } from '../../lib/extension.js';
+import { type Attempt, type Attempts, turnsOf } from './attempts.js';
+
+export interface PasswordForm {
+  readonly identifier: string;
+  readonly password: string;
+  /** What the person calls their organisation; empty when they did not say. */
+  readonly organisation: string;
+}
+
+/** `accounts`: those that the password signs in; none when it is wrong, or nobody has the name, or too many tried. */
+export type PasswordOutcome =
+  | { readonly accounts: readonly Account[] }
+  | { readonly refused: 'attempts.exceeded'; readonly minutes: number }
+  | { readonly refused: 'busy'; readonly retryAfterSeconds: number };
+
+/** Distinct owners of credentials that an attempt is tried against, unless one tenant is left. */
+const OWNERS = 3;
+
+export function createPasswordAttempt({ directory, interactions }: ExtensionContext, attempts: Attempts) {
+  const { accounts, credentials } = directory;
+
+  return async function tryPassword(ctx: Context, interaction: Interaction, form: PasswordForm): Promise<PasswordOutcome> {
+    const name = accounts.nameKey(form.identifier);
+    const attempt = await attempts.begin(name, ctx.ip);
+    const known = interactions.remembered(ctx);
+    if (attempt.minutes !== undefined && known.length === 0) return { refused: 'attempts.exceeded', minutes: attempt.minutes };
+
+    const narrowed = { tids: interaction.tids, organisation: form.organisation };
+    const isKnown = ({ person }: Account) => known.includes(person.user.id);
+    const found =
+      attempt.minutes === undefined
+        ? await accounts.candidates(form.identifier, narrowed)
+        : await accounts.candidatesAmong(known, form.identifier, narrowed);
+    const exempt = await attempt.countBrowser(interaction.browser, ownersOf(found.filter(isKnown)));
+    // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.
+    const candidates = attempt.minutes === undefined ? found : found.filter((account) => isKnown(account) && exempt.has(ownerOf(account)));
+    if (attempt.minutes !== undefined && candidates.length === 0) return { refused: 'attempts.exceeded', minutes: attempt.minutes };
+
+    const owners = ownersOf(candidates);
+    // How much is counted and hashed depends on the request alone, or it would tell how many have the name.
+    const hashes = attempt.minutes === undefined ? (interaction.tids && interaction.tids.length <= 1 ? 1 : OWNERS) : owners.length;
+    const nobodies = Array.from({ length: Math.max(0, hashes - owners.length) }, (_, index) => `nobody ${index} ${name}`);
+    const exceeded = await attempt.countOwners([...owners, ...nobodies]);
+    const locked = new Set([...exceeded].filter((owner) => !exempt.has(owner)));
+    return checked(attempt, () => credentials.checkPassword(candidates, form.password, { hashes, locked, from: turnsOf(ctx.ip, name) }));
+  };
+
+  async function checked(attempt: Attempt, check: () => Promise<readonly Account[]>): Promise<PasswordOutcome> {
+    try {
+      const fitting = await check();
+      if (fitting.length > 0) await attempt.succeeded(new Set(ownersOf(fitting)));
+      return { accounts: fitting };
+    } catch (error) {
+      // A second failure here would hide the first.
+      await attempt.withdrawn().catch(() => undefined);
+      if (error instanceof IdpError && error.code === 'busy')
+        return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
+      throw error;
+    }
+  }
+}
+
+/** Whose credentials sign it in: linked accounts share their parent's. */
+const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
+const ownersOf = (found: readonly Account[]): string[] => [...new Set(found.map(ownerOf))];

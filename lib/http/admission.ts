@@ -1,0 +1,62 @@
+/** How many requests are worked on at once, so that what is begun is answered in time and no connection takes the place of the others. */
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from '../logger.js';
+
+export interface AdmissionOptions {
+  /** Requests that are worked on at once, in this process. */
+  readonly requestsAtOnce: number;
+  /** The same of one HTTP/1 connection, which pipelines them. One of HTTP/2 may be a proxy's, with many people on it. */
+  readonly requestsAtOncePerConnection: number;
+}
+
+export interface Admission {
+  /** @returns what gives the place back when the request was answered; undefined when there is none. */
+  enter(req: IncomingMessage): (() => void) | undefined;
+}
+
+export function createAdmission(limits: AdmissionOptions, logger: Logger): Admission {
+  const { requestsAtOnce, requestsAtOncePerConnection } = limits;
+  const ofConnection = new WeakMap<object, number>();
+  let working = 0;
+  let refused = 0;
+
+  const refuse = (): undefined => {
+    if (refused === 0) logger.warn({ requestsAtOnce }, 'too many requests at once; more are refused');
+    refused += 1;
+  };
+  const finish = (): void => {
+    working -= 1;
+    if (refused === 0 || working > requestsAtOnce / 2) return;
+    logger.info({ refused }, 'requests are taken again');
+    refused = 0;
+  };
+
+  return {
+    enter(req) {
+      const connection = req.httpVersionMajor < 2 ? (req.socket as object | undefined) : undefined;
+      const own = (connection && ofConnection.get(connection)) ?? 0;
+      if (own >= requestsAtOncePerConnection) return undefined;
+      if (working >= requestsAtOnce) return refuse();
+
+      let isWorking = false;
+      let isOver = false;
+      const work = (): void => {
+        if (isOver) return;
+        isWorking = true;
+        working += 1;
+      };
+      // One that is still coming in takes nobody's place: whoever sends slowly would fill them all. What came with the headers is parsed by then.
+      if (!hasBody(req) || req.complete) work();
+      else process.nextTick(() => (req.complete ? work() : req.once('end', work)));
+      if (connection) ofConnection.set(connection, own + 1);
+      return () => {
+        isOver = true;
+        if (connection) ofConnection.set(connection, (ofConnection.get(connection) ?? 1) - 1);
+        if (isWorking) finish();
+      };
+    },
+  };
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

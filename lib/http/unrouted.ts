@@ -1,0 +1,25 @@
+/** Requests below the issuer's path that nobody answers: a wrong URL at a client, or a proxy that strips a part of it. Each path is told once. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../logger.js';
+import { loggedPath } from './request-id.js';
+
+/** Paths that are told: those that scanners try are many. */
+const MOST = 100;
+
+/** Watches a request that is not ours; it is told when the host has no answer either. */
+export type WatchUnrouted = (req: IncomingMessage, res: ServerResponse, url: string) => void;
+
+/** @param isBelow whether a URL is below the issuer's path. */
+export function createWatchUnrouted(isBelow: (url: string) => boolean, logger: Logger): WatchUnrouted {
+  const told = new Set<string>();
+  return (req, res, url) => {
+    if (told.size >= MOST || !isBelow(url)) return;
+    const path = loggedPath(url);
+    if (told.has(path)) return;
+    res.once('finish', () => {
+      if (res.statusCode !== 404 || told.has(path) || told.size >= MOST) return;
+      told.add(path);
+      logger.info({ method: req.method, path }, 'no route answers this path');
+    });
+  };
+}
