@@ -5,7 +5,7 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   authorization: ['GET', 'HEAD', 'POST'],
   resume: ['GET', 'HEAD'],
   userinfo: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-  end_session: ['GET', 'HEAD'],
+  end_session: ['GET', 'HEAD', 'POST'],
   end_session_confirm: ['POST'],
   end_session_success: ['GET', 'HEAD'],
   jwks: ['GET', 'HEAD', 'OPTIONS'],

@@ -31,6 +31,7 @@ import { createLogout } from './logout.js';
 import { sendLogoutTokens } from './logout-notices.js';
 import { createModelAdapters } from './model-adapter.js';
 import { createPostedRequests } from './posted-requests.js';
+import { createPostedSignOuts } from './posted-sign-outs.js';
 import { createRequestUris } from './request-objects.js';
 import { createResumeCheck } from './resume-check.js';
 import { createScopes } from './scopes.js';
@@ -145,6 +146,7 @@ export function createProtocol(
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
 
+  const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
@@ -182,7 +184,12 @@ export function createProtocol(
         ctx.req.resume();
         return ctx.set(notCached);
       }
-      if (foldedPath(ctx.path) === routes.authorization) {
+      const path = foldedPath(ctx.path);
+      if (path === routes.end_session) {
+        if (ctx.method === 'POST') return postedSignOuts.redirect(ctx, provider.urlFor('end_session'));
+        await postedSignOuts.resolve(ctx);
+      }
+      if (path === routes.authorization) {
         if (ctx.method === 'POST') return redirectPosted(ctx);
         if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
       }

@@ -121,7 +121,7 @@ test.each([
   ['GET', '/connect/revocation', 'POST'],
   ['PUT', '/connect/authorize', 'GET, POST'],
   ['DELETE', '/connect/userinfo', 'GET, POST'],
-  ['POST', '/connect/endsession', 'GET'],
+  ['PUT', '/connect/endsession', 'GET, POST'],
   ['POST', '/.well-known/openid-configuration', 'GET'],
   ['POST', '/.well-known/openid-configuration/jwks', 'GET'],
 ])('Endpoints: %s %s is 405 and names %s', async (method, path, allowed) => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
+import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
@@ -41,6 +43,98 @@ async function expectSignedOut(agent: Agent, tokens: Json, client = 'web') {
 
 const isQuestion = ({ status, body }: Answer) => status === 200 && body.includes('name="logout"');
 
+describe('OpenID Connect RP-Initiated Logout §2: by POST', () => {
+  const url = () => `${it.issuer}/connect/endsession`;
+  const post = (agent: Agent, fields: Record<string, string>) => agent.post(url(), fields);
+
+  test('4.8 the browser goes on by GET, without cookies so far, and what was posted is in no URL', async () => {
+    const { agent, tokens } = await signedIn();
+    const fields = { id_token_hint: tokens.id_token, ...back };
+    // From a page of another site no cookie comes along.
+    const posted = await post(new Agent(), fields);
+    expect([posted.status, posted.headers.get('cache-control')]).toEqual([303, 'no-store']);
+    expect(posted.location).toMatch(/\/connect\/endsession\?reference=[\w-]{43}$/);
+    await expectAlive(agent, tokens);
+    const { location } = await agent.follow(await agent.get(posted.location ?? ''));
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('4.8 without a hint it is asked, and with nothing at all too', async () => {
+    const { agent, tokens } = await signedIn();
+    for (const fields of [{}, { client_id: 'web', ...back }, { unknown: 'x' }] as Record<string, string>[]) {
+      const page = await agent.follow(await post(agent, fields));
+      expect(isQuestion(page)).toBe(true);
+    }
+    await expectAlive(agent, tokens);
+    const page = await agent.follow(await post(agent, { client_id: 'web', ...back }));
+    const { location } = await agent.follow(await agent.submit(page, { logout: 'yes' }));
+    expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('4.8 what is wrong is told as of a GET', async () => {
+    const { agent, tokens } = await signedIn();
+    const wrong: Record<string, string>[] = [
+      { id_token_hint: 'x' },
+      { id_token_hint: tokens.id_token, post_logout_redirect_uri: 'http://evil.example/' },
+      { id_token_hint: tokens.id_token, client_id: 'spa' },
+      { client_id: 'nobody' },
+    ];
+    for (const fields of wrong) {
+      const [posted, got] = [await agent.follow(await post(agent, fields)), await agent.get(endSession(fields))];
+      expect([posted.status, posted.location]).toEqual([400, undefined]);
+      expect(posted.status).toBe(got.status);
+    }
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const twice = await agent.request(url(), { method: 'POST', headers: type, body: 'state=a&state=b' });
+    expect((await agent.follow(twice)).status).toBe(400);
+    const json = await agent.request(url(), { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+    expect(json.status).toBe(415);
+    expect((await post(agent, { state: 'x'.repeat(17 * 1024) })).status).toBe(413);
+    await expectAlive(agent, tokens);
+  });
+
+  test('the reference works once, whoever follows it, and for a minute; then it is a request without parameters', async () => {
+    const { agent, tokens } = await signedIn();
+    const reference = async () => (await post(agent, { id_token_hint: tokens.id_token, ...back })).location ?? '';
+    const spent = await reference();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => new Agent().get(spent)));
+    expect(answers.filter(({ location }) => location?.startsWith(postLogoutRedirectUri))).toHaveLength(1);
+    const late = await reference();
+    passTime(61);
+    for (const gone of [spent, late, `${url()}?reference=x`, `${url()}?reference=a&reference=b`])
+      expect(isQuestion(await agent.get(`${gone}&${new URLSearchParams({ id_token_hint: tokens.id_token, ...back })}`))).toBe(true);
+    backToPresent();
+    await expectAlive(agent, tokens);
+    const unread = await reference();
+    await agent.request(unread, { method: 'HEAD' });
+    expect((await agent.follow(await agent.get(unread))).location).toContain(postLogoutRedirectUri);
+    await expectSignedOut(agent, tokens);
+  });
+
+  test('nothing of it is kept in the clear', async () => {
+    const artifacts = memoryArtifacts();
+    const written: string[] = [];
+    const watched = {
+      ...artifacts,
+      commit: (writes: Parameters<typeof artifacts.commit>[0]) => {
+        written.push(JSON.stringify(writes));
+        return artifacts.commit(writes);
+      },
+    };
+    const other = await startIdp({ artifacts: watched });
+    const { location = '' } = await new Agent().post(`${other.issuer}/connect/endsession`, {
+      id_token_hint: 'the ID token',
+      state: 'the state',
+    });
+    await other.close();
+    expect(written.join()).toContain('SignOutRequest');
+    for (const text of ['the ID token', 'the state', new URL(location).searchParams.get('reference')])
+      expect(written.join()).not.toContain(text);
+  });
+});
+
 describe('4.8 with an ID token of this session', () => {
   test('4.8 the browser goes straight back with the state, and the session and all its tokens are dead', async () => {
     const { agent, tokens } = await signedIn();
@@ -49,6 +143,23 @@ describe('4.8 with an ID token of this session', () => {
     expect(location).toBe(`${postLogoutRedirectUri}?state=of+the+client`);
     await expectSignedOut(agent, tokens);
     await expectSignedOut(agent, other.tokens, 'jwt');
+  });
+
+  test('4.8 the page that says so has the styles of the client, whether it was asked or not', async () => {
+    await it.idp.directory.clients.update('web', { styles: { accentColor: '#7a1f5c' } });
+    const { agent, tokens } = await signedIn();
+    const done = await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token })));
+    const { agent: other } = await signedIn();
+    const asked = await other.follow(await other.get(endSession({ client_id: 'web' })));
+    const confirmed = await other.follow(await other.submit(asked, { logout: 'yes' }));
+    const stayed = await (await signedIn()).agent.get(endSession({ client_id: 'web' }));
+    for (const page of [done, asked, confirmed, stayed]) {
+      expect([page.status, page.body.includes('#7a1f5c'), page.body.includes('Web shop')]).toEqual([200, true, true]);
+    }
+    expect(new URL(done.url).pathname).toBe('/connect/endsession/success');
+    expect(new URL(confirmed.url).pathname).toBe('/connect/endsession/success');
+    const nobodys = await new Agent().get(endSession());
+    expect((await new Agent().follow(nobodys)).body).not.toContain('#7a1f5c');
   });
 
   test('4.8 by the URL that a client library builds', async () => {
