@@ -43,6 +43,8 @@ export interface DirectoryOptions {
   readonly backOff?: readonly number[];
   /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
   readonly ownSecretLength?: number;
+  /** Whether clients may have metadata that only the host knows. @default false */
+  readonly ownMetadata?: boolean;
 }
 
 /** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
@@ -89,7 +91,8 @@ export interface Directory {
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1, backOff } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
+  const { ownSecretLength = 1, ownMetadata = false } = options;
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
@@ -102,6 +105,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     nudge: outbox.nudge,
     voiding: createVoiding(deliveries),
     ownSecretLength,
+    ownMetadata,
   };
 
   const tenants = createTenants(context);
