@@ -21,6 +21,7 @@ import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
 import { requestIdOf } from './http/request-id.js';
 import { createServers } from './http/servers.js';
+import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
@@ -209,7 +210,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
   });
   const callback = createCallback(app);
-  const servers = createServers(callback);
+  const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });
+  const servers = createServers((req, res) =>
+    !options.production && isWelcome(req) ? callback(req, res, () => welcome(req, res)) : callback(req, res),
+  );
 
   return {
     issuer,

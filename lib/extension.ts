@@ -42,7 +42,14 @@ export type ProtocolPage =
       readonly fields: Readonly<Record<string, string | readonly string[]>>;
       readonly client?: Client;
     }
-  | { readonly page: 'unavailable' };
+  | { readonly page: 'unavailable' }
+  /** The first page of a service in development. `signIn` begins one, where a link can. */
+  | {
+      readonly page: 'welcome';
+      readonly issuer: string;
+      readonly discovery: string;
+      readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+    };
 
 /** Sets the whole response. */
 export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;
@@ -78,6 +85,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** Whether the application can be sent a response: its redirect URI is still registered. */
+  readonly isAnswerable: boolean;
   /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
   readonly missingScopes: readonly string[];
 }

@@ -115,6 +115,11 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     goOn(ctx, target);
   });
 
+  router.post(`${base}/cancel`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (interaction) goOn(ctx, await interactions.abort(ctx, interaction));
+  });
+
   router.get(`${base}/restart`, async (ctx: Context) => {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
     if (target) return goOn(ctx, target);

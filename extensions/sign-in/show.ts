@@ -19,11 +19,16 @@ export interface Surroundings {
 /** What every page needs of the service. */
 type PageHost = Pick<ExtensionContext, 'issuer' | 'locales'>;
 
+const HSTS = 'Strict-Transport-Security';
+
 /** Sends a page: its document, and headers that let it load nothing but itself. */
 export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
   const frame = { ...frameOf(ctx, host, surroundings), ...(languages ? { languages } : {}) };
-  ctx.set(pageHeaders(host.issuer, pagePolicy(view as PageView, frame)));
+  const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
+  ctx.set(headers);
+  // What a host says about its domain stays.
+  if (transport !== undefined && ctx.response.get(HSTS) === '') ctx.set(HSTS, transport);
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }
@@ -131,6 +136,7 @@ function viewOf(page: ProtocolPage, production: boolean): PageView {
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'unavailable':
-      return { page: 'unavailable' };
+    case 'welcome':
+      return page;
   }
 }

@@ -36,6 +36,7 @@ export function createSteps(context: ExtensionContext) {
     form: (ctx: Context, interaction: Interaction, step: string) => ({
       action: url(interaction, step),
       csrf: csrf.token(ctx, interaction.uid),
+      ...(interaction.isAnswerable ? { cancel: url(interaction, '/cancel') } : {}),
     }),
 
     async page<Name extends PageName>(ctx: Context, interaction: Interaction, view: PageView<Name>, status = 200): Promise<void> {

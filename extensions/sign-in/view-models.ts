@@ -24,6 +24,8 @@ interface Form {
   readonly action: string;
   /** Comes back as the field `csrf`. */
   readonly csrf: string;
+  /** Where the form is posted to instead by who does not go on; absent: the application cannot be answered. */
+  readonly cancel?: string;
 }
 
 /** Hidden fields by name; one with a list is there once for each of its values. */
@@ -57,9 +59,7 @@ export interface ConsentScope {
 
 interface PageModels {
   /** Posts `identifier`. */
-  identifier: Form & { readonly identifier?: string; readonly cancel?: string } & Problems<
-      'identifier.missing' | 'attempts.exceeded' | 'busy'
-    >;
+  identifier: Form & { readonly identifier?: string } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
   /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
   password: Form & {
     readonly identifier: string;
@@ -113,6 +113,13 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** In development alone: what the service is, and where a sign-in begins. */
+  welcome: {
+    readonly issuer: string;
+    readonly discovery: string;
+    /** `signIn` begins one, where a link can. */
+    readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+  };
 }
 
 export type PageName = keyof PageModels;

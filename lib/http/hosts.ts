@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import type { App } from './app.js';
+import { removeOwnHeaders } from './host-headers.js';
 import { unreadRequest } from './unread-request.js';
 
 /** The URL as the browser sent it, whatever a host stripped for those it mounts. */
@@ -17,6 +18,7 @@ export const createMiddleware = (app: App): Middleware =>
       app.passOn(ctx.req, ctx.res, url);
       return next();
     }
+    removeOwnHeaders(ctx.res);
     const inner = app.createContext(unreadRequest(ctx.req, ctx.request), ctx.res, url);
     await app.handle(inner, url);
     // Both contexts write to one response: setting the body would overwrite the status.
@@ -34,10 +36,13 @@ export function createCallback(app: App) {
   const listener = host.callback();
   return (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     const url = urlOf(req);
-    if (app.answer(req, res, url)) return;
-    const isOurs = app.owns(url);
-    if (!isOurs) app.passOn(req, res, url);
-    if (next && !isOurs) next();
+    if (app.owns(url)) {
+      removeOwnHeaders(res);
+      if (!app.answer(req, res, url)) void listener(req, res);
+      return;
+    }
+    app.passOn(req, res, url);
+    if (next) next();
     else void listener(req, res);
   };
 }

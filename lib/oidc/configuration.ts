@@ -191,7 +191,7 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
     const given = { headers: Object.fromEntries(new Headers(headers)), ...(body ? { body: String(body) } : {}) };
     const answer = await (method === 'POST' ? fetch(String(url), { ...LIMITS, ...given, method }) : documents.read(String(url)));
     const hasBody = answer.body.length > 0 && ![204, 205, 304].includes(answer.status);
-    return new Response(hasBody ? answer.body : null, { status: answer.status, headers: { ...answer.headers } });
+    return new Response(hasBody ? new Uint8Array(answer.body) : null, { status: answer.status, headers: { ...answer.headers } });
   };
 }
 

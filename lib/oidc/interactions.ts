@@ -61,7 +61,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const { uid, browser } = details;
       const client = await provider().Client.find(String(details.params.client_id));
       const record = client && recordOf(client);
-      if (!isClient(record)) return expired(ctx);
+      if (!client || !isClient(record)) return expired(ctx);
       const parameters = parametersOf(details);
       restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
@@ -71,6 +71,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         prompt: details.prompt.name as Interaction['prompt'],
         client: record,
         parameters,
+        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
@@ -117,7 +118,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return finish(ctx, { consent: {} });
     },
 
-    abort: (ctx) => finish(ctx, { error: 'access_denied', error_description: 'the user did not allow it' }),
+    abort: (ctx, { prompt }) =>
+      finish(ctx, {
+        error: 'access_denied',
+        error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
+      }),
 
     restart: (ctx, uid) => restart.begin(ctx, uid),
   };

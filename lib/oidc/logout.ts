@@ -21,9 +21,12 @@ export function createLogout(parts: OidcParts) {
     const page = ctx.oidc.urlFor('end_session_success');
     const target = String(ctx.response.get('Location'));
     const isOver = target === page;
-    // Straight back to the client, unless there is something to do or to tell on the way.
-    if (frames.length === 0 && !(isOver && notices.isSending)) return;
     const clientId = ctx.oidc.client?.clientId;
+    // Straight back to the client, unless there is something to do or to tell on the way.
+    if (frames.length === 0 && !(isOver && notices.isSending)) {
+      if (isOver && clientId !== undefined) ctx.redirect(`${page}?${new URLSearchParams({ client_id: clientId })}`);
+      return;
+    }
     const result = { batch: notices.batch, frames, ...(isOver ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
     ctx.redirect(page + (await results.keep(result)));
     ctx.status = 303;

@@ -64,8 +64,6 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
       const client = result.clientId === undefined ? undefined : await directory.clients.get(result.clientId);
       const frames = await Promise.all(result.frames.map(async ({ clientId, uri }) => ({ uri, name: await nameOf(clientId) })));
       const silent = next === undefined ? await Promise.all((await unanswered(result.batch)).map(nameOf)) : [];
-      // For browsers without scripts.
-      if (next !== undefined) ctx.set('Refresh', `5; url=${next}`);
       await showPage(ctx, {
         page: 'signed-out',
         frames,

@@ -145,6 +145,23 @@ describe('4.8 with an ID token of this session', () => {
     await expectSignedOut(agent, other.tokens, 'jwt');
   });
 
+  test('4.8 the page that says so has the styles of the client, whether it was asked or not', async () => {
+    await it.idp.directory.clients.update('web', { styles: { accentColor: '#7a1f5c' } });
+    const { agent, tokens } = await signedIn();
+    const done = await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token })));
+    const { agent: other } = await signedIn();
+    const asked = await other.follow(await other.get(endSession({ client_id: 'web' })));
+    const confirmed = await other.follow(await other.submit(asked, { logout: 'yes' }));
+    const stayed = await (await signedIn()).agent.get(endSession({ client_id: 'web' }));
+    for (const page of [done, asked, confirmed, stayed]) {
+      expect([page.status, page.body.includes('#7a1f5c'), page.body.includes('Web shop')]).toEqual([200, true, true]);
+    }
+    expect(new URL(done.url).pathname).toBe('/connect/endsession/success');
+    expect(new URL(confirmed.url).pathname).toBe('/connect/endsession/success');
+    const nobodys = await new Agent().get(endSession());
+    expect((await new Agent().follow(nobodys)).body).not.toContain('#7a1f5c');
+  });
+
   test('4.8 by the URL that a client library builds', async () => {
     const { agent, tokens } = await signedIn();
     const party = await discover(it.issuer);

@@ -25,9 +25,9 @@ const long: PageFrame = {
 };
 const longUserName = 'maximiliane.bartholomaeus-schwarzenberger+fachverwaltung@example';
 
-const form = { action: '/interaction/1', csrf: 'token' };
+const form = { action: '/interaction/1', csrf: 'token', cancel: '/interaction/1/cancel' };
 const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenantName: 'Acme Industries AS' };
-const identifier = { page: 'identifier', ...form, cancel: '/interaction/1/cancel' } as const;
+const identifier = { page: 'identifier', ...form } as const;
 const password = { page: 'password', ...form, identifier: 'alice@acme.test', restart: '/interaction/1' } as const;
 const choices = [
   { value: '1', ...alice },
@@ -59,6 +59,21 @@ const developer = {
 export const gallery: readonly GalleryPage[] = [
   { name: 'identifier', view: identifier, frame },
   {
+    name: 'welcome',
+    view: {
+      page: 'welcome',
+      issuer: 'http://localhost:3000',
+      discovery: '/discovery',
+      clients: [{ name: 'Web', signIn: '/authorize' }, { name: 'Nightly export' }],
+    },
+    frame: { locale: 'en', languages: { locales, link: '?ui_locales=' } },
+  },
+  {
+    name: 'welcome-empty',
+    view: { page: 'welcome', issuer: 'http://localhost:3000', discovery: '/d', clients: [] },
+    frame: { locale: 'fi' },
+  },
+  {
     name: 'password-languages',
     view: password,
     frame: { ...frame, languages: { locales, link: '/i?ui_locales=', form: { action: '/i/identifier', fields: { csrf: 'token' } } } },
@@ -66,7 +81,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
   { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },
   { name: 'identifier-busy', view: { ...identifier, problem: 'busy' }, frame },
-  { name: 'identifier-plain', view: { page: 'identifier', ...form }, frame: { locale: 'en' } },
+  { name: 'identifier-plain', view: { page: 'identifier', action: '/interaction/1', csrf: 'token' }, frame: { locale: 'en' } },
   { name: 'identifier-long', view: { ...identifier, identifier: longUserName }, frame: long },
   {
     name: 'identifier-branded',

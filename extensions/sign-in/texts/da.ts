@@ -84,6 +84,12 @@ export const da: Texts = {
   'expired.message': 'Forsøget blev afsluttet for at beskytte din konto. Intet er gået tabt.',
   'expired.client': 'Start forfra fra {client}.',
   'expired.client.plain': 'Start forfra fra applikationen.',
+  'welcome.title': 'Tjenesten kører',
+  'welcome.lead': 'I produktion vises denne side ikke.',
+  'welcome.discovery': 'Discovery-dokument',
+  'welcome.clients': 'Applikationer',
+  'welcome.signIn': 'Log ind på {client}',
+  'welcome.none': 'Der er ingen endnu.',
   'unavailable.title': 'Vi kan ikke logge dig ind lige nu',
   'unavailable.message': 'Fejlen er vores, ikke din. Prøv igen om et øjeblik.',
 };

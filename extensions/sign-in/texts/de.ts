@@ -84,6 +84,12 @@ export const de: Texts = {
   'expired.message': 'Zum Schutz Ihres Kontos wurde sie beendet. Es ging nichts verloren.',
   'expired.client': 'Beginnen Sie neu in {client}.',
   'expired.client.plain': 'Beginnen Sie neu in der Anwendung.',
+  'welcome.title': 'Der Dienst läuft',
+  'welcome.lead': 'Im Produktivbetrieb erscheint diese Seite nicht.',
+  'welcome.discovery': 'Discovery-Dokument',
+  'welcome.clients': 'Anwendungen',
+  'welcome.signIn': 'Bei {client} anmelden',
+  'welcome.none': 'Es gibt noch keine.',
   'unavailable.title': 'Die Anmeldung ist gerade nicht möglich',
   'unavailable.message': 'Der Fehler liegt bei uns, nicht bei Ihnen. Versuchen Sie es gleich noch einmal.',
 };

@@ -83,6 +83,12 @@ export const en = {
   'expired.message': 'It ended to keep your account safe. Nothing was lost.',
   'expired.client': 'Start again from {client}.',
   'expired.client.plain': 'Start again from the application.',
+  'welcome.title': 'The service is running',
+  'welcome.lead': 'Production does not show this page.',
+  'welcome.discovery': 'Discovery document',
+  'welcome.clients': 'Applications',
+  'welcome.signIn': 'Sign in to {client}',
+  'welcome.none': 'There are none yet.',
   'unavailable.title': 'We can’t sign you in right now',
   'unavailable.message': 'The fault is ours, not yours. Try again in a moment.',
 } as const;

@@ -84,6 +84,12 @@ export const fi: Texts = {
   'expired.message': 'Se päätettiin tilisi suojaamiseksi. Mitään ei kadonnut.',
   'expired.client': 'Aloita alusta: {client}.',
   'expired.client.plain': 'Aloita alusta sovelluksesta.',
+  'welcome.title': 'Palvelu on käynnissä',
+  'welcome.lead': 'Tuotannossa tätä sivua ei näytetä.',
+  'welcome.discovery': 'Discovery-dokumentti',
+  'welcome.clients': 'Sovellukset',
+  'welcome.signIn': 'Kirjaudu sovellukseen {client}',
+  'welcome.none': 'Sovelluksia ei vielä ole.',
   'unavailable.title': 'Kirjautuminen ei onnistu juuri nyt',
   'unavailable.message': 'Vika on meissä, ei sinussa. Yritä hetken kuluttua uudelleen.',
 };

@@ -84,6 +84,12 @@ export const nb: Texts = {
   'expired.message': 'Den ble avsluttet for å beskytte kontoen din. Ingenting gikk tapt.',
   'expired.client': 'Start på nytt fra {client}.',
   'expired.client.plain': 'Start på nytt fra applikasjonen.',
+  'welcome.title': 'Tjenesten kjører',
+  'welcome.lead': 'I produksjon vises ikke denne siden.',
+  'welcome.discovery': 'Discovery-dokument',
+  'welcome.clients': 'Applikasjoner',
+  'welcome.signIn': 'Logg inn på {client}',
+  'welcome.none': 'Det er ingen ennå.',
   'unavailable.title': 'Vi kan ikke logge deg inn akkurat nå',
   'unavailable.message': 'Feilen er vår, ikke din. Prøv igjen om et øyeblikk.',
 };

@@ -84,6 +84,12 @@ export const sv: Texts = {
   'expired.message': 'Den avslutades för att skydda ditt konto. Ingenting gick förlorat.',
   'expired.client': 'Börja om från {client}.',
   'expired.client.plain': 'Börja om från programmet.',
+  'welcome.title': 'Tjänsten är igång',
+  'welcome.lead': 'I produktion visas inte den här sidan.',
+  'welcome.discovery': 'Discovery-dokument',
+  'welcome.clients': 'Applikationer',
+  'welcome.signIn': 'Logga in på {client}',
+  'welcome.none': 'Det finns inga ännu.',
   'unavailable.title': 'Vi kan inte logga in dig just nu',
   'unavailable.message': 'Felet är vårt, inte ditt. Försök igen om en stund.',
 };

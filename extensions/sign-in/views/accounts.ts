@@ -1,12 +1,13 @@
 /** Which of the accounts that this browser knows to go on as. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { person } from './form.js';
+import { cancelButton, person } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 
-export function accountsView(view: PageView<'accounts'>, { text, frame }: PageContext): PageContent {
+export function accountsView(view: PageView<'accounts'>, context: PageContext): PageContent {
+  const { text, frame } = context;
   return {
     title: text('accounts.title'),
     ...(frame.client && { lead: text('organisation.lead', { client: frame.client.name }) }),
@@ -27,6 +28,7 @@ ${
 </li>`,
     )}</ul>
 <a class="button quiet" href="${view.other}">${text('accounts.other')}</a>
+${cancelButton(view, context)}
 </form>`,
   };
 }

@@ -1,7 +1,7 @@
 /** Creating an account. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, problemList, problemSummary } from './form.js';
+import { cancelButton, field, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 
@@ -12,7 +12,8 @@ const fields = [
   { name: 'password', type: 'password', autocomplete: 'new-password' },
 ] as const;
 
-export function createView(view: PageView<'create'>, { text, frame }: PageContext): PageContent {
+export function createView(view: PageView<'create'>, context: PageContext): PageContent {
+  const { text, frame } = context;
   const general =
     view.problem === 'attempts.exceeded'
       ? text(view.problem, { duration: text.minutes(view.minutes) })
@@ -42,6 +43,7 @@ ${fields.map((one) =>
 <p class="lead">${text('create.password', { length: String(view.passwordLength) })}</p>
 <button class="button" type="submit">${text('create.submit')}</button>
 <a class="text-link centred" href="${view.signIn}">${text('create.signIn')}</a>
+${cancelButton(view, context)}
 </form>`,
   };
 }

@@ -1,7 +1,7 @@
 /** Parts of forms. */
 import { type Html, html } from '../../../lib/http/html.js';
 import { alertIcon } from './icons.js';
-import { initials } from './layout.js';
+import { initials, type PageContext } from './layout.js';
 
 /**
  * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
@@ -43,6 +43,11 @@ export const field = ({ name, label, type, autocomplete, value, problem, isOptio
   }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;
+
+/** Leaves the sign-in, without JavaScript and whatever is filled in. */
+export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }: PageContext): Html | false =>
+  cancel !== undefined &&
+  html`<button class="text-link centred" type="submit" formaction="${cancel}" formnovalidate>${text('cancel')}</button>`;
 
 /** A name that may be long and without spaces, such as an e-mail address: it breaks after its punctuation. */
 const breakable = (name: string): Html =>

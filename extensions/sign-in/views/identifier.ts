@@ -1,7 +1,7 @@
 /** Who signs in. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, problemSummary } from './form.js';
+import { cancelButton, field, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
@@ -27,7 +27,7 @@ ${field({
   attributes: html` inputmode="email" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="next" dir="auto"`,
 })}
 <button class="button" type="submit">${text('identifier.submit')}</button>
-${view.cancel !== undefined && html`<a class="text-link centred" href="${view.cancel}">${text('cancel')}</a>`}
+${cancelButton(view, context)}
 </form>`,
   };
 }

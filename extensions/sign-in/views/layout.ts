@@ -26,6 +26,8 @@ export interface PageContent {
   /** Something went wrong that the log tells more about: the frame's reference is shown. */
   readonly showReference?: boolean;
   readonly body: Html;
+  /** Where a browser without scripts goes on by itself, after so many seconds. */
+  readonly goesOn?: { readonly to: string; readonly afterSeconds: number };
   /** Runs once the whole page is there; a constant whose hash is in the page's policy. */
   readonly script?: string;
 }
@@ -92,6 +94,7 @@ export function layout(content: PageContent, context: PageContext): Html {
 <title>${documentTitle(content, context)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+${content.goesOn !== undefined && html`<noscript><meta http-equiv="refresh" content="${content.goesOn.afterSeconds}; url=${content.goesOn.to}"></noscript>`}
 <meta name="theme-color" content="${canvases.light}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${canvases.dark}" media="(prefers-color-scheme: dark)">
 <style>${new Html(styleSheet)}</style>

@@ -1,7 +1,7 @@
 /** Which of a person's organisations to sign in to. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { person, problemSummary } from './form.js';
+import { cancelButton, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -22,6 +22,7 @@ ${hiddenFields({ csrf: view.csrf })}
 <button class="account" type="submit" name="choice" value="${value}">${person(tenantName, [personName, userName])}${chevronIcon}</button>
 </li>`,
     )}</ul>
+${cancelButton(view, context)}
 </form>`,
   };
 }

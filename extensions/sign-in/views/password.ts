@@ -1,7 +1,7 @@
 /** The password of the account named before. */
 import { html } from '../../../lib/http/html.js';
 import type { PageView } from '../view-models.js';
-import { field, person, problemSummary } from './form.js';
+import { cancelButton, field, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';
 import { problemText, signInTitle } from './sign-in-words.js';
@@ -41,6 +41,7 @@ ${
   })
 }
 <button class="button" type="submit">${text('password.submit')}</button>
+${cancelButton(view, context)}
 </form>`,
   };
 }

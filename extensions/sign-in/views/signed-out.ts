@@ -52,6 +52,8 @@ export function signedOutView(
 ${frames.length + unanswered.length > 0 && list}
 ${next === undefined ? wayBack(returnUrl, context) : html`<div data-way>${buttonLink(next, text('continue.submit'))}</div>`}
 ${frames.map(({ uri, name }) => html`<iframe src="${uri}" title="${name}" sandbox="allow-scripts allow-same-origin" hidden></iframe>`)}</div>`,
+    // The script goes on by itself; a browser that obeyed both would call the next page twice.
+    ...(next === undefined ? {} : { goesOn: { to: next, afterSeconds: 5 } }),
     ...(frames.length > 0 ? { script: framesScript } : {}),
   };
 }

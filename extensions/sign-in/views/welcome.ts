@@ -1,0 +1,24 @@
+/** For whoever has just started the service: never in production. */
+import { html } from '../../../lib/http/html.js';
+import type { PageView } from '../view-models.js';
+import type { PageContent, PageContext } from './layout.js';
+
+export const welcomeView = ({ issuer, discovery, clients }: PageView<'welcome'>, { text }: PageContext): PageContent => ({
+  title: text('welcome.title'),
+  lead: text('welcome.lead'),
+  problem: false,
+  body: html`<div class="stack">
+<p><code>${issuer}</code><br><a class="text-link" href="${discovery}">${text('welcome.discovery')}</a></p>
+<div>
+<h2>${text('welcome.clients')}</h2>
+${
+  clients.length === 0
+    ? html`<p>${text('welcome.none')}</p>`
+    : html`<ul class="scopes">${clients.map(
+        ({ name, signIn }) =>
+          html`<li><span>${name}${signIn !== undefined && html` <a class="text-link" href="${signIn}">${text('welcome.signIn', { client: name })}</a>`}</span></li>`,
+      )}</ul>`
+}
+</div>
+</div>`,
+});

@@ -1,0 +1,103 @@
+/** In development, `listen` answers `/` for whoever has just started the service. */
+
+import { type AddressInfo, createServer as createProbe, type Server } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createIdentityProvider, type Extension, type IdentityProvider } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { Agent } from '../support/agent.js';
+import { isSignInPage } from '../support/authorization-response.js';
+import { testKeys } from '../support/keys.js';
+
+let idp: IdentityProvider;
+afterEach(() => idp.close());
+
+const seed = {
+  clients: [
+    {
+      id: 'web',
+      name: 'Web',
+      secret: 'w'.repeat(32),
+      allowedScopes: ['openid', 'profile'],
+      metadata: { redirect_uris: ['https://app.example/cb'] },
+    },
+    {
+      id: 'job',
+      name: 'Job',
+      secret: 'j'.repeat(32),
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+    },
+  ],
+};
+const listen = async (options: { extensions?: Extension[]; path?: string } = {}) => {
+  const { path = '', ...more } = options;
+  // The port is known first: the issuer has it.
+  const probe = await new Promise<Server>((resolve) => {
+    const server = createProbe().listen(0, '127.0.0.1', () => resolve(server));
+  });
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  const origin = `http://127.0.0.1:${port}`;
+  idp = await createIdentityProvider({ issuer: origin + path, seed, keys: { signing: testKeys }, logger: silent, ...more });
+  await idp.listen(port, '127.0.0.1');
+  return origin;
+};
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+describe('D the first page of a service in development', () => {
+  test('says issuer and discovery, and begins a sign-in with each client of the seed that can', async () => {
+    const origin = await listen({ path: '/login' });
+    const agent = new Agent();
+    const page = await agent.get(`${origin}/`);
+    expect(page.status).toBe(200);
+    expect(page.body).toContain(`<code>${origin}/login</code>`);
+    expect(page.body).toContain(`href="${origin}/login/.well-known/openid-configuration"`);
+    expect(page.body).toContain('Job');
+    const links = [...page.body.matchAll(/href="([^"]+authorize[^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+    expect(links).toHaveLength(1);
+    expect(isSignInPage(await agent.follow(await agent.get(links[0] ?? '')))).toBe(true);
+  });
+
+  test('has the headers of the other pages, and their languages', async () => {
+    const origin = await listen();
+    const { headers, body } = await new Agent().get(`${origin}/?ui_locales=de`);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect([headers.get('x-frame-options'), headers.get('cache-control')]).toEqual(['DENY', 'no-store']);
+    expect(body).toContain('<html lang="de"');
+    expect(await (await fetch(`${origin}/elsewhere`)).text()).toBe('Not Found');
+    expect((await fetch(`${origin}/`, { method: 'POST' })).status).toBe(404);
+  });
+
+  test('gives way to an extension that has `/`, and is no part of what a host mounts', async () => {
+    const own: Extension = {
+      name: 'own',
+      routes: (router) =>
+        void router.get('/', (ctx) => {
+          ctx.body = 'own';
+        }),
+    };
+    const origin = await listen({ extensions: [own] });
+    expect(await (await fetch(`${origin}/`)).text()).toBe('own');
+  });
+
+  test('is not there in production', async () => {
+    const before = process.env.NODE_ENV;
+    process.env.NODE_ENV = 'production';
+    try {
+      const lasting = <Store extends object>(store: Store) => ({ ...store, ephemeral: false });
+      idp = await createIdentityProvider({
+        issuer: 'https://login.example.com',
+        artifacts: lasting(memoryArtifacts()),
+        directory: lasting(memoryDirectory()),
+        keys: { signing: testKeys, encryption: ['e'.repeat(32)] },
+        cookies: { keys: ['c'.repeat(32)] },
+        trustProxy: false,
+        logger: silent,
+      });
+      const server = await idp.listen(0, '127.0.0.1');
+      expect((await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).status).toBe(404);
+    } finally {
+      if (before === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = before;
+    }
+  });
+});

@@ -1,0 +1,106 @@
+/** Applications written by others, each a process of its own, by the first example of its own documentation: docs/connect-an-application.md. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Agent, type Answer } from '../support/agent.js';
+import { startIdp, type TestIdp } from '../support/idp.js';
+import { journeySeed } from '../support/journey.js';
+
+let it: TestIdp;
+const started: ChildProcess[] = [];
+beforeAll(async () => {
+  it = await startIdp({ seed: journeySeed });
+});
+afterAll(async () => {
+  for (const child of started) child.kill();
+  await it.close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Registers the client, starts the application, and waits until it answers. */
+async function startApplication(
+  name: string,
+  { path, options = {}, ...client }: { path: string; options?: object; [setting: string]: unknown },
+) {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const id = `${name}-${port}`;
+  await it.idp.directory.clients.create({
+    id,
+    name,
+    secret: `${id}-secret`,
+    allowedScopes: ['openid', 'profile', 'email'],
+    metadata: { redirect_uris: [origin + path] },
+    ...client,
+  });
+  const env = { ...process.env, ISSUER: it.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
+  const child = spawn(process.execPath, [`dist/test/relying-parties/${name}.js`], { env, stdio: 'ignore' });
+  started.push(child);
+  for (;;) {
+    const answers = await fetch(origin).then(
+      () => true,
+      () => false,
+    );
+    if (answers) return origin;
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
+    await pause(50);
+  }
+}
+
+/** Follows redirects between the application and the service, wherever they lead. */
+async function follow(agent: Agent, answer: Answer): Promise<Answer> {
+  let current = answer;
+  while (current.location) current = await agent.get(current.location);
+  return current;
+}
+
+async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
+  const identifier = await follow(agent, start);
+  if (!identifier.url.startsWith(it.issuer)) return identifier;
+  const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
+  return follow(agent, await agent.submit(password, { password: 'alice' }));
+}
+
+describe('D outside relying parties', () => {
+  const path = '/cb';
+  const alice = { displayName: 'Alice Adams', emails: [{ value: 'alice@acme.test' }] };
+
+  test('passport-openidconnect by the first example of its README, which brings neither PKCE nor a nonce, with requirePkce: false', async () => {
+    const origin = await startApplication('passport', { path, requirePkce: false });
+    const agent = new Agent();
+    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([200, { id: expect.any(String) }]);
+  });
+
+  test('passport-openidconnect with a nonce, as the page says', async () => {
+    const options = { scope: 'profile email', nonce: true };
+    const origin = await startApplication('passport', { path, options, idTokenClaims: 'scopes' });
+    const agent = new Agent();
+    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
+    expect(JSON.parse(answer.body)).toMatchObject(alice);
+  });
+
+  test('passport-openidconnect is refused without either, and told why', async () => {
+    const origin = await startApplication('passport', { path });
+    const agent = new Agent();
+    const answer = await signedIn(agent, await agent.get(`${origin}/login`));
+    expect([answer.status, new URL(answer.url).searchParams.get('error')]).toEqual([500, 'invalid_request']);
+    expect(new URL(answer.url).searchParams.get('error_description')).toContain('PKCE');
+  });
+
+  test('Auth.js for Express', async () => {
+    const origin = await startApplication('authjs', { path: '/auth/callback/tenant-idp', idTokenClaims: 'scopes', email: 'first' });
+    const agent = new Agent();
+    const answer = await signedIn(agent, await agent.submit(await agent.get(`${origin}/auth/signin`), {}));
+    expect(JSON.parse(answer.body)).toMatchObject({ user: { name: 'Alice Adams', email: 'alice@acme.test' } });
+  });
+});
