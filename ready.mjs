@@ -4,7 +4,7 @@
  * Runs before `npm start` and `npm test`, maybe as the first thing after a clone, so it imports Node alone.
  *
  *   node ready.mjs          install and build what is missing or out of date
- *   node ready.mjs prepare  only build, and only where the compiler is installed (npm calls it after an install)
+ *   node ready.mjs prepack  only build, and only where the compiler is installed (npm calls it before it packs)
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -158,7 +158,7 @@ async function main(mode) {
   if (major < 20 || (major === 20 && minor < 19)) {
     throw new Failure(`tenant-idp needs Node 20.19 or later, better 22 or later; this is Node ${process.versions.node}.`);
   }
-  if (mode === 'prepare') {
+  if (mode === 'prepack') {
     if (existsSync(compiler)) await alone(() => isBuilt() || build());
   } else if (!isInstalled() || !isBuilt()) {
     await alone(() => {

@@ -1,6 +1,6 @@
 /** The shape of the options, checked as a whole. */
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { ConfigProblem } from './errors.js';
 import * as options from './options.js';
 import { missing, type OptionPath, valueAt, withMeant, wrong } from './options-problem.js';
@@ -126,16 +126,24 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
   'issuer',
 );
 
-const ajv = new Ajv2020({ allErrors: true, verbose: true, ownProperties: true });
-ajv.addVocabulary(['expected']);
-ajv.addKeyword({
-  keyword: 'check',
-  validate: (check: values.ValueCheck, value: unknown) => check(value) === undefined,
-});
-const validate = ajv.compile(optionsSchema);
+let compiled: ValidateFunction | undefined;
+
+/** Compiled when it is first needed: who imports the library for its types or its errors does not wait for it. */
+function compiledSchema(): ValidateFunction {
+  if (compiled) return compiled;
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, ownProperties: true });
+  ajv.addVocabulary(['expected']);
+  ajv.addKeyword({
+    keyword: 'check',
+    validate: (check: values.ValueCheck, value: unknown) => check(value) === undefined,
+  });
+  compiled = ajv.compile(optionsSchema);
+  return compiled;
+}
 
 /** Every place where the options do not have the shape; at most one problem for each. */
 export function findShapeProblems(input: unknown): readonly ConfigProblem[] {
+  const validate = compiledSchema();
   if (validate(input)) return [];
   const found = new Map<string, ConfigProblem>();
   for (const error of validate.errors ?? []) {

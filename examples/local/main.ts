@@ -27,11 +27,22 @@ async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<
   };
 }
 
+/** npm runs us in a shell, which ends at a SIGTERM and passes none on. */
+function onceOrphaned(then: () => unknown): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    then();
+  }, 250).unref();
+}
+
 try {
   const settings = readSettings(process.env);
   const stop = await startDemo(settings);
   console.log(banner(settings));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  if (process.env.npm_lifecycle_event !== undefined) onceOrphaned(stop);
 } catch (error) {
   const isSettings = error instanceof SettingsError || error instanceof ConfigError;
   console.error(isSettings ? error.message : error);

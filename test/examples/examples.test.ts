@@ -1,6 +1,8 @@
 /** Each example runs, signs a user in over HTTP, and ends when it is told to. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
@@ -171,4 +173,27 @@ describe('issue 4, 9: the demo', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^Port ${port} is in use: set ${variable} to another one.*\n$`));
   });
+});
+
+test('a SIGTERM to npm start ends the demo too, of which npm is not the parent', async () => {
+  const [port, rpPort] = [await freePort(), await freePort()];
+  const env = { ...process.env, PORT: String(port), RP_PORT: String(rpPort) };
+  // Without the script before it, which would build anew what runs here.
+  const npm = spawn('npm', ['start', '--ignore-scripts'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  let said = '';
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const serves = () =>
+    fetch(`http://localhost:${port}/.well-known/openid-configuration`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  const soon = async (wanted: boolean) => {
+    for (const deadline = Date.now() + 40_000; (await serves()) !== wanted; await sleep(100))
+      if (Date.now() > deadline) throw new Error(said);
+  };
+  await soon(true);
+  npm.kill('SIGTERM');
+  await soon(false);
 });

@@ -43,6 +43,11 @@ describe('design §1: the package', () => {
     expect(packed).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json']));
   });
 
+  test('has no script that npm would run, or warn of, when it is installed', async () => {
+    const { scripts } = await readJson<{ scripts: object }>('package.json');
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) expect(scripts).not.toHaveProperty(name);
+  });
+
   test.each(entries)('%s comes with code, types, maps and source', (_, target) => {
     const compiled = ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((ending) => `dist/${stem(target)}${ending}`);
     expect(packed).toEqual(expect.arrayContaining([...compiled, `${stem(target)}.ts`]));

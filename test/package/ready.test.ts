@@ -105,12 +105,12 @@ describe('issue 4 A1: ready step', () => {
     expect(await copy.calls()).toEqual(installAndBuild);
   });
 
-  test('npm’s own prepare never installs, and builds only where there is a compiler', async () => {
-    expect(await copy.ready({ mode: ['prepare'] })).toEqual({ code: 0, output: '' });
+  test('before npm packs it never installs, and builds only where there is a compiler', async () => {
+    expect(await copy.ready({ mode: ['prepack'] })).toEqual({ code: 0, output: '' });
     await copy.ready();
     await copy.write('lib/index.ts', 'export const two = 2;');
     await copy.calls();
-    await copy.ready({ mode: ['prepare'] });
+    await copy.ready({ mode: ['prepack'] });
     expect(await copy.calls()).toEqual(['tsc']);
   });
 });

@@ -29,7 +29,7 @@ mkdirSync(inRoot('dist'), { recursive: true });
 const lockFile = (version: string) => JSON.stringify({ packages: { '': {}, 'node_modules/koa': { version } } });
 
 interface Invocation {
-  /** `prepare` or nothing. */
+  /** `prepack` or nothing. */
   readonly mode?: string[];
   /** For the node that runs the step. */
   readonly flags?: string[];
