@@ -80,6 +80,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,
+    ownMetadata: options.configure !== undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
@@ -241,13 +242,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
-  const { issuer, seed, directory } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { issuer, seed, directory, configure } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
     extensions,
     claims: standardClaims({ initialsAsPicture: false }),
     endpoints: Object.keys(routes),
   });
-  const ofSeed = await findSeedProblems(seed, { issuer: String(issuer), isAlone: directory === undefined });
+  const ofSeed = await findSeedProblems(seed, {
+    issuer: String(issuer),
+    isAlone: directory === undefined,
+    ownMetadata: configure !== undefined,
+  });
   return { invalid: [...invalid, ...ofSeed], conflicts };
 }
 

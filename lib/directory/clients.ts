@@ -3,6 +3,7 @@ import { IdpError } from '../errors.js';
 import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
+import { authMethod, findClientProblems } from './client-metadata.js';
 import type { DirectoryContext } from './context.js';
 import {
   branding,
@@ -124,6 +125,7 @@ export function createClients(context: DirectoryContext): Clients {
           ...defined(given),
           secrets: secret === undefined ? [] : [hashedSecret(secret)],
         }),
+        context,
       );
       const inserted = await insertWithSharedId(rows, client, collections.apiResources);
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
@@ -131,7 +133,9 @@ export function createClients(context: DirectoryContext): Clients {
 
     async update(id, patch) {
       checkInput(clientPatch, patch);
-      return rows.update(id, (row) => checkedClient(patched(row, patch)));
+      // A record from before these rules can be changed otherwise.
+      const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
+      return rows.update(id, (row) => (isChecked ? checkedClient(patched(row, patch), context) : patched(row, patch)));
     },
 
     async remove(id) {
@@ -162,54 +166,13 @@ export function createPkceMethods({ collections, caches }: DirectoryContext): ()
 const hashedOnly: readonly string[] = ['S256'];
 const withPlain: readonly string[] = ['S256', 'plain'];
 
-/** @see RFC 7591 §2, `token_endpoint_auth_method` */
-const authMethod = (metadata: Client['metadata']): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
-
 /** Whether a client with this metadata authenticates with a secret. */
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
-/** @see RFC 9700 §2.1.1, RFC 8252 §6: public and native clients must use PKCE. */
-/** @throws IdpError `invalid_record` for what the form of a new client does not say. */
-export const checkNewClient = (input: ClientInput): void => void checkedClient({ ...clientDefaults, ...defined(input) });
-
-function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C): C {
-  if (client.requirePkce === false && (authMethod(client.metadata) === 'none' || client.metadata.application_type === 'native')) {
-    throw new IdpError('invalid_record', { path: '/requirePkce', expected: 'true or nothing for a public or native client' });
-  }
-  const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = client.metadata;
-  if (alg !== 'RS256' && alg !== 'ES256')
-    throw new IdpError('invalid_record', { path: '/metadata/introspection_signed_response_alg', expected: 'RS256 or ES256' });
-  // Secrets are the record's, and end as they are rotated.
-  if (secretEnd !== 0) throw new IdpError('invalid_record', { path: '/metadata/client_secret_expires_at', expected: 'nothing, or 0' });
-  checkLists(client.metadata);
-  checkLogoutUris(client.metadata);
+/** @throws IdpError `invalid_record` with the first problem, and all of them as `problems`. */
+function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C, { ownMetadata }: DirectoryContext): C {
+  const problems = findClientProblems(client, { ownMetadata });
+  const [first] = problems;
+  if (first) throw new IdpError('invalid_record', { ...first, problems });
   return client;
-}
-
-const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];
-
-/** @see RFC 7591 §2 */
-function checkLists(metadata: Client['metadata']): void {
-  for (const name of lists) {
-    const { [name]: list = [] } = metadata;
-    if (!Array.isArray(list)) throw new IdpError('invalid_record', { path: `/metadata/${name}`, expected: 'a list' });
-    const isWrong = (value: unknown) => typeof value !== 'string' || (name.endsWith('_uris') && !URL.canParse(value));
-    const index = list.findIndex(isWrong);
-    const expected = name.endsWith('_uris') ? 'an absolute URI' : 'a string';
-    if (index >= 0) throw new IdpError('invalid_record', { path: `/metadata/${name}/${index}`, expected });
-  }
-}
-
-/** @see OpenID Connect Back-Channel Logout 1.0 §2.2, Front-Channel Logout 1.0 §2 */
-function checkLogoutUris({ redirect_uris: redirects, ...metadata }: Client['metadata']): void {
-  const check = (name: string, expected: string, fits: (url: URL) => boolean) => {
-    const value = metadata[name];
-    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-    if (value !== undefined && !(url && /^https?:$/.test(url.protocol) && url.hash === '' && fits(url)))
-      throw new IdpError('invalid_record', { path: `/metadata/${name}`, expected });
-  };
-  const isOfClient = ({ origin }: URL) =>
-    Array.isArray(redirects) && redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
-  check('backchannel_logout_uri', 'an http(s) URL without fragment', () => true);
-  check('frontchannel_logout_uri', 'an http(s) URL without fragment, of the origin of a redirect URI', isOfClient);
 }

@@ -40,6 +40,8 @@ export interface DirectoryOptions {
   readonly issuer: string;
   /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
   readonly ownSecretLength?: number;
+  /** Whether clients may have metadata that only the host knows. @default false */
+  readonly ownMetadata?: boolean;
 }
 
 /** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
@@ -84,7 +86,7 @@ export interface Directory {
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1 } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, ownSecretLength = 1, ownMetadata = false } = options;
   const collections = openedCollections(store);
   const events = createEvents(logger);
   const outbox = createOutbox({ collections, events, lease, issuer, logger });
@@ -96,6 +98,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     nudge: outbox.nudge,
     voiding: createVoiding(deliveries),
     ownSecretLength,
+    ownMetadata,
   };
 
   const tenants = createTenants(context);

@@ -1,5 +1,5 @@
-import { type ConfigProblem, IdpError } from '../errors.js';
-import { checkNewClient } from './clients.js';
+import type { ConfigProblem } from '../errors.js';
+import { findClientProblems } from './client-metadata.js';
 import { seedIds } from './seed-ids.js';
 import { findSeedReferenceProblems } from './seed-references.js';
 import { findSeedFormProblems, type Seed, seedPath } from './seed-schema.js';
@@ -9,7 +9,7 @@ import { findSeedFormProblems, type Seed, seedPath } from './seed-schema.js';
  */
 export async function findSeedProblems(
   seed: unknown,
-  { issuer, isAlone }: { issuer: string; isAlone: boolean },
+  { issuer, isAlone, ownMetadata }: { readonly issuer: string; readonly isAlone: boolean; readonly ownMetadata: boolean },
 ): Promise<readonly ConfigProblem[]> {
   if (seed === undefined) return [];
   const malformed = findSeedFormProblems(seed);
@@ -18,27 +18,11 @@ export async function findSeedProblems(
   const references = isAlone ? await findSeedReferenceProblems(undefined, wellFormed, seedIds(issuer)) : [];
   return [
     ...references,
-    ...(wellFormed.clients ?? []).flatMap((client, index) => problemOf(() => checkNewClient(client), 'clients', index)),
+    ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
+      findClientProblems({ ...client, metadata }, { ownMetadata }).map(({ path, ...problem }) => ({
+        ...problem,
+        path: seedPath('clients', index, ...path.split('/').slice(1)),
+      })),
+    ),
   ];
-}
-
-function problemOf(check: () => void, ...at: readonly (string | number)[]): readonly ConfigProblem[] {
-  try {
-    check();
-    return [];
-  } catch (error) {
-    if (!(error instanceof IdpError)) throw error;
-    const { path, expected } = error.details;
-    return [
-      {
-        path: seedPath(
-          ...at,
-          ...String(path ?? '')
-            .split('/')
-            .slice(1),
-        ),
-        expected: String(expected ?? error.message),
-      },
-    ];
-  }
 }

@@ -74,6 +74,8 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
       const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;
       const pseudonym = client && pseudonymOf(parts, client);
       const payload = {
+        // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
+        ...token.extra,
         ...(account ? accessTokenClaims(accounts, account, pinnedLogin(ctx), pseudonym) : {}),
         iss: options.issuer,
         sub: token.accountId && pseudonym ? pseudonym(sub) : sub,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Client } from '../../lib/store/records.js';
 import { codeOf, testDirectory } from '../support/test-directory.js';
 
 const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
@@ -60,6 +61,72 @@ describe('clients (design §3)', () => {
     await expect(clients.update('web', { metadata: native })).rejects.toMatchObject(refused);
     await clients.update('web', { metadata: native, requirePkce: null });
     expect(await clients.require('web')).not.toHaveProperty('requirePkce');
+  });
+
+  test.each<[string, Record<string, unknown>, object]>([
+    ['redirectUris', { redirectUris: [] }, { didYouMean: 'redirect_uris' }],
+    ['redirect_uri', { redirect_uri: 'https://a.test/' }, { didYouMean: 'redirect_uris' }],
+    ['grant_type', { grant_type: 'refresh_token' }, { didYouMean: 'grant_types' }],
+    ['something', { something: 1 }, { expected: 'the name of client metadata' }],
+    ['constructor', { constructor: 1 }, { expected: 'the name of client metadata' }],
+    ['client_secret', { client_secret: 'hunter2' }, { expected: expect.stringContaining('hashed') }],
+    ['client_id', { client_id: 'other' }, {}],
+    ['backchannel_token_delivery_mode', { backchannel_token_delivery_mode: 'push' }, { expected: expect.stringContaining('CIBA') }],
+    ['backchannel_client_notification_endpoint', { backchannel_client_notification_endpoint: 'https://a.test/' }, {}],
+    ['grant_types/0', { grant_types: ['urn:openid:params:grant-type:ciba'] }, { expected: expect.stringContaining('CIBA') }],
+    ['redirect_uris/1', { redirect_uris: ['https://a.test/', 'https://a.test/#x'] }, { expected: 'a URI without fragment' }],
+    ['redirect_uris/0', { redirect_uris: ['javascript:alert(1)'] }, {}],
+    ['redirect_uris/0', { redirect_uris: ['com.example:/cb'] }, { expected: expect.stringContaining('native') }],
+    ['redirect_uris/0', { redirect_uris: ['data:text/html,x'], application_type: 'native' }, {}],
+    ['redirect_uris/0', { redirect_uris: ['http://a.test/'], application_type: 'native' }, {}],
+    ['redirect_uris/0', { redirect_uris: ['https://localhost/'], application_type: 'native' }, {}],
+    [
+      'redirect_uris/0',
+      { redirect_uris: ['http://a.test/'], response_types: ['id_token'] },
+      { expected: expect.stringContaining('https') },
+    ],
+    ['post_logout_redirect_uris/0', { post_logout_redirect_uris: ['https://a.test/#'] }, {}],
+  ])('RFC 7591 §2 metadata is checked when it is written: %s', async (path, metadata, details) => {
+    await using t = await testDirectory();
+    const { clients } = t.directory;
+    const refused = { code: 'invalid_record', details: { path: `/metadata/${path}`, ...details } };
+    await expect(clients.create({ id: 'new', name: 'New', metadata })).rejects.toMatchObject(refused);
+    await clients.create(web);
+    await expect(clients.update('web', { metadata })).rejects.toMatchObject(refused);
+    expect(await clients.get('new')).toBeUndefined();
+    expect((await clients.require('web')).metadata).toEqual(web.metadata);
+  });
+
+  test.each([
+    { redirect_uris: ['http://a.test/cb', 'https://a.test/cb?x=1'] },
+    { redirect_uris: ['com.example:/cb', 'http://127.0.0.1/cb', 'https://a.test/cb'], application_type: 'native' },
+    { redirect_uris: ['http://localhost:3001/cb'], response_types: ['id_token'] },
+    { redirect_uris: ['https://a.test/'], token_endpoint_auth_method: 'tls_client_auth', tls_client_auth_subject_dn: 'CN=a' },
+  ])('RFC 7591 §2 metadata that is right is taken: %j', async (metadata) => {
+    await using t = await testDirectory();
+    expect((await t.directory.clients.create({ ...web, metadata })).client.metadata).toEqual(metadata);
+  });
+
+  test('RFC 7591 §2 all that is wrong is told at once, and an older record can be changed otherwise', async () => {
+    await using t = await testDirectory();
+    const metadata = { redirectUris: [], client_secret: 'x', redirect_uris: ['a', 'b'] };
+    const refused = await t.directory.clients.create({ ...web, metadata }).catch((error) => error.details.problems);
+    const pointers = refused.map(({ path }: { path: string }) => path);
+    expect(pointers).toEqual(['redirectUris', 'client_secret', 'redirect_uris/0', 'redirect_uris/1'].map((name) => `/metadata/${name}`));
+    await t.directory.clients.create(web);
+    await t.store.collection<Client>('clients').update('web', (row) => ({ ...row, metadata: { ...row.metadata, from_before: 1 } }));
+    expect((await t.directory.clients.update('web', { name: 'Renamed' })).name).toBe('Renamed');
+  });
+
+  test('with metadata of the host, its names are taken, and slips told', async () => {
+    await using t = await testDirectory({ ownMetadata: true });
+    const { clients } = t.directory;
+    expect((await clients.create({ ...web, metadata: { 'urn:host:colour': 'red' } })).client.metadata).toEqual({
+      'urn:host:colour': 'red',
+    });
+    await expect(clients.update('web', { metadata: { redirectUris: [] } })).rejects.toMatchObject({
+      details: { didYouMean: 'redirect_uris' },
+    });
   });
 
   test.each([

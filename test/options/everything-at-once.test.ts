@@ -74,10 +74,24 @@ describe('everything wrong at once', () => {
       oid: 'never',
       seed: {
         tenants: [{ name: 'Acme', persons: [{ givenName: 'A', familyName: 'B', user: { userName: 'a', groups: ['Sales'] } }] }],
-        clients: [{ id: 'spa', name: 'Spa', requirePkce: false, metadata: { token_endpoint_auth_method: 'none' } }],
+        clients: [
+          {
+            id: 'spa',
+            name: 'Spa',
+            requirePkce: false,
+            metadata: { token_endpoint_auth_method: 'none', redirect_uri: 'x', redirect_uris: ['x'] },
+          },
+        ],
       },
     });
-    expect(pathsOf(error)).toEqual(['oid', 'seed.tenants[0].persons[0].user.groups[0]', 'seed.clients[0].requirePkce']);
+    expect(pathsOf(error)).toEqual([
+      'oid',
+      'seed.tenants[0].persons[0].user.groups[0]',
+      'seed.clients[0].metadata.redirect_uri',
+      'seed.clients[0].requirePkce',
+      'seed.clients[0].metadata.redirect_uris[0]',
+    ]);
+    expect(error.message).toContain("did you mean 'redirect_uris'");
   });
 
   test('in production what is insecure is told as well', async () => {

@@ -499,6 +499,24 @@ test('who listens to oidc-provider, or configures it, is not passed by', async (
   }
 });
 
+test('extraTokenClaims of a configuration reach JWT access tokens and introspection, and say nothing in the place of the protocol', async () => {
+  const extra = { department: 'sales', sub: 'somebody else', iss: 'https://evil.test', aud: ['all'], scope: 'everything', exp: 1 };
+  const other = await startIdp({ configure: (given) => ({ ...given, extraTokenClaims: () => ({ ...extra }) }) });
+  try {
+    const { tokens } = await obtainTokens(other.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' });
+    const introspected = (await endpointsOf(other.issuer).introspect(tokens.access_token, 'jwt')).json;
+    for (const claims of [decodeJwt(tokens.access_token) as Record<string, unknown>, introspected]) {
+      expect(claims).toMatchObject({ department: 'sales', iss: other.issuer, aud: ['orders'], scope: 'openid orders.read' });
+      expect([claims.sub, claims.exp]).not.toEqual(expect.arrayContaining([extra.sub, extra.exp]));
+    }
+    await other.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
+    const own = await endpointsOf(other.issuer).clientCredentials();
+    expect(decodeJwt(own.access_token)).toMatchObject({ department: 'sales', sub: 'service' });
+  } finally {
+    await other.close();
+  }
+});
+
 test.each(['/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks'])(
   '4.9 %s is written once: the same answer again, and 304 for who has it',
   async (path) => {

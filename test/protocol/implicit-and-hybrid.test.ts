@@ -92,7 +92,7 @@ describe('4.2 response types', () => {
 
   test('4.2 a client with `token` alone gets nothing more', async () => {
     expect(await responseTo('token', { client_id: 'implicit' })).toMatchObject({ access_token: expect.any(String) });
-    expect(await responseTo('id_token token', { client_id: 'implicit' })).toMatchObject({ error: 'invalid_request' });
+    expect(await responseTo('id_token token', { client_id: 'implicit' })).toMatchObject({ error: 'unauthorized_client' });
   });
 
   test.each(['none', 'code none', 'password', ''])('4.2 response type “%s” does not exist', async (type) => {
@@ -113,9 +113,14 @@ describe('4.2 response types', () => {
   });
 
   test('4.2 PKCE is required where there is a code, and only there', async () => {
-    for (const type of types) {
-      const members = await responseTo(type, { code_challenge: undefined, code_challenge_method: undefined });
-      expect([type, members.error]).toEqual([type, type.includes('code') ? 'invalid_request' : undefined]);
+    const { clients } = it.idp.directory;
+    for (const requirePkce of [true, null]) {
+      await clients.update('all', { requirePkce });
+      for (const type of types) {
+        const members = await responseTo(type, { code_challenge: undefined, code_challenge_method: undefined });
+        // The requests have a nonce, which will do where the client does not insist.
+        expect([type, members.error]).toEqual([type, requirePkce && type.includes('code') ? 'invalid_request' : undefined]);
+      }
     }
   });
 

@@ -1,7 +1,10 @@
 /** Applications written by others, each a process of its own, by the first example of its own documentation: docs/connect-an-application.md. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../support/agent.js';
@@ -26,11 +29,17 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+interface Application {
+  readonly path: string;
+  /** By default the program of that name here. */
+  readonly command?: readonly string[];
+  readonly options?: object;
+  /** Members of the client's record. */
+  readonly [setting: string]: unknown;
+}
+
 /** Registers the client, starts the application, and waits until it answers. */
-async function startApplication(
-  name: string,
-  { path, options = {}, ...client }: { path: string; options?: object; [setting: string]: unknown },
-) {
+async function startApplication(name: string, { path, command, options = {}, ...client }: Application) {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const id = `${name}-${port}`;
@@ -43,7 +52,8 @@ async function startApplication(
     ...client,
   });
   const env = { ...process.env, ISSUER: it.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
-  const child = spawn(process.execPath, [`dist/test/relying-parties/${name}.js`], { env, stdio: 'ignore' });
+  const [program = process.execPath, ...args] = command ?? [process.execPath, `dist/test/relying-parties/${name}.js`];
+  const child = spawn(program, args, { env, stdio: 'ignore' });
   started.push(child);
   for (;;) {
     const answers = await fetch(origin).then(
@@ -70,6 +80,14 @@ async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
   return follow(agent, await agent.submit(password, { password: 'alice' }));
 }
 
+/** Runs with RELYING_PARTIES=yes where the tool is there, which skips loudly without. */
+const byHand = (name: string, probe: readonly string[], run: () => Promise<void>): void => {
+  const [program = '', ...args] = probe;
+  const isAsked = process.env.RELYING_PARTIES === 'yes';
+  const isThere = isAsked && spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+  (isThere ? test : test.skip)(isThere ? name : `${name} (RELYING_PARTIES=yes, and \`${probe.join(' ')}\` has to work)`, run, 300_000);
+};
+
 describe('D outside relying parties', () => {
   const path = '/cb';
   const alice = { displayName: 'Alice Adams', emails: [{ value: 'alice@acme.test' }] };
@@ -95,6 +113,24 @@ describe('D outside relying parties', () => {
     const answer = await signedIn(agent, await agent.get(`${origin}/login`));
     expect([answer.status, new URL(answer.url).searchParams.get('error')]).toEqual([500, 'invalid_request']);
     expect(new URL(answer.url).searchParams.get('error_description')).toContain('PKCE');
+  });
+
+  byHand('Authlib', ['python3', '-c', 'import authlib, flask, requests'], async () => {
+    const command = ['python3', 'test/relying-parties/flask_application.py'];
+    const origin = await startApplication('authlib', { path, command, idTokenClaims: 'scopes' });
+    const agent = new Agent();
+    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject({ name: 'Alice Adams' });
+  });
+
+  byHand('go-oidc', ['go', 'version'], async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'go-oidc-'));
+    copyFileSync('test/relying-parties/goidc.go', join(folder, 'main.go'));
+    const steps = ['mod init application', 'get github.com/coreos/go-oidc/v3/oidc golang.org/x/oauth2', 'build -o application .'];
+    for (const step of steps) execFileSync('go', step.split(' '), { cwd: folder, stdio: 'ignore' });
+    const origin = await startApplication('goidc', { path, command: [join(folder, 'application')], idTokenClaims: 'scopes' });
+    const agent = new Agent();
+    expect(JSON.parse((await signedIn(agent, await agent.get(`${origin}/login`))).body)).toMatchObject({ name: 'Alice Adams' });
+    rmSync(folder, { recursive: true });
   });
 
   test('Auth.js for Express', async () => {
