@@ -546,7 +546,7 @@ describe('design §4: while a store hangs', () => {
 
 test('design §4: an outage is one line in the log when it begins, with its cause, and one when it ends', async () => {
   const { access_token: token } = await offline();
-  await pause(1100);
+  await pause(2500);
   it.logged.length = 0;
   for (let outage = 0; outage < 2; outage += 1) {
     down.artifacts = true;
