@@ -129,10 +129,11 @@ function healthOf(
 
   return {
     async opened(open: () => Promise<void>): Promise<void> {
-      for (const end = performance.now() + START_TIMEOUT; !isOpen; ) {
+      for (const end = performance.now() + START_TIMEOUT; ; ) {
         try {
           await attempt(open, end);
           isOpen = true;
+          return;
         } catch (cause) {
           if (cause instanceof IdpError && cause.code !== 'store_unavailable') throw cause;
           if (performance.now() >= end) throw new StoreAwayError(kind, store.name, cause);
