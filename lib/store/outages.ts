@@ -1,8 +1,14 @@
 /** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
 import type { Logger } from '../logger.js';
 
-/** Milliseconds between two looks whether an outage has ended, which it has not while calls fail in them. */
+/** Milliseconds between two looks whether an outage has ended. */
+const LOOK = 1000;
+/**
+ * Milliseconds without a failure after which it has. A store that is away again soon after is one that some calls fail at: it has to be calm for
+ * longer each time, so that it cannot fill the log.
+ */
 const CALM = 1000;
+const LONGEST_CALM = 60_000;
 
 export interface Outage {
   failed(cause: unknown): void;
@@ -18,12 +24,15 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
   let began: number | undefined;
   let failedAt = 0;
   let calls = 0;
+  let calm = CALM;
+  let endedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   const ended = (): void => {
-    if (began === undefined || performance.now() - failedAt < CALM) return;
+    if (began === undefined || performance.now() - failedAt < calm) return;
     clearInterval(timer);
-    const seconds = Math.round((performance.now() - began) / 1000);
+    endedAt = performance.now();
+    const seconds = Math.round((endedAt - began) / 1000);
     began = undefined;
     logger.warn({ store, seconds, calls }, 'store is back');
   };
@@ -35,8 +44,9 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       if (began !== undefined) return;
       began = failedAt;
       calls = 1;
+      calm = began - endedAt < LONGEST_CALM ? Math.min(calm * 4, LONGEST_CALM) : CALM;
       logger.error({ err: cause, store }, 'store is away');
-      timer = setInterval(() => void probe().then(ended, () => {}), CALM).unref();
+      timer = setInterval(() => void probe().then(ended, () => {}), LOOK).unref();
     },
     close: () => clearInterval(timer),
   };
