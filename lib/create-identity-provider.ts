@@ -40,6 +40,7 @@ import { createRemoteDocuments } from './remote-documents.js';
 import { type FoundProblems, resolveOptions } from './resolve-options.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
+import { checkedDirectory } from './store/checked-directory.js';
 import { collections } from './store/collections.js';
 import type { DirectoryStore } from './store/directory-store.js';
 import { createKeyring } from './store/keyring.js';
@@ -67,7 +68,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
   const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = options.keys.encryption ? durable : await withOwnKeys(durable);
+  const store = checkedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -171,6 +172,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keyring,
     lease: () => artifacts.lease('signing keys', node, LEASE),
     policy: options.keys.rotation,
+    logger,
   });
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
@@ -217,6 +219,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const servers = createServers((req, res) =>
     !options.production && isWelcome(req) ? callback(req, res, () => welcome(req, res)) : callback(req, res),
   );
+  // Whoever made us listens first.
+  setImmediate(directory.outbox.start);
 
   return {
     issuer,
@@ -232,7 +236,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),
-    health: createHealth({ artifacts, directory: store, problems: [directory.policies.problems] }),
+    health: createHealth({
+      artifacts,
+      directory: store,
+      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems],
+    }),
     async close() {
       await servers.close();
       for (const extension of extensions) await extension.close?.();

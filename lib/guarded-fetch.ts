@@ -1,8 +1,9 @@
 /** Requests to addresses that others chose: logout URIs, request URIs, key sets. Nothing inside the operator's network is reached by them. */
-import { lookup } from 'node:dns';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { createNameLookups, type NameLookups } from './name-lookups.js';
+import { isPublicAddress } from './public-address.js';
 
 export interface GuardedRequest {
   /** @default 'GET' */
@@ -30,7 +31,10 @@ export interface GuardedResponse {
 export type GuardedFetch = (url: string | URL, request: GuardedRequest) => Promise<GuardedResponse>;
 
 /** @param allowHosts `host` or `host:port`: reached at whatever address, and over http as well. */
-export function createGuardedFetch({ allowHosts }: { readonly allowHosts: readonly string[] }): GuardedFetch {
+export function createGuardedFetch(
+  { allowHosts }: { readonly allowHosts: readonly string[] },
+  { lookupPublic, lookupAllowed }: NameLookups = createNameLookups(),
+): GuardedFetch {
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
   return async (target, { method = 'GET', headers = {}, body, timeoutMs, maxBytes }) => {
     const url = new URL(target);
@@ -55,7 +59,7 @@ export function createGuardedFetch({ allowHosts }: { readonly allowHosts: readon
           ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
         },
         signal,
-        ...(isAllowed ? {} : { lookup: lookupPublic }),
+        lookup: isAllowed ? lookupAllowed : lookupPublic,
       });
       const fail = (error: Error) => {
         request.destroy();
@@ -78,61 +82,6 @@ export function createGuardedFetch({ allowHosts }: { readonly allowHosts: readon
       request.end(body);
     });
   };
-}
-
-/** The address that was checked is the one that is connected to: a name that answers differently the next time gains nothing. */
-const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses ?? [];
-    if (error || !first) return callback(error ?? new Error(`${hostname} has no address`), '');
-    const refused = addresses.find(({ address }) => !isPublicAddress(address));
-    if (refused) return callback(new Error(`${hostname} is not at a public address`), '');
-    if (options.all) return callback(null, addresses);
-    callback(null, first.address, first.family);
-  });
-};
-
-/** What is not globally reachable. @see IANA IPv4 and IPv6 Special-Purpose Address Registries, RFC 6890 */
-const special = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.31.196.0', 24],
-  ['192.52.193.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['192.175.48.0', 24],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const)
-  special.addSubnet(network, prefix, 'ipv4');
-for (const [network, prefix] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['2620:4f:8000::', 48],
-  ['3fff::', 20],
-] as const)
-  special.addSubnet(network, prefix, 'ipv6');
-
-/** All that IANA has given out so far; mapped, translated, local and multicast addresses are outside. @see RFC 4291 §2.4 */
-const globalUnicast = new BlockList();
-globalUnicast.addSubnet('2000::', 3, 'ipv6');
-
-/** Whether an address is one of the Internet, and not of somebody's own network. */
-export function isPublicAddress(address: string): boolean {
-  // A zone names an interface of this machine. @see RFC 4007 §11
-  if (address.includes('%')) return false;
-  if (isIP(address) === 4) return !special.check(address, 'ipv4');
-  return globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }
 
 const plainHeaders = (headers: NodeJS.Dict<string | string[]>): Record<string, string> =>

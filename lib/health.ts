@@ -28,7 +28,7 @@ export interface HealthOptions {
   readonly artifacts: Pick<ArtifactStore, 'health'>;
   readonly directory: Pick<DirectoryStore, 'health'>;
   /** Each tells what is wrong now, as one part of the service sees it. */
-  readonly problems: readonly (() => readonly HealthProblem[])[];
+  readonly problems: readonly (() => readonly HealthProblem[] | Promise<readonly HealthProblem[]>)[];
 }
 
 export const createHealth =
@@ -39,7 +39,7 @@ export const createHealth =
       status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
       artifacts: artifactStore,
       directory: directoryStore,
-      problems: problems.flatMap((source) => source()),
+      problems: directoryStore === 'up' ? (await Promise.all(problems.map((source) => source()))).flat() : [],
     };
   };
 

@@ -30,7 +30,7 @@ export interface IdentityProvider {
   /** The services over the durable records, across tenants where that has a meaning. */
   readonly directory: Directory;
   /** Events of this service, on the node that dispatches them. */
-  readonly events: Pick<Events, 'on'>;
+  readonly events: Events;
   readonly keys: {
     /**
      * The signing keys that were announced sign from now on, and others are announced: those who verify need no new key set. With `now`, for

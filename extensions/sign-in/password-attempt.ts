@@ -27,41 +27,41 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
   return async function tryPassword(ctx: Context, interaction: Interaction, form: PasswordForm): Promise<PasswordOutcome> {
     const name = accounts.nameKey(form.identifier);
     const attempt = await attempts.begin(name, ctx.ip);
-    const known = interactions.remembered(ctx);
-    if (attempt.minutes !== undefined && known.length === 0) return { refused: 'attempts.exceeded', minutes: attempt.minutes };
-
-    const narrowed = { tids: interaction.tids, organisation: form.organisation };
-    const isKnown = ({ person }: Account) => known.includes(person.user.id);
-    const found =
-      attempt.minutes === undefined
-        ? await accounts.candidates(form.identifier, narrowed)
-        : await accounts.candidatesAmong(known, form.identifier, narrowed);
-    const exempt = await attempt.countBrowser(interaction.browser, ownersOf(found.filter(isKnown)));
-    // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.
-    const candidates = attempt.minutes === undefined ? found : found.filter((account) => isKnown(account) && exempt.has(ownerOf(account)));
-    if (attempt.minutes !== undefined && candidates.length === 0) return { refused: 'attempts.exceeded', minutes: attempt.minutes };
-
-    const owners = ownersOf(candidates);
-    // How much is counted and hashed depends on the request alone, or it would tell how many have the name.
-    const hashes = attempt.minutes === undefined ? (interaction.tids && interaction.tids.length <= 1 ? 1 : OWNERS) : owners.length;
-    const nobodies = Array.from({ length: Math.max(0, hashes - owners.length) }, (_, index) => `nobody ${index} ${name}`);
-    const exceeded = await attempt.countOwners([...owners, ...nobodies]);
-    const locked = new Set([...exceeded].filter((owner) => !exempt.has(owner)));
-    return checked(attempt, () => credentials.checkPassword(candidates, form.password, { hashes, locked, from: turnsOf(ctx.ip, name) }));
-  };
-
-  async function checked(attempt: Attempt, check: () => Promise<readonly Account[]>): Promise<PasswordOutcome> {
     try {
-      const fitting = await check();
-      if (fitting.length > 0) await attempt.succeeded(new Set(ownersOf(fitting)));
-      return { accounts: fitting };
+      return await evaluate(ctx, interaction, form, attempt);
     } catch (error) {
       // A second failure here would hide the first.
       await attempt.withdrawn().catch(() => undefined);
-      if (error instanceof IdpError && error.code === 'busy')
-        return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
-      throw error;
+      if (!(error instanceof IdpError) || error.code !== 'busy') throw error;
+      return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
     }
+  };
+
+  async function evaluate(ctx: Context, { browser, tids }: Interaction, form: PasswordForm, attempt: Attempt): Promise<PasswordOutcome> {
+    const { identifier, password, organisation } = form;
+    const { minutes } = attempt;
+    const known = interactions.remembered(ctx);
+    const isKnown = ({ person }: Account) => known.includes(person.user.id);
+    const refused = minutes === undefined ? undefined : ({ refused: 'attempts.exceeded', minutes } as const);
+    if (refused && known.length === 0) return refused;
+
+    const narrowed = { tids, organisation };
+    const found = await (refused ? accounts.candidatesAmong(known, identifier, narrowed) : accounts.candidates(identifier, narrowed));
+    const exempt = await attempt.countBrowser(browser, ownersOf(found.filter(isKnown)));
+    // Past the limits that anybody sees, a browser that signed in to an account may go on with that account, and with no other.
+    const candidates = refused ? found.filter((account) => exempt.has(ownerOf(account))) : found;
+    if (refused && candidates.length === 0) return refused;
+
+    const owners = ownersOf(candidates);
+    // How much is counted and hashed depends on the request alone, or it would tell how many have the name.
+    const hashes = refused ? owners.length : tids && tids.length <= 1 ? 1 : OWNERS;
+    const name = accounts.nameKey(identifier);
+    const nobodies = Array.from({ length: Math.max(0, hashes - owners.length) }, (_, index) => `nobody ${index} ${name}`);
+    const exceeded = await attempt.countOwners([...owners, ...nobodies]);
+    const locked = new Set([...exceeded].filter((owner) => !exempt.has(owner)));
+    const fitting = await credentials.checkPassword(candidates, password, { hashes, locked, from: turnsOf(ctx.ip, name) });
+    if (fitting.length > 0) await attempt.succeeded(new Set(ownersOf(fitting)));
+    return { accounts: fitting };
   }
 }
 

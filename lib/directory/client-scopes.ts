@@ -8,8 +8,8 @@ export async function existingScopes({
   collections,
   identityScopes,
 }: Pick<DirectoryContext, 'collections' | 'identityScopes'>): Promise<ReadonlySet<string>> {
-  const apiScopes = (await collections.apiResources.find({})).flatMap(({ scopes }) => scopes);
-  return new Set([...identityScopes, ...apiScopes.filter((scope) => typeof scope === 'string')]);
+  const apiResources = await collections.apiResources.find({});
+  return new Set([...identityScopes, ...apiResources.flatMap(({ scopes }) => scopes)]);
 }
 
 /** What the wanted scopes are to be compared with: the store is asked only where they are not all identity scopes. */

@@ -141,7 +141,7 @@ export function createClients(context: DirectoryContext): Clients {
       const existing = await existingScopesFor(allowedScopes, context);
       return rows.update(id, (row) => {
         const next = patched(row, patch);
-        const known = new Set([...existing, ...(row.allowedScopes ?? [])]);
+        const known = new Set([...existing, ...row.allowedScopes]);
         refuse([...(isChecked ? findClientProblems(next, context) : []), ...findScopeProblems(allowedScopes, known)]);
         return next;
       });

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { IdpError } from '../errors.js';
 import type { Consent } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { newRecord } from './input.js';
@@ -21,28 +20,15 @@ export function createConsents({ collections: { consents } }: DirectoryContext):
     withdraw: (userId, clientId) => consents.remove(consentId(userId, clientId)),
     async allow(userId, clientId, scopes, claims = []) {
       const id = consentId(userId, clientId);
-      for (;;) {
-        const added = await consents.update(id, (row) => {
-          const all = [...new Set([...row.scopes, ...scopes])];
-          const before = row.claims ?? [];
-          const allClaims = [...new Set([...before, ...claims])];
-          if (all.length === row.scopes.length && allClaims.length === before.length) return row;
-          const now = new Date();
-          return { ...row, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at: now, updatedAt: now };
-        });
-        if (added) return added;
-        const record = newRecord(id, {
-          userId,
-          clientId,
-          scopes: [...new Set(scopes)],
-          ...(claims.length > 0 ? { claims: [...new Set(claims)] } : {}),
-        });
-        try {
-          return await consents.insert({ ...record, at: record.createdAt });
-        } catch (error) {
-          if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-        }
-      }
+      return consents.upsert(id, (row) => {
+        const all = [...new Set([...(row?.scopes ?? []), ...scopes])];
+        const before = row?.claims ?? [];
+        const allClaims = [...new Set([...before, ...claims])];
+        if (row && all.length === row.scopes.length && allClaims.length === before.length) return row;
+        const now = new Date();
+        const record = row ?? newRecord(id, { userId, clientId });
+        return { ...record, scopes: all, ...(allClaims.length > 0 ? { claims: allClaims } : {}), at: now, updatedAt: now };
+      });
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Caches } from '../store/cache.js';
-import type { Collection, DirectoryStore } from '../store/directory-store.js';
+import type { CheckedCollection, CheckedDirectory } from '../store/checked-directory.js';
 import type { Keyring } from '../store/keyring.js';
 import type {
   ApiResource,
@@ -20,20 +20,20 @@ import type {
 import type { Voiding } from './void-sign-ins.js';
 
 export interface Collections {
-  readonly tenants: Collection<Tenant>;
-  readonly subsidiaries: Collection<Subsidiary>;
-  readonly persons: Collection<Person>;
-  readonly credentials: Collection<Credential>;
-  readonly groups: Collection<Group>;
-  readonly permissions: Collection<Permission>;
-  readonly clients: Collection<Client>;
-  readonly apiResources: Collection<ApiResource>;
-  readonly consents: Collection<Consent>;
-  readonly signingKeys: Collection<KeyRing>;
-  readonly events: Collection<EventRecord>;
-  readonly deliveries: Collection<Delivery>;
-  readonly seeds: Collection<SeedRecord>;
-  readonly sequences: Collection<SequenceRecord>;
+  readonly tenants: CheckedCollection<Tenant>;
+  readonly subsidiaries: CheckedCollection<Subsidiary>;
+  readonly persons: CheckedCollection<Person>;
+  readonly credentials: CheckedCollection<Credential>;
+  readonly groups: CheckedCollection<Group>;
+  readonly permissions: CheckedCollection<Permission>;
+  readonly clients: CheckedCollection<Client>;
+  readonly apiResources: CheckedCollection<ApiResource>;
+  readonly consents: CheckedCollection<Consent>;
+  readonly signingKeys: CheckedCollection<KeyRing>;
+  readonly events: CheckedCollection<EventRecord>;
+  readonly deliveries: CheckedCollection<Delivery>;
+  readonly seeds: CheckedCollection<SeedRecord>;
+  readonly sequences: CheckedCollection<SequenceRecord>;
 }
 
 /** What every service of the directory is made from. */
@@ -52,7 +52,7 @@ export interface DirectoryContext {
   readonly ownSecretLength: number;
 }
 
-export const openedCollections = (store: DirectoryStore): Collections => ({
+export const openedCollections = (store: CheckedDirectory): Collections => ({
   tenants: store.collection('tenants'),
   subsidiaries: store.collection('subsidiaries'),
   persons: store.collection('persons'),

@@ -1,5 +1,5 @@
 import type { Logger } from '../logger.js';
-import type { DirectoryStore } from '../store/directory-store.js';
+import type { CheckedDirectory } from '../store/checked-directory.js';
 import type { Keyring } from '../store/keyring.js';
 import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
@@ -12,7 +12,8 @@ import { type DirectoryContext, openedCollections } from './context.js';
 import { type Credentials, createCredentials } from './credentials.js';
 import { createDeliveries, type Deliveries } from './deliveries.js';
 import { createErasure } from './erasure.js';
-import { createEvents, type Events } from './event-listeners.js';
+import { createListeners, type Events } from './event-listeners.js';
+import { createEventTrials, type EventTrials } from './event-trials.js';
 import { createGroups, type Groups } from './groups.js';
 import { createLinking, createLinks, type Linking } from './linking.js';
 import { createOutbox, type Outbox } from './outbox.js';
@@ -29,7 +30,7 @@ import { createOnVoidSignIns, createVoiding, type OnVoidSignIns } from './void-s
 
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
-  readonly store: DirectoryStore;
+  readonly store: CheckedDirectory;
   readonly caches: DirectoryContext['caches'];
   readonly keyring: Keyring;
   /** @default scrypt */
@@ -39,6 +40,8 @@ export interface DirectoryOptions {
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
+  /** Milliseconds before a listener's second attempt, third …; @default 1, 5, 25 and 125 seconds */
+  readonly backOff?: readonly number[];
   /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
@@ -84,18 +87,21 @@ export interface Directory {
   existingScopes(): Promise<ReadonlySet<string>>;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
-  readonly events: Pick<Events, 'on'>;
-  readonly outbox: Pick<Outbox, 'nudge'>;
+  readonly events: Events;
+  readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
+  /** @internal */
+  readonly problems: EventTrials['problems'];
   /** Dispatches the events that are left, and lets deliveries end that are under way. */
   close(): Promise<void>;
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer } = options;
+  const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
   const { identityScopes, ownSecretLength = 1, ownMetadata = false } = options;
   const collections = openedCollections(store);
-  const events = createEvents(logger);
-  const outbox = createOutbox({ collections, events, lease, issuer, logger });
+  const events = createListeners();
+  const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
+  const outbox = createOutbox({ collections, trials, lease, logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
   const context: DirectoryContext = {
     collections,
@@ -138,6 +144,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     credentials,
     events,
     outbox,
+    problems: trials.problems,
     async close() {
       await outbox.close();
       await deliveries.close();

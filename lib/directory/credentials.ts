@@ -65,16 +65,9 @@ export function createCredentials(
   passwords: Passwords,
 ): Credentials {
   async function write(userId: string, passwordHash: string): Promise<void> {
-    for (;;) {
-      const written = await credentials.update(userId, (row) => ({ ...row, passwordHash, updatedAt: new Date() }));
-      if (written) return;
-      try {
-        await credentials.insert(newRecord(userId, { passwordHash }));
-        return;
-      } catch (error) {
-        if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-      }
-    }
+    await credentials.upsert(userId, (row) =>
+      row ? { ...row, passwordHash, updatedAt: new Date() } : newRecord(userId, { passwordHash }),
+    );
   }
 
   /** Hashes anew what older parameters made, unless another write came between or there is too much to do right now. */

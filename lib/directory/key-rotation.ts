@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { IdpError } from '../errors.js';
+import type { Logger } from '../logger.js';
 import type { Collection } from '../store/directory-store.js';
 import type { Keyring } from '../store/keyring.js';
 import type { Client, KeyRing, StoredSigningKey } from '../store/records.js';
+import { isPendingEvent, isSigningKey } from '../store/row-checks.js';
 import { newRecord } from './input.js';
 import { pendingEvent, withEvents } from './pending-events.js';
 
@@ -28,8 +30,13 @@ export interface SigningKeyRecords {
 
 /** The signing keys of the service: made by it, kept encrypted, replaced one after another. Nodes agree, as all keys are one row. */
 export interface KeyRotation {
-  /** The keys; made, on one node, when there are none. @throws IdpError `undecipherable` when their encryption key is gone. */
+  /**
+   * The keys; made, on one node, when there are none. One that cannot be read is left out and told.
+   * @throws IdpError `undecipherable` when none can: then their encryption key is gone.
+   */
   load(): Promise<SigningKeyRecords>;
+  /** Keys that were left out when they were read last. */
+  problems(): readonly { readonly code: 'record_unreadable'; readonly collection: 'signingKeys'; readonly id: string }[];
   /** Promotes and removes what is due by the clock, unless another node is at it. */
   advance(): Promise<void>;
   /**
@@ -50,6 +57,7 @@ export interface KeyRotationOptions {
   /** Takes or renews the right to make keys; false while another node has it. */
   readonly lease: () => Promise<boolean>;
   readonly policy: RotationPolicy;
+  readonly logger: Pick<Logger, 'error'>;
 }
 
 const RING = 'ring';
@@ -57,20 +65,25 @@ const PURPOSE = 'signing key';
 /** Milliseconds between two looks whether the node that has the lease has made the keys. */
 const PATIENCE = 50;
 
+const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
+
 const order: readonly StoredSigningKey['state'][] = ['active', 'next', 'retiring'];
 
-export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy }: KeyRotationOptions): KeyRotation {
+export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy, logger }: KeyRotationOptions): KeyRotation {
   const make = createMaker(keyring);
   let isSealedAnew = false;
+  let unreadable: readonly string[] = [];
 
   async function ring(): Promise<KeyRing> {
     for (;;) {
       const row = await rows.get(RING);
-      if (row) return row;
+      const sound = row && soundRing(row);
+      if (sound && sound.keys.length > 0) return sound;
       if (!(await lease())) await sleep(PATIENCE);
       else {
         const keys = [...(await make('active')), ...(await make('next'))];
-        await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(unlessConflict);
+        if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
+        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(unlessConflict);
         await changed();
       }
     }
@@ -84,15 +97,56 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     }
   }
 
+  const readable = ({ keys }: KeyRing): readonly { readonly key: StoredSigningKey; readonly jwk: JWK }[] =>
+    keys.flatMap((key) => {
+      try {
+        return [{ key, jwk: open(key) }];
+      } catch {
+        return [];
+      }
+    });
+
+  /** Those that can be read, told once of the others. */
+  function opened(row: KeyRing): ReturnType<typeof readable> {
+    const keys = readable(row);
+    if (keys.length === 0) row.keys.forEach(open);
+    const left = row.keys.map(({ kid }) => kid).filter((kid) => !keys.some(({ key }) => key.kid === kid));
+    for (const kid of left) {
+      if (!unreadable.includes(kid))
+        logger.error({ collection: 'signingKeys', id: kid }, 'a signing key cannot be read, so it is left out');
+    }
+    unreadable = left;
+    return keys;
+  }
+
+  /** Keys that sign, one of each algorithm, made where none that signs or will sign can be read. */
+  async function complete(row: KeyRing): Promise<KeyRing> {
+    for (let current = row; ; current = await ring()) {
+      const keys = opened(current);
+      const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
+      if (missing.length === 0) return current;
+      if (!(await lease())) await sleep(PATIENCE);
+      else {
+        const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
+        await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date() }));
+        await changed();
+      }
+    }
+  }
+
   /** Once for each start: while the nodes of a service have different secrets first, two would undo each other's work. */
   async function sealAnew(row: KeyRing): Promise<KeyRing> {
-    if (isSealedAnew || row.keys.every(({ sealed }) => keyring.isCurrent(sealed))) return row;
-    const resealed = (key: StoredSigningKey): StoredSigningKey => ({
-      ...key,
-      sealed: keyring.encrypt(PURPOSE, key.kid, JSON.stringify(open(key))),
+    if (isSealedAnew || readable(row).every(({ key }) => keyring.isCurrent(key.sealed))) return row;
+    await rows.update(RING, (current) => {
+      const sound = soundRing(current);
+      const jwks = new Map(readable(sound).map(({ key, jwk }) => [key.kid, jwk]));
+      const resealed = (key: StoredSigningKey): StoredSigningKey => {
+        const jwk = jwks.get(key.kid);
+        return jwk ? { ...key, sealed: keyring.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
+      };
+      return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date() };
     });
-    const written = await rows.update(RING, (current) => ({ ...current, keys: current.keys.map(resealed), updatedAt: new Date() }));
-    return written ?? ring();
+    return ring();
   }
 
   /** The longest that anything signed until now is good. */
@@ -104,18 +158,20 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
   }
 
   async function write(change: (row: KeyRing) => KeyRing): Promise<void> {
-    await rows.update(RING, change);
+    await rows.update(RING, (row) => change(soundRing(row)));
     await changed();
     nudge();
   }
 
   return {
     async load() {
-      const row = await sealAnew(await ring());
+      const row = await complete(await sealAnew(await ring()));
       isSealedAnew = true;
-      const sorted = row.keys.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-      return { jwks: sorted.map((key) => ({ ...open(key), kid: key.kid, alg: key.alg })), dueAt: dueAt(row, policy) };
+      const sorted = opened(row).toSorted((a, b) => order.indexOf(a.key.state) - order.indexOf(b.key.state));
+      return { jwks: sorted.map(({ key, jwk }) => ({ ...jwk, kid: key.kid, alg: key.alg })), dueAt: dueAt(row, policy) };
     },
+
+    problems: () => unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id })),
 
     async advance() {
       const now = new Date();
@@ -139,6 +195,18 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
         return promoted(withoutRemoved(row, now), next, now, removeAt);
       });
     },
+  };
+}
+
+/** What of the row can be used: nothing is signed without it, so no part of it that is damaged takes the others along. */
+function soundRing(row: KeyRing): KeyRing {
+  const { keys, pendingEvents } = row;
+  const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
+  if (isSound) return row;
+  return {
+    ...row,
+    keys: Array.isArray(keys) ? keys.filter(isSigningKey) : [],
+    pendingEvents: Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [],
   };
 }
 

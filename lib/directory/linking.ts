@@ -11,7 +11,7 @@
  * off an unchanged list: a link that was under way then loses its second step and starts again.
  */
 import { IdpError } from '../errors.js';
-import type { Collection } from '../store/directory-store.js';
+import type { CheckedCollection } from '../store/checked-directory.js';
 import type { Person, PersonWithUser, User } from '../store/records.js';
 import type { DirectoryContext } from './context.js';
 import { pendingEvent, withEvents } from './pending-events.js';
@@ -143,7 +143,7 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
 }
 
 /** Strikes off the parent's list whoever does not have it as a parent. */
-export async function strikeOff(persons: Collection<Person>, parentUserId: string): Promise<void> {
+export async function strikeOff(persons: CheckedCollection<Person>, parentUserId: string): Promise<void> {
   for (;;) {
     const parent = await byUser(persons, parentUserId);
     const listed = parent?.user.childUserIds ?? [];
@@ -160,14 +160,15 @@ export async function strikeOff(persons: Collection<Person>, parentUserId: strin
 }
 
 /** Whether the user has this parent; when not, it is written anew, so that no link under way can complete. */
-async function isChild(persons: Collection<Person>, userId: string, parentUserId: string): Promise<boolean> {
+async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean> {
   const person = await byUser(persons, userId);
-  if (person === undefined) return false;
+  // One that cannot be read may be its child as before.
+  if (person === undefined) return persons.has({ byUser: [userId] });
   const row = await persons.update(person.id, (current) => (current.user?.parentUserId === parentUserId ? current : { ...current }));
   return row?.user?.parentUserId === parentUserId;
 }
 
-async function byUser(persons: Collection<Person>, userId: string): Promise<PersonWithUser | undefined> {
+async function byUser(persons: CheckedCollection<Person>, userId: string): Promise<PersonWithUser | undefined> {
   const [person] = await persons.find({ byUser: [userId] });
   return hasUser(person) ? person : undefined;
 }

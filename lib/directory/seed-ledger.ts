@@ -1,4 +1,5 @@
 import { IdpError } from '../errors.js';
+import type { CheckedCollection } from '../store/checked-directory.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
 import type { SeedRecord } from '../store/records.js';
 import type { Collections, DirectoryContext } from './context.js';
@@ -17,7 +18,7 @@ export interface SeedLedger {
   write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
   /** From now on, what is absent and has no entry was never there. */
   settle(): Promise<void>;
-  /** As it is kept now, past every cache. */
+  /** As it is kept now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined>;
 }
 
@@ -35,21 +36,25 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
   const enter: SeedLedger['enter'] = async (entry) => {
     const made = await seeds.insert(entry).catch(unlessConflict);
     const kept = made ?? (await seeds.get(entry.id));
-    return kept ? { entry: kept, isNew: made !== undefined } : enter(entry);
+    if (kept) return { entry: kept, isNew: made !== undefined };
+    if (await seeds.isUnreadable(entry.id)) throw new IdpError('record_unreadable', { collection: 'seeds', id: entry.id });
+    return enter(entry);
   };
 
   return {
     async begin() {
-      if (await seeds.get(ORIGIN)) return;
+      if (await seeds.has(ORIGIN)) return;
       const isAfterRecords = await hasRecords(collections);
       await enter({ id: ORIGIN, recordId: '', values: [], items: [], isAfterRecords });
     },
 
     async read() {
       const rows = await seeds.find({});
+      const origin = rows.find(({ id }) => id === ORIGIN);
       return {
+        // Without a word of it, what is absent may have been taken away.
+        isAfterRecords: origin?.isAfterRecords ?? true,
         entries: new Map(rows.map((row) => [row.id, row])),
-        isAfterRecords: rows.some(({ id, isAfterRecords }) => id === ORIGIN && isAfterRecords === true),
       };
     },
 
@@ -61,11 +66,15 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
     },
 
     async settle() {
-      await seeds.update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row));
+      await seeds.update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row)).catch(unlessUnreadable);
     },
 
-    record: <R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string) =>
-      (collections[collection] as unknown as Collection<R>).get(id),
+    async record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined> {
+      const rows = collections[collection] as unknown as CheckedCollection<R>;
+      const row = await rows.get(id);
+      if (row === undefined && (await rows.isUnreadable(id))) throw new IdpError('record_unreadable', { collection, id });
+      return row;
+    },
   };
 }
 
@@ -79,8 +88,12 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
 /** A person that is erased takes along what a seed gave them; that there was one stays, so that no seed makes them again. */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
-    await seeds.update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] }));
+    await seeds.update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] })).catch(unlessUnreadable);
   }
+}
+
+function unlessUnreadable(error: unknown): void {
+  if (!(error instanceof IdpError && error.code === 'record_unreadable')) throw error;
 }
 
 function unlessConflict(error: unknown): undefined {

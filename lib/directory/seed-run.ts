@@ -50,7 +50,15 @@ export interface SeedRun {
 export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
   const { entries, isAfterRecords } = await ledger.read();
   const present = new Map<string, string>();
-  const done = { made: [] as string[], changed: [] as string[], left: [] as string[], gone: [] as string[], unknown: [] as string[] };
+  const done = {
+    made: [] as string[],
+    changed: [] as string[],
+    left: [] as string[],
+    gone: [] as string[],
+    unknown: [] as string[],
+    unreadable: [] as string[],
+    taken: [] as string[],
+  };
 
   async function settled<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
     const { values, items } = seededNotes(record as SeedFields, fields);
@@ -63,8 +71,13 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
   }
 
   /** Goes on with what no node has completed. */
-  async function finish<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, found: R | undefined): Promise<R> {
+  async function finish<R extends { readonly id: string }>(
+    piece: SeedPiece<R>,
+    entry: SeedRecord,
+    found: R | undefined,
+  ): Promise<R | undefined> {
     const record = found ?? (await made(piece));
+    if (record === undefined) return undefined;
     const { apart } = piece;
     if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
     const notes = await settled(piece, record);
@@ -72,11 +85,12 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     return record;
   }
 
-  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R> {
+  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined> {
     const refused = await piece.create().then(() => undefined, unlessTaken);
     const record = await piece.find(piece.id);
-    if (record === undefined) throw refused ?? new IdpError('not_found');
-    if (refused === undefined) done.made.push(seedEntryId(piece.collection, piece.id));
+    const id = seedEntryId(piece.collection, piece.id);
+    if (refused === undefined) done.made.push(id);
+    else if (record === undefined) done.taken.push(id);
     return record;
   }
 
@@ -103,32 +117,40 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     return { decision: decided, notes: { values: [{ field: part.field, digest }], items: itemsOf(part) } };
   }
 
+  async function applied<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
+    let entry = entries.get(id);
+    let record = await piece.find(entry?.recordId);
+    const there = () => {
+      if (record !== undefined) present.set(id, record.id);
+      return record;
+    };
+    if (entry === undefined) {
+      const isFound = record !== undefined || isAfterRecords;
+      const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
+      const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
+      const whole = isFound ? { madeAt: new Date(), values: notes.values, items } : { values: [], items: [] };
+      const entered = await ledger.enter({ id, recordId: record?.id ?? piece.id, ...whole });
+      if (entered.isNew && isFound) {
+        if (record === undefined) done.unknown.push(id);
+        return there();
+      }
+      ({ entry } = entered);
+      if (!entered.isNew) record = await piece.find(entry.recordId);
+    }
+    if (entry.madeAt === undefined) record = await finish(piece, entry, record);
+    else if (record === undefined) done.gone.push(id);
+    else if (mode === 'update') await change(piece, entry, record);
+    return there();
+  }
+
   return {
     async apply(piece) {
       const id = seedEntryId(piece.collection, piece.id);
-      let entry = entries.get(id);
-      let record = await piece.find(entry?.recordId);
-      const there = () => {
-        if (record !== undefined) present.set(id, record.id);
-        return record;
-      };
-      if (entry === undefined) {
-        const isFound = record !== undefined || isAfterRecords;
-        const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
-        const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
-        const whole = isFound ? { madeAt: new Date(), values: notes.values, items } : { values: [], items: [] };
-        const entered = await ledger.enter({ id, recordId: record?.id ?? piece.id, ...whole });
-        if (entered.isNew && isFound) {
-          if (record === undefined) done.unknown.push(id);
-          return there();
-        }
-        ({ entry } = entered);
-        if (!entered.isNew) record = await piece.find(entry.recordId);
-      }
-      if (entry.madeAt === undefined) record = await finish(piece, entry, record);
-      else if (record === undefined) done.gone.push(id);
-      else if (mode === 'update') await change(piece, entry, record);
-      return there();
+      return applied(piece, id).catch((error: unknown) => {
+        if (!(error instanceof IdpError && error.code === 'record_unreadable')) throw error;
+        done.unreadable.push(id);
+        return undefined;
+      });
     },
 
     recordId: (collection, id) => present.get(seedEntryId(collection, id)),
@@ -144,10 +166,13 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     },
 
     tell(logger) {
-      const { made: records, changed, left, gone, unknown } = done;
+      const { made: records, changed, left, gone, unknown, unreadable, taken } = done;
       if (records.length + changed.length > 0) logger.info({ made: records.length, changed: changed.length }, 'seed applied');
       if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
       if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
+      if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
+      if (taken.length > 0)
+        logger.warn({ records: taken }, 'the seed names records whose id, name or scope another record has; they are not made');
       if (unknown.length > 0) {
         logger.warn(
           { records: unknown },

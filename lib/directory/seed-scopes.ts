@@ -1,6 +1,5 @@
 /** Scopes of the clients of a seed. One that a seed gave once, or that the client has, is no mistake when its API resource was taken away since. */
 import type { ConfigProblem } from '../errors.js';
-import type { Client } from '../store/records.js';
 import { findScopeProblems } from './client-scopes.js';
 import type { Directory } from './create-directory.js';
 import { seedEntryId } from './seed-ledger.js';
@@ -41,9 +40,9 @@ async function withScopesOf(
   existing: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
   if (directory === undefined || wanted.every((scope) => existing.has(scope))) return existing;
-  const { seedLedger } = directory;
-  const entry = await seedLedger.entry(seedEntryId('clients', id));
+  // Neither throws where a record is damaged: that is for the run to tell.
+  const entry = await directory.seedLedger.entry(seedEntryId('clients', id));
   const given = (entry?.items ?? []).flatMap(({ field, item }) => (field === 'allowedScopes' ? [item] : []));
-  const kept = await seedLedger.record<Client>('clients', id);
+  const kept = await directory.clients.get(id);
   return new Set([...existing, ...given, ...(kept?.allowedScopes ?? [])]);
 }

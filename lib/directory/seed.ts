@@ -287,10 +287,9 @@ async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
     const link = user?.linkedTo && linkOf(parts, user.linkedTo);
     const userId = user && run.recordId('users', ids.user(tid, user));
     if (user === undefined || link === undefined || userId === undefined) continue;
-    await run.once('users', ids.user(tid, user), link.item, async () => {
-      const parent = await link.parent();
-      return parent !== undefined && linking.link(userId, parent).then(() => true, unlessLinked);
-    });
+    const parent = await link.parent();
+    if (parent === undefined) continue;
+    await run.once('users', ids.user(tid, user), link.item, () => linking.link(userId, parent).then(() => true, unlessLinked));
   }
 }
 

@@ -1,5 +1,6 @@
 import { IdpError } from '../errors.js';
-import type { Collection, Row, Unsaved } from '../store/directory-store.js';
+import type { CheckedCollection } from '../store/checked-directory.js';
+import type { Row, Unsaved } from '../store/directory-store.js';
 import type { CachedCollection } from './cached-collection.js';
 
 /**
@@ -9,10 +10,10 @@ import type { CachedCollection } from './cached-collection.js';
 export async function insertWithSharedId<R extends Row>(
   rows: CachedCollection<R>,
   row: Unsaved<R>,
-  others: Pick<Collection<Row>, 'get'>,
+  others: Pick<CheckedCollection<Row>, 'has'>,
 ): Promise<R> {
   const checkFree = async () => {
-    if (await others.get(row.id)) throw new IdpError('conflict', { path: '/id' });
+    if (await others.has(row.id)) throw new IdpError('conflict', { path: '/id' });
   };
   await checkFree();
   const inserted = await rows.insert(row);

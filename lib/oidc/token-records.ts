@@ -1,6 +1,6 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact, ArtifactKey, Put } from '../store/artifact-store.js';
-import { keyOf, successorOf } from './ids.js';
+import { createSalt, keyOf, successorOf } from './ids.js';
 import type { RefreshUse } from './refresh-use.js';
 import type { StoredForm } from './stored-form.js';
 import type { UnitOfWork } from './unit-of-work.js';
@@ -121,15 +121,20 @@ export class TokenRecords {
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { version: _version, ...record } = artifact;
     const consumedAt = Date.now();
-    unit.put({
+    // Within its grace a refresh token that comes again is answered all the same.
+    const isAnsweredAgain = model === 'RefreshToken' && (use?.grace ?? this.#lifetimes.grace) > 0;
+    const value = model === 'RefreshToken' ? this.#spentForm(id, artifact, use) : record.value;
+    const write: Put = {
       ...record,
-      ...(model === 'RefreshToken' ? { value: this.#spentForm(id, artifact, use) } : {}),
+      value: isAnsweredAgain ? value : withNonce(value),
       op: 'put',
       consumedAt,
       expiresAt: Math.max(record.expiresAt, consumedAt + this.#rememberedFor(model) * 1000),
       if: 'unconsumed',
       ...(model === 'RefreshToken' ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
-    });
+    };
+    if (isAnsweredAgain) unit.put(write);
+    else unit.spend(write);
   }
 
   /** Ends a live token, and with it all that its grant has brought about. */
@@ -167,3 +172,6 @@ export class TokenRecords {
     return model === 'PushedAuthorizationRequest' ? this.#lifetimes.spentRequest : 0;
   }
 }
+
+/** A record that says by which write it was spent: one whose answer is lost can tell its own from another's. */
+const withNonce = (value: string): string => `${value.slice(0, -1)},"spentBy":"${createSalt()}"}`;

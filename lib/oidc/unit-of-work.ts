@@ -1,5 +1,7 @@
+import { UnavailableError } from '../errors.js';
 import { slotOfKey } from '../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../store/artifact-store.js';
+import { takeBack } from './take-back.js';
 
 /**
  * A put that can be tried again when another request wrote the record first.
@@ -27,6 +29,7 @@ export class UnitOfWork {
   readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
   readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
   readonly #merges = new Map<ArtifactKey, Merge>();
+  readonly #taken = new Set<ArtifactKey>();
   #abandoned = false;
 
   constructor(store: ArtifactStore) {
@@ -61,6 +64,12 @@ export class UnitOfWork {
     if (this.#writes.get(write.key)?.op === 'remove') return;
     this.#writes.set(write.key, write);
     if (merge) this.#merges.set(write.key, merge);
+  }
+
+  /** Spends a record that is of no more use to a caller whose answer was lost: where the commit fails for an outage, it is taken back. */
+  spend(write: Put): void {
+    this.#taken.add(write.key);
+    this.put(write);
   }
 
   remove(key: ArtifactKey, until: number): void {
@@ -109,9 +118,20 @@ export class UnitOfWork {
     return artifact;
   }
 
+  /** What was spent by a commit that may have been done, and whose caller is told that it was not. */
+  #takeBack(writes: readonly ArtifactWrite[]): void {
+    for (const write of writes) {
+      const before = this.#reads.get(write.key);
+      if (before && write.op === 'put' && this.#taken.has(write.key)) void takeBack(this.#store, write, before);
+    }
+  }
+
   async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
-      const result = await this.#store.commit(writes);
+      const result = await this.#store.commit(writes).catch((error: unknown) => {
+        if (error instanceof UnavailableError) this.#takeBack(writes);
+        throw error;
+      });
       if (result.ok) break;
       const { lost } = result;
       const merge = merges.get(lost);

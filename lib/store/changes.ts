@@ -83,11 +83,15 @@ export function createChangeFeed(directory: DirectoryStore, { pollInterval, onCh
 async function bump(rows: Collection<ChangeRecord>, collection: string): Promise<void> {
   const next = (revisions: Revisions): Revisions => ({ ...revisions, [collection]: (revisions[collection] ?? 0) + 1 });
   const increase = () => rows.update(ROW_ID, (row) => ({ ...row, revisions: next(row.revisions) }));
-  if ((await increase()) !== undefined) return;
   try {
+    if ((await increase()) !== undefined) return;
+
     await rows.insert({ id: ROW_ID, revisions: next({}) });
   } catch (error) {
-    if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-    await increase();
+    if (!(error instanceof IdpError)) throw error;
+    // What it said is not needed: every cache of the others is cleared where it says something else.
+    if (error.code === 'record_unreadable') await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
+    else if (error.code === 'conflict') await increase();
+    else throw error;
   }
 }

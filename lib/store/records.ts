@@ -224,6 +224,8 @@ export interface KeyRing extends Stored {
 /** A dispatched event; `sequence` is the one order that every reader follows. */
 export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;
+  /** When it was given up, as a listener failed too often. */
+  readonly parkedAt?: Date;
 }
 
 /** Something that has to reach somebody else, until it was taken. */

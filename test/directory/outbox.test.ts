@@ -29,16 +29,19 @@ describe('outbox (design §8)', () => {
     ]);
   });
 
-  test('a listener that throws or rejects is logged and stops no other; one that was stopped hears no more', async () => {
+  test('a listener that throws or rejects is called again alone, until it takes the event; one that was stopped hears no more', async () => {
     const logged: unknown[] = [];
-    await using t = await testDirectory({ logger: { ...silentLogger, error: (...data) => void logged.push(data) } });
+    await using t = await testDirectory({ backOff: [5, 5, 5], logger: { ...silentLogger, error: (...data) => void logged.push(data) } });
     const { events } = t.directory;
     const heard: string[] = [];
+    const calls = { throws: 0, rejects: 0 };
     events.on('UserCreated', () => {
-      throw new Error('first');
+      calls.throws += 1;
+      if (calls.throws < 3) throw new Error('first');
     });
     events.on('UserCreated', async () => {
-      throw new Error('second');
+      calls.rejects += 1;
+      if (calls.rejects < 2) throw new Error('second');
     });
     const stop = events.on('UserCreated', ({ subject }) => void heard.push(subject));
     const { tid, userId } = await tenantWithUser(t.directory, 'Acme', 'alice');
@@ -47,7 +50,55 @@ describe('outbox (design §8)', () => {
     await userIn(t.directory, tid, 'bob');
     await t.dispatched();
     expect(heard).toEqual([userId]);
-    expect(logged).toHaveLength(4);
+    expect(calls).toEqual({ throws: 4, rejects: 3 });
+    expect(logged).toHaveLength(3);
+  });
+
+  test('an event that fails holds back later ones of its subject and no others, until it is parked and told', async () => {
+    const logged: unknown[][] = [];
+    await using t = await testDirectory({ backOff: [5, 5], logger: { ...silentLogger, error: (...data) => void logged.push(data) } });
+    const { directory } = t;
+    const heard: string[] = [];
+    let personId = '';
+    directory.events.on('PersonCreated', ({ subject }) => {
+      heard.push(`created ${subject}`);
+      if (subject === personId) throw new Error('always');
+    });
+    directory.events.on('PersonUpdated', ({ subject }) => void heard.push(`updated ${subject}`));
+    const { tid, personId: other } = await tenantWithUser(directory, 'Acme', 'bob');
+    await t.dispatched();
+    const { persons } = directory.forTenant(tid);
+    personId = '0197a000-0000-7000-8000-000000000001';
+    await persons.create({ id: personId, givenName: 'A', familyName: 'B' });
+    await persons.update(personId, { givenName: 'C' });
+    await persons.update(other, { givenName: 'D' });
+    await t.dispatched();
+    const about = (id: string) => heard.filter((line) => line.endsWith(id)).map((line) => line.split(' ')[0]);
+    expect(about(personId)).toEqual(['created', 'created', 'created', 'updated']);
+    expect(heard.indexOf(`updated ${other}`)).toBeLessThan(heard.indexOf(`updated ${personId}`));
+    const [parked] = directory.problems();
+    expect(directory.problems()).toEqual([{ code: 'event_parked', collection: 'events', id: expect.any(String) }]);
+    expect(await t.store.collection('events').get(parked!.id)).toMatchObject({ parkedAt: expect.any(Date), subject: personId });
+    expect(logged.filter(([, message]) => message === 'an event is parked, because a listener failed too often')).toHaveLength(1);
+  });
+
+  test('what a node told and could not strike off another tells again; a listener that hangs holds up no other record', async () => {
+    const store = memoryDirectory();
+    const first = await testDirectory({ store });
+    const heard: string[] = [];
+    first.directory.events.on('PersonCreated', ({ subject }) => {
+      heard.push(subject);
+      return subject === heard[0] ? new Promise(() => {}) : undefined;
+    });
+    const { tid, personId } = await tenantWithUser(first.directory, 'Acme', 'alice');
+    const { personId: next } = await userIn(first.directory, tid, 'bob');
+    await settled();
+    expect(heard).toEqual([personId, next]);
+    await using second = await testDirectory({ store });
+    second.directory.events.on('PersonCreated', ({ subject }) => void heard.push(subject));
+    await second.dispatched();
+    expect(heard.slice(2)).toEqual([personId]);
+    await first[Symbol.asyncDispose]();
   });
 
   test('nothing moves without the lease, and everything once another has given it up', async () => {

@@ -1,8 +1,14 @@
+import { createHook } from 'node:async_hooks';
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createGuardedFetch, isPublicAddress } from '../../lib/guarded-fetch.js';
+import { createPasswords } from '../../lib/directory/index.js';
+import { createGuardedFetch } from '../../lib/guarded-fetch.js';
+import { createNameLookups } from '../../lib/name-lookups.js';
+import { isPublicAddress } from '../../lib/public-address.js';
 
 let answer: RequestListener;
 let hits: string[];
@@ -120,4 +126,104 @@ test.each([
   ],
 ])('RFC 6890: addresses %s', (_, addresses, isPublic) => {
   expect(addresses.filter((address) => isPublicAddress(address) === isPublic)).toEqual(addresses);
+});
+
+describe('M14: names that are looked up for others', () => {
+  /** A name server that says nothing, or what it is told. */
+  async function nameServer(reply?: (question: Buffer) => Buffer) {
+    const socket = createSocket('udp4');
+    let questions = 0;
+    socket.on('message', (question, { port: from }) => {
+      questions += 1;
+      if (reply) socket.send(reply(question), from, '127.0.0.1');
+    });
+    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+    const resolver = new Resolver({ timeout: 200, tries: 1 });
+    resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+    const close = () => new Promise<void>((resolve) => socket.close(() => resolve()));
+    return { resolver, close, questions: () => questions };
+  }
+  /** An answer with these IPv4 addresses; of IPv6 there are none. */
+  const answerWith =
+    (...addresses: readonly string[]) =>
+    (question: Buffer) => {
+      const isIpv4 = question.at(question.indexOf(0, 12) + 2) === 1;
+      const records = isIpv4
+        ? addresses.map((address) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...address.split('.').map(Number)]))
+        : [];
+      const asked = question.subarray(12, question.indexOf(0, 12) + 5);
+      return Buffer.concat([question.subarray(0, 2), Buffer.from([0x81, 0x80, 0, 1, 0, records.length, 0, 0, 0, 0]), asked, ...records]);
+    };
+
+  test('a name server that is silent holds no thread, and passwords are hashed meanwhile', async () => {
+    let threads = 0;
+    const counter = createHook({
+      init(_id, type) {
+        if (type === 'GETADDRINFOREQWRAP') threads += 1;
+      },
+    }).enable();
+    const silent = await nameServer();
+    const fetch = createGuardedFetch({ allowHosts: [] }, createNameLookups(silent.resolver));
+    const calls = Array.from({ length: 20 }, (_, index) => fetch(`https://silent-${index}.example/`, { timeoutMs: 5000, maxBytes: 10 }));
+    const outcomes = Promise.allSettled(calls);
+    expect(await createPasswords().hash('correct horse')).toMatch(/^\$scrypt/);
+    for (const outcome of await outcomes) expect(outcome.status).toBe('rejected');
+    expect(silent.questions()).toBeGreaterThanOrEqual(20);
+    expect(threads).toBe(0);
+    counter.disable();
+    await silent.close();
+  });
+
+  test('one that is slow is given up with the request', async () => {
+    const resolver = new Resolver({ timeout: 5000, tries: 1 });
+    const silent = await nameServer();
+    resolver.setServers(silent.resolver.getServers());
+    const fetch = createGuardedFetch({ allowHosts: [] }, createNameLookups(resolver));
+    await expect(fetch('https://silent.example/', { timeoutMs: 100, maxBytes: 10 })).rejects.toThrow('more than 100 ms');
+    resolver.cancel();
+    await silent.close();
+  });
+
+  const lookedUp = (lookups: LookupFunction, hostname: string, options: object) =>
+    new Promise((resolve, reject) => {
+      lookups(hostname, options, (error, ...answer) => (error ? reject(error) : resolve(answer)));
+    });
+
+  test('public addresses are answered, in the form that is asked for', async () => {
+    const server = await nameServer(answerWith('93.184.215.14', '93.184.215.15'));
+    const { lookupPublic } = createNameLookups(server.resolver);
+    expect(await lookedUp(lookupPublic, 'example.com', { all: true })).toEqual([
+      [
+        { address: '93.184.215.14', family: 4 },
+        { address: '93.184.215.15', family: 4 },
+      ],
+    ]);
+    expect(await lookedUp(lookupPublic, 'example.com', {})).toEqual(['93.184.215.14', 4]);
+    await expect(lookedUp(lookupPublic, 'example.com', { family: 6 })).rejects.toThrow();
+    await server.close();
+  });
+
+  test.each([['10.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['169.254.169.254']])('a name at %s is refused', async (...addresses) => {
+    const server = await nameServer(answerWith(...addresses));
+    const { lookupPublic } = createNameLookups(server.resolver);
+    for (const all of [true, false])
+      await expect(lookedUp(lookupPublic, 'inside.example', { all })).rejects.toThrow('not at a public address');
+    await server.close();
+  });
+
+  test('hosts that the operator allows are looked up as the system does, one at a time', async () => {
+    const asked: string[] = [];
+    const answers: (() => void)[] = [];
+    const { lookupAllowed } = createNameLookups(undefined, (hostname, _options, callback) => {
+      asked.push(hostname);
+      answers.push(() => callback(null, '10.0.0.1', 4));
+    });
+    const all = Promise.all(['a', 'b', 'c'].map((name) => lookedUp(lookupAllowed, name, {})));
+    for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(asked).toEqual(expected);
+      answers.shift()?.();
+    }
+    expect(await all).toEqual(Array(3).fill(['10.0.0.1', 4]));
+  });
 });

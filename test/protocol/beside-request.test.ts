@@ -247,6 +247,18 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
     expectAlone(membersOf(await alice.get(`${location}&${new URLSearchParams(evil)}`)));
   });
 
+  test('design §5: of references of our own, for a sign-in that is begun anew, with what stood beside the object then', async () => {
+    const agent = new Agent();
+    const begun = await get({ ...plain, cart: '1', request: await sign({ state: 'signed', nonce: 'signed' }) }, agent);
+    const { location = '' } = await agent.get(`${begun.location}/restart`);
+    expect(location).toContain('request_uri=');
+    const page = await agent.follow(await agent.get(`${location}&${new URLSearchParams(evil)}`));
+    const password = await agent.submit(page, { identifier: 'alice@acme.test' });
+    const response = membersOf(await agent.follow(await agent.submit(password, { password: 'alice' })));
+    expectAlone(response);
+    expect(response.cart).toBe('1');
+  });
+
   test('RFC 9101 §10.8: the type is the one that was signed', async () => {
     const [, payload, signature] = (await sign(inFull(), 'oauth-authz-req+jwt')).split('.');
     for (const header of [

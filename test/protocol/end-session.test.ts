@@ -5,6 +5,7 @@ import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtain
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { latentArtifacts } from '../support/latent-artifacts.js';
 import { discover } from '../support/relying-party.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
 
@@ -111,6 +112,15 @@ describe('OpenID Connect RP-Initiated Logout §2: by POST', () => {
     await agent.request(unread, { method: 'HEAD' });
     expect((await agent.follow(await agent.get(unread))).location).toContain(postLogoutRedirectUri);
     await expectSignedOut(agent, tokens);
+  });
+
+  test('exactly one of many that follow the reference at once has what was posted', async () => {
+    const other = await startIdp({ artifacts: latentArtifacts(memoryArtifacts(), 100) });
+    const { tokens } = await obtainTokens(other.issuer);
+    const { location = '' } = await new Agent().post(`${other.issuer}/connect/endsession`, { id_token_hint: tokens.id_token, ...back });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => new Agent().get(location)));
+    await other.close();
+    expect(answers.filter((answer) => answer.location?.startsWith(postLogoutRedirectUri))).toHaveLength(1);
   });
 
   test('nothing of it is kept in the clear', async () => {

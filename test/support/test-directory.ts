@@ -3,6 +3,7 @@ import { memoryDirectory } from '../../adapters/memory/index.js';
 import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../lib/directory/index.js';
 import type { IdpEvent } from '../../lib/events.js';
 import { createCaches } from '../../lib/store/cache.js';
+import { checkedDirectory } from '../../lib/store/checked-directory.js';
 import { collections } from '../../lib/store/collections.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { createKeyring } from '../../lib/store/keyring.js';
@@ -35,11 +36,14 @@ export interface TestDirectory extends AsyncDisposable {
 }
 
 export async function testDirectory(
-  options: Partial<DirectoryOptions> & { readonly listen?: (event: IdpEvent) => void } = {},
+  options: Partial<Omit<DirectoryOptions, 'store'>> & { readonly store?: DirectoryStore } & {
+    readonly listen?: (event: IdpEvent) => void;
+  } = {},
 ): Promise<TestDirectory> {
   const store = options.store ?? memoryDirectory();
   await store.open(Object.values(collections));
-  const caches = createCaches(store, { logger: silentLogger });
+  const checked = checkedDirectory(store, silentLogger);
+  const caches = createCaches(checked, { logger: silentLogger });
   const directory = createDirectory({
     caches,
     keyring: createKeyring(['first-secret-of-the-tests']),
@@ -49,8 +53,9 @@ export async function testDirectory(
     issuer: ISSUER,
     identityScopes: new Set(['openid', 'offline_access', 'profile', 'email', 'org']),
     ...options,
-    store,
+    store: checked,
   });
+  directory.outbox.start();
   return {
     directory,
     store,

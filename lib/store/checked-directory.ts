@@ -1,0 +1,162 @@
+/** A directory whose rows are looked at when they are read: one that is not of its form is left out, so that it stops nobody else. */
+import { IdpError } from '../errors.js';
+import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from './directory-store.js';
+import { wrongMember } from './row-checks.js';
+
+export interface CheckedCollection<R extends Row> extends Collection<R> {
+  /** Whether there is a row, of its form or not: one that is left out still takes its id and its unique values. */
+  has(where: string | Where): Promise<boolean>;
+  isUnreadable(id: string): Promise<boolean>;
+  /**
+   * Compare-and-swap as `update`, and makes the row where there is none, or takes the place of one that is left out. For collections without
+   * unique indexes.
+   */
+  upsert(id: string, change: (row: R | undefined, isUnreadable: boolean) => Unsaved<R>): Promise<R>;
+}
+
+export interface CheckedDirectory extends DirectoryStore {
+  collection<R extends Row>(name: string): CheckedCollection<R>;
+  /** Rows that were left out when they were read last; some of them are looked at again, as they may have been mended. */
+  problems(): Promise<readonly UnreadableRow[]>;
+}
+
+export interface UnreadableRow {
+  readonly code: 'record_unreadable';
+  readonly collection: string;
+  readonly id: string;
+}
+
+interface Logger {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Bad rows that are remembered, so that each is told once. */
+const REMEMBERED = 10_000;
+/** Of these, whenever somebody asks. */
+const LOOKED_AT_AGAIN = 20;
+
+export function checkedDirectory(store: DirectoryStore, logger: Logger): CheckedDirectory {
+  const bad = new Map<string, UnreadableRow>();
+  // A store in this process hands out the same row again and again.
+  const good = new WeakSet<Row>();
+
+  function isGood(collection: string, row: Row): boolean {
+    if (good.has(row)) return true;
+    const member = wrongMember(collection, row);
+    const id = String(row.id).slice(0, 200);
+    const key = `${collection}:${id}`;
+    if (member === undefined) {
+      good.add(row);
+      if (bad.size > 0) bad.delete(key);
+      return true;
+    }
+    if (!bad.has(key) && bad.size < REMEMBERED) {
+      bad.set(key, { code: 'record_unreadable', collection, id });
+      logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: mend it in the store');
+    }
+    return false;
+  }
+
+  const checked = <R extends Row>(name: string, rows: Collection<R>): CheckedCollection<R> => {
+    /** What we write can be read. */
+    const checkWritten = (row: Unsaved<R>): void => {
+      const member = wrongMember(name, { ...row, version: 1 });
+      if (member !== undefined) throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
+    };
+
+    /** A page is short only at the end of all, whatever was left out of it. */
+    async function find(where: Where, page?: Page): Promise<readonly R[]> {
+      checkTexts(Object.values(where).flat());
+      if (page?.after !== undefined) checkTexts([page.after]);
+      const found: R[] = [];
+      for (let after = page?.after; ; ) {
+        const all = await rows.find(where, page && { limit: page.limit, ...(after === undefined ? {} : { after }) });
+        const those = all.filter((row) => isGood(name, row));
+        if (page === undefined || (found.length === 0 && those.length === all.length)) return those.length === all.length ? all : those;
+        found.push(...those);
+        if (all.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+        after = all.at(-1)?.id;
+      }
+    }
+
+    async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+      checkTexts([id]);
+      return rows.update(id, (row) => {
+        if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
+        const next = change(row);
+        if (next !== row) checkWritten(next);
+        return next;
+      });
+    }
+
+    async function insert(row: Unsaved<R>): Promise<R> {
+      checkWritten(row);
+      return rows.insert(row);
+    }
+
+    async function put(row: Unsaved<R>): Promise<R> {
+      checkWritten(row);
+      return rows.put(row);
+    }
+
+    return {
+      async get(id) {
+        checkTexts([id]);
+        const row = await rows.get(id);
+        if (row === undefined && bad.size > 0) bad.delete(`${name}:${id}`);
+        return row !== undefined && isGood(name, row) ? row : undefined;
+      },
+      find,
+      async has(where) {
+        if (typeof where === 'string') return (await rows.get(where)) !== undefined;
+        return (await rows.find(where, { limit: 1 })).length > 0;
+      },
+      async isUnreadable(id) {
+        const row = await rows.get(id);
+        return row !== undefined && !isGood(name, row);
+      },
+      insert,
+      put,
+      update,
+      async upsert(id, change) {
+        for (;;) {
+          try {
+            return (await update(id, (row) => change(row, false))) ?? (await insert(change(undefined, false)));
+          } catch (error) {
+            if (!(error instanceof IdpError)) throw error;
+            if (error.code === 'record_unreadable') return put(change(undefined, true));
+            if (error.code !== 'conflict') throw error;
+          }
+        }
+      },
+      async remove(id) {
+        checkTexts([id]);
+        if (bad.size > 0) bad.delete(`${name}:${id}`);
+        return rows.remove(id);
+      },
+    };
+  };
+
+  return {
+    name: store.name,
+    ephemeral: store.ephemeral,
+    open: (specs) => store.open(specs),
+    collection: <R extends Row>(name: string) => checked(name, store.collection<R>(name)),
+    health: () => store.health(),
+    close: () => store.close(),
+    async problems() {
+      for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
+        const kept = await store.collection(row.collection).get(row.id);
+        const isMended = kept === undefined || wrongMember(row.collection, kept) === undefined;
+        bad.delete(key);
+        if (!isMended) bad.set(key, row);
+      }
+      return [...bad.values()];
+    },
+  };
+}
+
+/** What callers in JavaScript may give in the place of an id is refused here: to a store it might be a query. */
+function checkTexts(values: readonly unknown[]): void {
+  if (values.some((value) => typeof value !== 'string')) throw new IdpError('invalid_record', { path: '/id', expected: 'a string' });
+}
