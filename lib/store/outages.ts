@@ -1,8 +1,12 @@
 /** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
 import type { Logger } from '../logger.js';
 
-/** Milliseconds without a failure after which an answer ends an outage, and between two looks whether it has. */
+/**
+ * Milliseconds without a failure after which an answer ends an outage, and between two looks whether it has. A store that is away again soon after
+ * is one that some calls fail at: it has to be calm for longer each time, so that it cannot fill the log.
+ */
 const CALM = 1000;
+const LONGEST_CALM = 60_000;
 
 export interface Outage {
   failed(cause: unknown): void;
@@ -16,6 +20,8 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
   let began: number | undefined;
   let failedAt = 0;
   let calls = 0;
+  let calm = CALM;
+  let endedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
   return {
@@ -25,13 +31,15 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       if (began !== undefined) return;
       began = failedAt;
       calls = 1;
+      calm = began - endedAt < LONGEST_CALM ? Math.min(calm * 4, LONGEST_CALM) : CALM;
       logger.error({ err: cause, store }, 'store is away');
       timer = setInterval(() => void probe().catch(() => {}), CALM).unref();
     },
     answered() {
-      if (began === undefined || performance.now() - failedAt < CALM) return;
+      if (began === undefined || performance.now() - failedAt < calm) return;
       clearInterval(timer);
-      const seconds = Math.round((performance.now() - began) / 1000);
+      endedAt = performance.now();
+      const seconds = Math.round((endedAt - began) / 1000);
       began = undefined;
       logger.warn({ store, seconds, calls }, 'store is back');
     },
