@@ -53,6 +53,15 @@ export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping):
   }));
 }
 
+/** Scopes that a set names or a claim is mapped to, even if all claims of one were mapped away. Of what is malformed, those that can be read. */
+export const claimScopes = (sets: readonly ClaimSet[], mapping: ClaimMapping): ReadonlySet<string> => {
+  const named = sets.flatMap((set) => [...declarationsOf(set).map(([, { scope }]) => scope), ...[set.scopes ?? []].flat()]);
+  return new Set([...named, ...Object.values(mapping)].filter((scope) => typeof scope === 'string'));
+};
+
+/** Those of the protocol, and those of claims. */
+export const identityScopes = (ofClaims: Iterable<string>): ReadonlySet<string> => new Set(['openid', 'offline_access', ...ofClaims]);
+
 /** What is malformed, of the sets and of the mapping. */
 export const findClaimProblems = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] => [
   ...sets.flatMap(checkClaimSet),

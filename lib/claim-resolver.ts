@@ -1,6 +1,6 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
 import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './claim-declarations.js';
-import { readClaimSets } from './claim-declarations.js';
+import { claimScopes, readClaimSets } from './claim-declarations.js';
 import type { ClaimFailureHandler } from './claim-failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './claim-failures.js';
 import { isOfClaimType } from './claim-types.js';
@@ -59,7 +59,7 @@ export function createClaimResolver(
   };
   return {
     declarations: served.flatMap(({ claims }) => claims.map(({ value: _, ...declared }) => declared)),
-    scopes: scopesOf(sets, served),
+    scopes: scopesOf(claimScopes(sets, mapping), served),
     forRequest,
     resolve: (subject, scopes, target, names) => forRequest(subject).resolve(scopes, target, names),
   };
@@ -163,14 +163,8 @@ function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadlin
   }
 }
 
-/** Every scope that a set names, and the claims that the mapping leaves or puts there. */
-function scopesOf(sets: readonly ClaimSet[], served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
-  const scopes = new Map<string, string[]>();
-  for (const { scopes: more = [], claims } of sets)
-    for (const scope of [...Object.values(claims).map((claim) => claim.scope), ...more]) scopes.set(scope, []);
-  for (const { name, scope } of served.flatMap(({ claims }) => claims)) {
-    const names = scopes.get(scope) ?? [];
-    scopes.set(scope, [...names, name]);
-  }
-  return scopes;
+/** Every scope, and the claims that the mapping leaves or puts there. */
+function scopesOf(all: ReadonlySet<string>, served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
+  const claims = served.flatMap((set) => set.claims);
+  return new Map([...all].map((scope) => [scope, claims.filter((claim) => claim.scope === scope).map(({ name }) => name)]));
 }

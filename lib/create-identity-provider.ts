@@ -6,11 +6,12 @@ import { standardClaims } from '../extensions/claims/index.js';
 import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
 import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
 import { signIn } from '../extensions/sign-in/index.js';
+import { identityScopes } from './claim-declarations.js';
 import { createClaimResolver } from './claim-resolver.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import type { Extension, ExtensionContext, ShowPage } from './extension.js';
-import { findExtensionProblems } from './extension-checks.js';
+import { findExtensionProblems, findIdentityScopes } from './extension-checks.js';
 import { discoveryOf, pagesOf } from './extension-contributions.js';
 import { createGuardedFetch } from './guarded-fetch.js';
 import { createHealth } from './health.js';
@@ -73,6 +74,15 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
+  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
+  const claims = createClaimResolver(
+    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
+    {
+      logger,
+      mapping: options.claimMapping,
+    },
+  );
+
   const directory = createDirectory({
     store,
     caches,
@@ -82,6 +92,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     issuer,
     ownMetadata: options.configure !== undefined,
+    identityScopes: identityScopes(claims.scopes.keys()),
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
@@ -98,15 +109,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     });
   await begun(applySeed(directory, options.seed, logger));
   await begun(directory.policies.begin());
-
-  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
-  const claims = createClaimResolver(
-    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
-    {
-      logger,
-      mapping: options.claimMapping,
-    },
-  );
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
@@ -251,15 +253,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
   const { issuer, seed, directory, configure } = (input ?? {}) as Partial<IdentityProviderOptions>;
-  const { invalid = [], conflicts = [] } = findExtensionProblems(input, {
-    extensions,
-    claims: standardClaims({ initialsAsPicture: false }),
-    endpoints: Object.keys(routes),
-  });
+  const standard = { extensions, claims: standardClaims({ initialsAsPicture: false }), endpoints: Object.keys(routes) };
+  const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),
     isAlone: directory === undefined,
     ownMetadata: configure !== undefined,
+    identityScopes: findIdentityScopes(input, standard),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };
 }

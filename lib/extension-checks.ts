@@ -1,5 +1,5 @@
 /** What a compiler would have said about extensions and their claim sets, for those written without one; and whether they fit together. */
-import { findClaimConflicts, findClaimProblems } from './claim-declarations.js';
+import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from './claim-declarations.js';
 import type { ClaimMapping, ClaimSet } from './claims.js';
 import type { ConfigProblem } from './errors.js';
 import type { Extension } from './extension.js';
@@ -33,19 +33,30 @@ export interface Standard {
 /** Everything that is wrong with the options `extensions`, `claims` and `claimMapping`. */
 export function findExtensionProblems(options: unknown, standard: Standard): FoundProblems {
   const given = listAt(options, 'extensions');
-  const sets = [
-    ...standard.claims,
-    ...[...standard.extensions, ...given].flatMap((extension) => listAt(extension, 'claims')),
-    ...listAt(options, 'claims'),
-  ] as readonly ClaimSet[];
-  const mapping = valueAt(options, ['claimMapping']);
+  const { sets, mapping } = claimsOf(options, standard);
   const all = [...standard.extensions, ...given] as readonly Extension[];
   return {
     invalid: [
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
-      ...findClaimProblems(sets, isObject(mapping) ? (mapping as ClaimMapping) : {}),
+      ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findClaimConflicts(sets, isObject(mapping) ? (mapping as ClaimMapping) : {})],
+    conflicts: [...findPageConflict(all), ...findClaimConflicts(sets, mapping)],
+  };
+}
+
+/** Identity scopes, as far as the options can be read. */
+export function findIdentityScopes(options: unknown, standard: Standard): ReadonlySet<string> {
+  const { sets, mapping } = claimsOf(options, standard);
+  return identityScopes(claimScopes(sets, mapping));
+}
+
+function claimsOf(options: unknown, standard: Standard): { readonly sets: readonly ClaimSet[]; readonly mapping: ClaimMapping } {
+  const extensions = [...standard.extensions, ...listAt(options, 'extensions')];
+  const ofExtensions = extensions.flatMap((extension) => listAt(extension, 'claims'));
+  const mapping = valueAt(options, ['claimMapping']);
+  return {
+    sets: [...standard.claims, ...ofExtensions, ...listAt(options, 'claims')] as readonly ClaimSet[],
+    mapping: isObject(mapping) ? (mapping as ClaimMapping) : {},
   };
 }
 

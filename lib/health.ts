@@ -1,8 +1,9 @@
 /** Whether the service can serve, and what is wrong that stops nobody else. */
 import type { ArtifactStore } from './store/artifact-store.js';
 import type { DirectoryStore } from './store/directory-store.js';
+import { ReadOnlyError } from './store/write-probe.js';
 
-/** `read-only`: it answers reads and refuses writes. */
+/** `read-only`: it answers reads and takes no writes, so nobody can sign in. */
 export type StoreHealth = 'up' | 'read-only' | 'down';
 
 /** Something that is wrong with one record. It stops nothing else, and needs somebody to mend it. */
@@ -39,12 +40,12 @@ export const createHealth =
       status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
       artifacts: artifactStore,
       directory: directoryStore,
-      problems: directoryStore === 'up' ? (await Promise.all(problems.map((source) => source()))).flat() : [],
+      problems: directoryStore !== 'down' ? (await Promise.all(problems.map((source) => source()))).flat() : [],
     };
   };
 
 const healthOf = (store: Pick<ArtifactStore, 'health'>): Promise<StoreHealth> =>
   store.health().then(
     () => 'up' as const,
-    () => 'down' as const,
+    (error: unknown) => (error instanceof ReadOnlyError ? ('read-only' as const) : ('down' as const)),
   );

@@ -1,6 +1,6 @@
 /** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. */
-import { closest, distance } from 'fastest-levenshtein';
 import type { ConfigProblem } from './errors.js';
+import { nearest } from './nearest.js';
 
 /** A place in the options: property names and array positions. */
 export type OptionPath = readonly (string | number)[];
@@ -43,14 +43,6 @@ export const unknownMembers = (value: object, path: OptionPath, names: readonly 
 export function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
   const didYouMean = nearest(name, names);
   return didYouMean === undefined ? problem : { ...problem, didYouMean };
-}
-
-/** The entry of `names` that was probably meant by `name`. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const [lower, candidates] = [name.toLowerCase(), names.map((candidate) => candidate.toLowerCase())];
-  if (names.length === 0) return undefined;
-  const best = closest(lower, candidates);
-  return distance(lower, best) <= Math.floor(best.length / 3) ? names[candidates.indexOf(best)] : undefined;
 }
 
 function describe(path: OptionPath, value: unknown, isText: boolean): string {

@@ -24,7 +24,9 @@ async function serve({ host, port }: Settings, { idp, close }: Service): Promise
   const server = createServer((req, res) => {
     // A connection that is kept alive would hold the end up.
     res.once('close', () => ending && setImmediate(() => server.closeIdleConnections()));
+    // Whether to send requests here, and whether to start this process again: an outage of a store is not mended by new processes.
     if (req.url === '/healthz') return void answerHealth(res);
+    if (req.url === '/livez') return void res.writeHead(200, { 'cache-control': 'no-store' }).end();
     requests += 1;
     return answer(req, res, () => res.writeHead(404).end());
   });

@@ -74,9 +74,7 @@ function languageMenu(ctx: Context, { locales }: PageHost, view: PageView, { sig
   if (view.page === 'continue' || (view.page === 'signed-out' && view.next !== undefined)) return undefined;
   const menu = { locales: locales as readonly Locale[] };
   if (ctx.method !== 'POST') {
-    const query = new URLSearchParams(ctx.querystring);
-    query.delete('ui_locales');
-    const rest = ctx.querystring.length > MAX_QUERY ? '' : String(query);
+    const rest = ctx.querystring.length > MAX_QUERY ? '' : repeatedQuery(ctx, view);
     return { ...menu, link: `?${rest}${rest === '' ? '' : '&'}ui_locales=` };
   }
   const path = signInPath ?? stepPath.exec(new URL(ctx.href).pathname)?.[1];
@@ -85,6 +83,23 @@ function languageMenu(ctx: Context, { locales }: PageHost, view: PageView, { sig
   if (view.page !== 'password') return { ...menu, link };
   const { csrf, identifier } = view;
   return { ...menu, link, form: { action: `${path}/identifier`, fields: { csrf, identifier } } };
+}
+
+/** What stands for a person or a client stays out of documents. */
+const credentials = ['id_token_hint', 'login_hint_token', 'sso_token', 'request', 'client_secret', 'client_assertion', 'password'];
+
+/** The query that asks for this page again. A failure stays one: something that is wrong takes the place of a credential there. */
+function repeatedQuery(ctx: Context, { page }: PageView): string {
+  const query = new URLSearchParams(ctx.querystring);
+  query.delete('ui_locales');
+  // Whoever is signed out has left: an address in the query of that page is nobody's.
+  if (page === 'signed-out') query.delete('post_logout_redirect_uri');
+  for (const name of credentials) {
+    if (!query.has(name)) continue;
+    if (page === 'error') query.set(name, '-');
+    else query.delete(name);
+  }
+  return String(query);
 }
 
 /** A step of a sign-in of which nothing more is known. */

@@ -1,5 +1,5 @@
 /** What a client may be registered with, checked when it is written: oidc-provider would tell nobody before somebody uses the client. */
-import { closest, distance } from 'fastest-levenshtein';
+import { nearest } from '../nearest.js';
 import type { Client } from '../store/records.js';
 
 type Metadata = Client['metadata'];
@@ -77,10 +77,9 @@ function problemOfName(name: string, ownMetadata: boolean): RecordProblem | unde
   const path = `/metadata/${name}`;
   const reason = Object.hasOwn(refused, name) ? refused[name] : undefined;
   if (reason !== undefined) return { path, expected: reason };
-  const best = closest(name.toLowerCase(), [...known]);
-  const isNear = distance(name.toLowerCase(), best) <= Math.floor(best.length / 3);
-  if (ownMetadata && !isNear) return undefined;
-  return { path, expected: 'the name of client metadata', ...(isNear ? { didYouMean: best } : {}) };
+  const didYouMean = nearest(name, [...known]);
+  if (didYouMean !== undefined) return { path, expected: 'the name of client metadata', didYouMean };
+  return ownMetadata ? undefined : { path, expected: 'the name of client metadata' };
 }
 
 const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];

@@ -3,7 +3,8 @@ import { IdpError } from '../errors.js';
 import type { Page } from '../store/directory-store.js';
 import type { Client } from '../store/records.js';
 import { cachedCollection } from './cached-collection.js';
-import { authMethod, findClientProblems } from './client-metadata.js';
+import { authMethod, findClientProblems, type RecordProblem } from './client-metadata.js';
+import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import type { DirectoryContext } from './context.js';
 import {
   branding,
@@ -119,14 +120,15 @@ export function createClients(context: DirectoryContext): Clients {
       checkOwnSecret(own, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
-      const client = checkedClient(
-        newRecord(id, {
-          ...clientDefaults,
-          ...defined(given),
-          secrets: secret === undefined ? [] : [hashedSecret(secret)],
-        }),
-        context,
-      );
+      const client = newRecord(id, {
+        ...clientDefaults,
+        ...defined(given),
+        secrets: secret === undefined ? [] : [hashedSecret(secret)],
+      });
+      refuse([
+        ...findClientProblems(client, context),
+        ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
+      ]);
       const inserted = await insertWithSharedId(rows, client, collections.apiResources);
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
     },
@@ -135,7 +137,14 @@ export function createClients(context: DirectoryContext): Clients {
       checkInput(clientPatch, patch);
       // A record from before these rules can be changed otherwise.
       const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
-      return rows.update(id, (row) => (isChecked ? checkedClient(patched(row, patch), context) : patched(row, patch)));
+      const { allowedScopes = [] } = patch;
+      const existing = await existingScopesFor(allowedScopes, context);
+      return rows.update(id, (row) => {
+        const next = patched(row, patch);
+        const known = new Set([...existing, ...row.allowedScopes]);
+        refuse([...(isChecked ? findClientProblems(next, context) : []), ...findScopeProblems(allowedScopes, known)]);
+        return next;
+      });
     },
 
     async remove(id) {
@@ -170,9 +179,7 @@ const withPlain: readonly string[] = ['S256', 'plain'];
 export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
 
 /** @throws IdpError `invalid_record` with the first problem, and all of them as `problems`. */
-function checkedClient<C extends Pick<Client, 'metadata' | 'requirePkce'>>(client: C, { ownMetadata }: DirectoryContext): C {
-  const problems = findClientProblems(client, { ownMetadata });
+function refuse(problems: readonly RecordProblem[]): void {
   const [first] = problems;
   if (first) throw new IdpError('invalid_record', { ...first, problems });
-  return client;
 }

@@ -44,6 +44,8 @@ export interface DirectoryContext {
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   readonly voiding: Voiding;
+  /** Scopes that exist whatever API resources there are. */
+  readonly identityScopes: ReadonlySet<string>;
   /** Whether clients may have metadata that only the host knows. */
   readonly ownMetadata: boolean;
   /** Characters of a secret that a host brings, at least. */

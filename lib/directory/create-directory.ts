@@ -5,6 +5,7 @@ import { type AccountEvents, createAccountEvents } from './account-events.js';
 import { type Accounts, createAccounts } from './accounts.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
 import { type Authenticate, createAuthenticate } from './authenticate.js';
+import { existingScopes } from './client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients.js';
 import { type Consents, createConsents } from './consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
@@ -43,6 +44,8 @@ export interface DirectoryOptions {
   readonly backOff?: readonly number[];
   /** Characters of a secret that a host brings for a client or an API resource, at least. @default 1 */
   readonly ownSecretLength?: number;
+  /** Scopes of the protocol and of all claim sets. */
+  readonly identityScopes: ReadonlySet<string>;
   /** Whether clients may have metadata that only the host knows. @default false */
   readonly ownMetadata?: boolean;
 }
@@ -80,6 +83,8 @@ export interface Directory {
   readonly deliveries: Deliveries;
   /** @internal for `applySeed`. */
   readonly seedLedger: SeedLedger;
+  /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
+  existingScopes(): Promise<ReadonlySet<string>>;
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onVoidSignIns: OnVoidSignIns;
   readonly events: Events;
@@ -92,7 +97,7 @@ export interface Directory {
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const { ownSecretLength = 1, ownMetadata = false } = options;
+  const { identityScopes, ownSecretLength = 1, ownMetadata = false } = options;
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
@@ -106,6 +111,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     voiding: createVoiding(deliveries),
     ownSecretLength,
     ownMetadata,
+    identityScopes,
   };
 
   const tenants = createTenants(context);
@@ -133,6 +139,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     accountEvents: createAccountEvents(context, issuer),
     deliveries,
     seedLedger: createSeedLedger(context),
+    existingScopes: () => existingScopes(context),
     onVoidSignIns: createOnVoidSignIns(deliveries, caches),
     credentials,
     events,

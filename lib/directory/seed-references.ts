@@ -5,6 +5,7 @@ import type { Directory } from './create-directory.js';
 import { isId, userNameKey } from './identifiers.js';
 import type { SeedIds } from './seed-ids.js';
 import { type Seed, type SeedPerson, type SeedTenant, seedPath } from './seed-schema.js';
+import { findSeedScopeProblems } from './seed-scopes.js';
 
 /** What a reference may name, and the names to suggest when it names nothing. */
 interface Target {
@@ -19,7 +20,10 @@ interface Target {
  * @throws ConfigError with every name that does not.
  */
 export async function checkSeedReferences(directory: Directory, seed: Seed, ids: SeedIds): Promise<void> {
-  const problems = await findSeedReferenceProblems(directory, seed, ids);
+  const problems = [
+    ...(await findSeedReferenceProblems(directory, seed, ids)),
+    ...(await findSeedScopeProblems(directory, seed, await directory.existingScopes())),
+  ];
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 

@@ -9,6 +9,7 @@ import { type SeedIds, seedIds } from './seed-ids.js';
 import { checkSeedReferences } from './seed-references.js';
 import { createSeedRun, type SeedPart, type SeedPiece, type SeedRun } from './seed-run.js';
 import { checkSeedForm, type Seed, type SeedPerson, type SeedTenant, type SeedUser } from './seed-schema.js';
+import { scopesThatMean } from './seed-scopes.js';
 
 export type { Seed } from './seed-schema.js';
 
@@ -31,7 +32,8 @@ export async function applySeed(directory: Directory, seed: Seed | undefined, lo
   for (const permission of permissions) await run.apply(permissionPiece(parts, permission));
   for (const tenant of tenants) await applyTenant(parts, tenant);
   for (const apiResource of apiResources) await run.apply(apiResourcePiece(parts, apiResource));
-  for (const client of clients) await run.apply(clientPiece(parts, client));
+  const scopes = await directory.existingScopes();
+  for (const client of clients) await run.apply(clientPiece(parts, await withScopesThatMean(parts, client, scopes)));
   for (const tenant of tenants) await applyLinks(parts, tenant);
   await directory.seedLedger.settle();
   run.tell(logger);
@@ -82,6 +84,15 @@ function clientPiece(parts: Parts, { id, secret, ...given }: NonNullable<Seed['c
     update: (_, patch) => clients.update(id, patch),
     ...(secret !== undefined && { apart: secretOf(secret, async () => (await clients.rotateSecret(id, secret)).client) }),
   };
+}
+
+async function withScopesThatMean<C extends NonNullable<Seed['clients']>[number]>(
+  { directory }: Parts,
+  client: C,
+  scopes: ReadonlySet<string>,
+): Promise<C> {
+  const { id, allowedScopes } = client;
+  return allowedScopes ? { ...client, allowedScopes: await scopesThatMean(directory, id, allowedScopes, scopes) } : client;
 }
 
 /** A secret that a seed gave once is not given again: an older release that starts once more must not undo a rotation. */

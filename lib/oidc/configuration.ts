@@ -1,5 +1,6 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { acrLevels } from '../acr-values.js';
+import { identityScopes } from '../claim-declarations.js';
 import { type Accounts, subjectOf } from './account.js';
 import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
 import { checkClientAssertion } from './client-assertions.js';
@@ -139,7 +140,7 @@ export function createConfiguration(
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
     routes,
-    scopes: ['openid', 'offline_access', ...claims.scopes.keys()],
+    scopes: [...identityScopes(claims.scopes.keys())],
     subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
     ttl: {
       ...lifetimesOf(parts),

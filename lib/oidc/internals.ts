@@ -78,6 +78,7 @@ export interface ProviderHooks {
 export interface BoundInteraction {
   readonly uid: string;
   readonly browser?: string;
+  readonly params: Readonly<Record<string, unknown>>;
   readonly result?: object;
 }
 
@@ -389,7 +390,13 @@ function interactionClass(Base: Class, hooks: ProviderHooks): Class {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
       if (!interaction || ctx?.oidc.route !== 'resume') return interaction;
-      return (await hooks.interactions.mayResume(ctx, interaction)) ? interaction : undefined;
+      try {
+        return (await hooks.interactions.mayResume(ctx, interaction)) ? interaction : undefined;
+      } catch (error) {
+        // The failure is the application's to know: shared/authorization_error_handler.js looks here for where to tell it.
+        Object.assign(ctx.oidc, { params: interaction.params });
+        throw error;
+      }
     }
   };
 }

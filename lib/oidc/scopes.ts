@@ -1,3 +1,4 @@
+import { identityScopes } from '../claim-declarations.js';
 import type { ClaimResolver } from '../claim-resolver.js';
 import type { ApiScopes, Directory } from '../directory/index.js';
 import type { Client } from '../store/records.js';
@@ -27,7 +28,7 @@ export function createScopes({ directory, claims }: OidcParts): Scopes {
     readonly owners: ApiScopes;
     readonly known: ReadonlySet<string>;
   }
-  const identity = ['openid', 'offline_access', ...claims.scopes.keys()];
+  const identity = identityScopes(claims.scopes.keys());
   const snapshots = new WeakMap<ApiScopes, Snapshot>();
   const snapshotOf = (owners: ApiScopes): Snapshot => {
     const snapshot = snapshots.get(owners) ?? { owners, known: new Set([...identity, ...owners.keys()]) };

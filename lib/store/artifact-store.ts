@@ -94,7 +94,7 @@ export interface ArtifactStore {
    * how far its own is off. Absent where the store is in the process.
    */
   time?(): Promise<number>;
-  /** Rejects when the store cannot be reached. */
+  /** Rejects when the store cannot be reached. Whether it takes writes is asked by a write, not here. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

@@ -64,7 +64,7 @@ export interface DirectoryStore {
   open(specs: readonly CollectionSpec[]): Promise<void>;
   /** A collection that was opened. */
   collection<R extends Row>(name: string): Collection<R>;
-  /** Rejects when the store cannot be reached. */
+  /** Rejects when the store cannot be reached. Whether it takes writes is asked by a write, not here. */
   health(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,22 +1,41 @@
 /** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
 import type { Logger } from '../logger.js';
 
-/** Milliseconds without a failure after which an answer ends an outage, and between two looks whether it has. */
+/** Milliseconds between two looks whether an outage has ended. */
+const LOOK = 1000;
+/**
+ * Milliseconds without a failure after which it has. A store that is away again soon after is one that some calls fail at: it has to be calm for
+ * longer each time, so that it cannot fill the log.
+ */
 const CALM = 1000;
+const LONGEST_CALM = 60_000;
 
 export interface Outage {
   failed(cause: unknown): void;
-  answered(): void;
   /** Stops looking. */
   close(): void;
 }
 
-/** @param probe asks whether the store is well, as whoever uses it would: its outcome comes back as failed or answered. */
+/**
+ * @param probe asks whether the store is well in all that it is for, so that reads end no outage of a store that refuses writes; what fails in it
+ * comes back as failed.
+ */
 export function createOutage(store: string, probe: () => Promise<void>, logger: Logger): Outage {
   let began: number | undefined;
   let failedAt = 0;
   let calls = 0;
+  let calm = CALM;
+  let endedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
+
+  const ended = (): void => {
+    if (began === undefined || performance.now() - failedAt < calm) return;
+    clearInterval(timer);
+    endedAt = performance.now();
+    const seconds = Math.round((endedAt - began) / 1000);
+    began = undefined;
+    logger.warn({ store, seconds, calls }, 'store is back');
+  };
 
   return {
     failed(cause) {
@@ -25,15 +44,9 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       if (began !== undefined) return;
       began = failedAt;
       calls = 1;
+      calm = began - endedAt < LONGEST_CALM ? Math.min(calm * 4, LONGEST_CALM) : CALM;
       logger.error({ err: cause, store }, 'store is away');
-      timer = setInterval(() => void probe().catch(() => {}), CALM).unref();
-    },
-    answered() {
-      if (began === undefined || performance.now() - failedAt < CALM) return;
-      clearInterval(timer);
-      const seconds = Math.round((performance.now() - began) / 1000);
-      began = undefined;
-      logger.warn({ store, seconds, calls }, 'store is back');
+      timer = setInterval(() => void probe().then(ended, () => {}), LOOK).unref();
     },
     close: () => clearInterval(timer),
   };

@@ -23,10 +23,9 @@ export class Patience {
    * The outcome of a call; of one that is not answered in time, a `TimeoutError`.
    * @param store whichever object stands for it.
    * @param explain makes the error of what went wrong; what it leaves as it is counts as an answer.
-   * @param onAnswer called for each answer, a late one too.
    * @param isProbe for a call that asks after this store alone: the others' doubt does not shorten it.
    */
-  wait<T>(store: object, call: () => Promise<T>, explain: (error: unknown) => unknown, onAnswer: () => void, isProbe = false): Promise<T> {
+  wait<T>(store: object, call: () => Promise<T>, explain: (error: unknown) => unknown, isProbe = false): Promise<T> {
     return new Promise((resolve, reject) => {
       const queue = this.#doubted.size > 0 && !isProbe ? doubtful : patient;
       const waiting = queue.enter(() => {
@@ -35,7 +34,6 @@ export class Patience {
       });
       const answered = (): void => {
         if (this.#doubted.size > 0 && this.#doubted.delete(store)) this.#endedAt = freeTime();
-        onAnswer();
       };
       const failed = (error: unknown): void => {
         leave(waiting);

@@ -1,21 +1,29 @@
 /** Stores as the service uses them: whatever goes wrong in one is an outage, told in one way, and in time. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError, StoreAwayError, UnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { hashedKey } from './artifact-key.js';
 import type { ArtifactStore } from './artifact-store.js';
+import { collections } from './collections.js';
 import type { Collection, DirectoryStore, Row } from './directory-store.js';
 import { createOutage, type Outage } from './outages.js';
 import type { Patience } from './patience.js';
+import type { ChangeRecord } from './records.js';
+import { createWriteProbe, ReadOnlyError } from './write-probe.js';
 
 /** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
 export function reachableArtifacts(store: ArtifactStore, patience: Patience, logger: Logger): ArtifactStore {
   const { name, ephemeral } = store;
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
   const reach = reachOf(store, patience, outage);
-  const health = () => reach(() => store.health(), true);
+  // A new key each time: in a Cluster, another of its primaries.
+  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: Date.now() + PROBE_TTL }]);
+  const { opened, health } = healthOf('artifact', store, write, reach);
   return {
     name,
     ephemeral,
-    open: () => opened('artifact', name, () => store.open(), health),
+    open: () => opened(() => store.open()),
     read: (requests) => reach(() => store.read(requests)),
     commit: (writes) => reach(() => store.commit(writes)),
     listByAccount: (account) => reach(() => store.listByAccount(account)),
@@ -34,11 +42,12 @@ export function reachableDirectory(store: DirectoryStore, patience: Patience, lo
   const { name, ephemeral } = store;
   const outage = createOutage(`directory (${name})`, () => health(), logger);
   const reach = reachOf(store, patience, outage);
-  const health = () => reach(() => store.health(), true);
+  const write = () => store.collection<ChangeRecord>(collections.changes.name).put({ id: 'probe', revisions: {} });
+  const { opened, health } = healthOf('directory', store, write, reach);
   return {
     name,
     ephemeral,
-    open: (specs) => opened('directory', name, () => store.open(specs), health),
+    open: (specs) => opened(() => store.open(specs)),
     collection: <R extends Row>(collection: string) => reachableCollection(store.collection<R>(collection), reach),
     health,
     close() {
@@ -82,23 +91,64 @@ function reachOf(store: { readonly name: string }, patience: Patience, outage: O
     outage.failed(cause);
     return new UnavailableError('store_unavailable', { store: store.name }, { cause });
   };
-  return (call, isProbe) => patience.wait(store, call, explain, outage.answered, isProbe);
+  return (call, isProbe) => patience.wait(store, call, explain, isProbe);
 }
 
-/** Milliseconds after which a store that is not open yet is asked whether it is there at all. */
-const OPENING = 3000;
+/** Milliseconds that what a probe wrote stays. */
+const PROBE_TTL = 5000;
+/** Milliseconds that a store may take to come up beside the service. */
+const START_TIMEOUT = 5000;
+/** Milliseconds between two attempts to open it. */
+const PAUSE = 250;
+/** Milliseconds between two looks whether a store that takes longer to open is there at all. */
+const LOOK = 1000;
 
-/** Opening may take its time, as building an index does; but not while the store does not even say that it is well. */
-async function opened(kind: 'artifact' | 'directory', name: string, open: () => Promise<void>, health: () => Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const absent = new Promise<never>((_resolve, reject) => {
-    timer = setInterval(() => void health().catch(reject), OPENING);
-  });
-  try {
-    await Promise.race([open(), absent]);
-  } catch (cause) {
-    throw cause instanceof IdpError && cause.code !== 'store_unavailable' ? cause : new StoreAwayError(kind, name, cause);
-  } finally {
-    clearInterval(timer);
+/** How a store is opened, and asked whether it can serve. @param write nothing that anybody reads. */
+function healthOf(
+  kind: 'artifact' | 'directory',
+  store: Pick<ArtifactStore | DirectoryStore, 'name' | 'health'>,
+  write: () => Promise<unknown>,
+  reach: Reach,
+) {
+  let isOpen = false;
+  const probe = createWriteProbe(write);
+  const answers = () => reach(() => store.health(), true);
+
+  /** Opening may take its time, as building an index does; but not while the store does not even say that it is well. */
+  async function attempt(open: () => Promise<void>, end: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const absent = new Promise<never>((_resolve, reject) => {
+      timer = setInterval(() => performance.now() >= end && void answers().catch(reject), LOOK);
+    });
+    try {
+      await Promise.race([open(), absent]);
+    } finally {
+      clearInterval(timer);
+    }
   }
+
+  return {
+    async opened(open: () => Promise<void>): Promise<void> {
+      for (const end = performance.now() + START_TIMEOUT; ; ) {
+        try {
+          await attempt(open, end);
+          isOpen = true;
+          return;
+        } catch (cause) {
+          if (cause instanceof IdpError && cause.code !== 'store_unavailable') throw cause;
+          if (performance.now() >= end) throw new StoreAwayError(kind, store.name, cause);
+          await sleep(PAUSE);
+        }
+      }
+    },
+
+    /** @throws ReadOnlyError when it answers, and takes no writes. */
+    async health(): Promise<void> {
+      await answers();
+      if (!isOpen) return;
+      await reach(probe, true).catch((error: unknown) => {
+        throw new ReadOnlyError(error);
+      });
+    },
+  };
 }

@@ -21,6 +21,7 @@ const seed = {
     { ...service, metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } },
     { id: 'retired', name: 'Retired', secret: 'retired-secret', metadata: { redirect_uris: ['http://127.0.0.1:9/retired'] } },
   ],
+  apiResources: [...testSeed.apiResources, { id: 'writing', name: 'Writing', secret: 'writing-secret', scopes: ['orders.write'] }],
 };
 
 describe('M10: the seed against live data', () => {

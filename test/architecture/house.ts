@@ -21,7 +21,7 @@ const rooms: readonly Room[] = [
     mayImport: ['lib/errors.ts', 'lib/logger.ts', 'lib/store/', 'type lib/directory/', 'type lib/oidc/', 'type lib/http/'],
   },
   { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
-  { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts'] },
+  { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'] },
   {
     files: 'lib/oidc/',
     mayImport: [

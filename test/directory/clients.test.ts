@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Client } from '../../lib/store/records.js';
+import { memoryDirectory } from '../../adapters/memory/index.js';
+import type { ApiResource, Client } from '../../lib/store/records.js';
 import { codeOf, testDirectory } from '../support/test-directory.js';
 
 const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
@@ -116,6 +117,59 @@ describe('clients (design §3)', () => {
     await t.directory.clients.create(web);
     await t.store.collection<Client>('clients').update('web', (row) => ({ ...row, metadata: { ...row.metadata, from_before: 1 } }));
     expect((await t.directory.clients.update('web', { name: 'Renamed' })).name).toBe('Renamed');
+  });
+
+  test('RFC 7591 §2 scopes are those that exist: others are refused with the one that was meant, and with all else that is wrong', async () => {
+    await using t = await testDirectory();
+    const { clients, apiResources } = t.directory;
+    await apiResources.create({ id: 'orders', name: 'Orders', scopes: ['orders.read'] });
+    await apiResources.create({ id: 'bills', name: 'Bills', scopes: ['bills.read'], status: 'disabled' });
+    const all = ['openid', 'offline_access', 'email', 'orders.read', 'bills.read'];
+    const allowedScopes = ['openid', 'orders.raed', 'something.else', 'offline_acces'];
+    const problems = [
+      { path: '/allowedScopes/1', didYouMean: 'orders.read' },
+      { path: '/allowedScopes/2', expected: 'a scope of a claim set or of an API resource' },
+      { path: '/allowedScopes/3', didYouMean: 'offline_access' },
+    ];
+    const ofMetadata = { path: '/metadata/redirectUris' };
+    await expect(clients.create({ id: 'new', name: 'New', metadata: { redirectUris: [] }, allowedScopes })).rejects.toMatchObject({
+      code: 'invalid_record',
+      details: { ...ofMetadata, problems: [ofMetadata, ...problems] },
+    });
+    expect(await clients.get('new')).toBeUndefined();
+    await clients.create({ ...web, allowedScopes: all });
+    await expect(clients.update('web', { allowedScopes })).rejects.toMatchObject({ details: { ...problems[0], problems } });
+    expect((await clients.require('web')).allowedScopes).toEqual(all);
+  });
+
+  test('a scope that has gone since may stay with a client, and none gets it anew', async () => {
+    await using t = await testDirectory();
+    const { clients, apiResources } = t.directory;
+    await apiResources.create({ id: 'orders', name: 'Orders', scopes: ['orders.read'] });
+    await clients.create({ ...web, allowedScopes: ['openid', 'orders.read'] });
+    await apiResources.remove('orders');
+    expect((await clients.update('web', { name: 'Renamed' })).name).toBe('Renamed');
+    expect((await clients.update('web', { allowedScopes: ['orders.read', 'email'] })).allowedScopes).toEqual(['orders.read', 'email']);
+    await clients.update('web', { allowedScopes: ['email'] });
+    for (const write of [
+      clients.update('web', { allowedScopes: ['orders.read'] }),
+      clients.create({ ...web, id: 'b', allowedScopes: ['orders.read'] }),
+    ])
+      await expect(write).rejects.toMatchObject({ details: { path: '/allowedScopes/0' } });
+  });
+
+  test('a scope that another node has made just now exists, and an unreadable API resource stops nothing', async () => {
+    const store = memoryDirectory();
+    await using one = await testDirectory({ store });
+    await using other = await testDirectory({ store });
+    await one.directory.apiScopes();
+    await other.directory.apiResources.create({ id: 'orders', name: 'Orders', scopes: ['orders.read'] });
+    await store.collection<ApiResource>('apiResources').insert({ id: 'bad', name: 'Bad', scopes: null } as never);
+    const { client } = await one.directory.clients.create({ ...web, allowedScopes: ['orders.read'] });
+    expect(client.allowedScopes).toEqual(['orders.read']);
+    await expect(one.directory.clients.update('web', { allowedScopes: ['order.read'] })).rejects.toMatchObject({
+      details: { didYouMean: 'orders.read' },
+    });
   });
 
   test('with metadata of the host, its names are taken, and slips told', async () => {

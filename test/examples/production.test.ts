@@ -117,7 +117,7 @@ function serving(redisUrl: string, mongoUrl: string): void {
     await client.close();
   });
 
-  /** What a load balancer learns. */
+  /** What a load balancer learns: whether it is ready. */
   async function health(): Promise<{ status: number; json: Json }> {
     const response = await fetch(`${origin}/healthz`, { headers: { connection: 'close' } });
     return { status: response.status, json: await response.json() };
@@ -213,11 +213,12 @@ function serving(redisUrl: string, mongoUrl: string): void {
     );
   });
 
-  test('is healthy when its stores are, and says which one is not', async () => {
+  test('is ready when its stores are, and says which one is not; it lives all the same', async () => {
     expect(await health()).toMatchObject({ status: 200, json: { status: 'up', artifacts: 'up', directory: 'up' } });
     await network.refuse();
     await until(health, ({ status }) => status === 503);
     expect(await health()).toMatchObject({ status: 503, json: { status: 'down', artifacts: 'down', directory: 'up' } });
+    expect((await fetch(`${origin}/livez`, { headers: { connection: 'close' } })).status).toBe(200);
     await network.pass();
     await until(health, ({ status }) => status === 200);
   });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { silentLogger } from '../support/test-directory.js';
 
 const refusal = async (options: object): Promise<ConfigError> =>
   createIdentityProvider({ issuer: 'http://localhost:3000', ...options } as IdentityProviderOptions).then(
@@ -92,6 +93,24 @@ describe('everything wrong at once', () => {
       'seed.clients[0].metadata.redirect_uris[0]',
     ]);
     expect(error.message).toContain("did you mean 'redirect_uris'");
+  });
+
+  test('scopes of the clients of a seed are those of all claims and of its API resources', async () => {
+    const client = { id: 'web', name: 'Web', secret: 'web-secret' };
+    const hr = { name: 'hr', scopes: ['hr.more'], claims: { desk: { ...claim, type: 'string' as const } } };
+    const allowedScopes = ['openid', 'offline_access', 'address', 'hr', 'hr.more', 'mapped', 'orders.read'];
+    const seed = {
+      clients: [{ ...client, allowedScopes }],
+      apiResources: [{ id: 'orders', name: 'Orders', secret: 'orders-secret', scopes: ['orders.read'] }],
+    };
+    const options = { issuer: 'http://localhost:3000', logger: silentLogger, claims: [hr], claimMapping: { desk: 'mapped' } };
+    const idp = await createIdentityProvider({ ...options, seed });
+    expect((await idp.directory.clients.require('web')).allowedScopes).toEqual(allowedScopes);
+    await idp.close();
+    const wrong = { ...seed, clients: [{ ...client, allowedScopes: ['openid', 'hr.moer', 'order.read'] }] };
+    const error = await refusal({ ...options, oid: 'never', seed: wrong, claims: [{ ...hr, colour: 1 }] });
+    expect(pathsOf(error)).toEqual(['oid', 'claims.hr.colour', 'seed.clients[0].allowedScopes[1]', 'seed.clients[0].allowedScopes[2]']);
+    expect(error.message).toContain("did you mean 'orders.read'");
   });
 
   test('in production what is insecure is told as well', async () => {

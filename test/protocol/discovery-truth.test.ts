@@ -24,6 +24,9 @@ const everything = ['code', 'id_token', 'id_token token', 'code id_token', 'code
 beforeAll(async () => {
   it = await startIdp();
   const { scopes_supported } = await discovery(it);
+  // A scope that the client may have, and that is gone.
+  const { apiResources } = it.idp.directory;
+  await apiResources.create({ id: 'gone', name: 'Gone', scopes: ['unknown.scope'] });
   await it.idp.directory.clients.create({
     id: 'all',
     name: 'All that there is',
@@ -35,6 +38,7 @@ beforeAll(async () => {
     },
     allowedScopes: [...scopes_supported, 'unknown.scope'],
   });
+  await apiResources.remove('gone');
   document = await discovery(it);
   alice = new Agent();
   await signIn(alice, authorizeUrl(it.issuer, { client_id: 'all', ...challenge }));

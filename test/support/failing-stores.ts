@@ -36,19 +36,19 @@ export function failingStores() {
       if (down.hang) return new Promise(() => {});
       throw secret;
     };
-  const [read, write, probe] = [guard('artifacts', 'reads'), guard('artifacts', 'writes'), guard('artifacts', 'reads', 'writes')];
+  const [read, write] = [guard('artifacts', 'reads'), guard('artifacts', 'writes')];
   const wholly = guard('directory');
   const inner = memoryArtifacts();
   const artifacts: ArtifactStore = {
     name: 'failing',
     ephemeral: true,
-    open: probe(() => inner.open()),
+    open: read(() => inner.open()),
     read: read((requests) => inner.read(requests)),
     commit: write((writes) => inner.commit(writes)),
     listByAccount: read((account) => inner.listByAccount(account)),
     hit: write((counter, window, by) => inner.hit(counter, window, by)),
     lease: write((name, holder, ttl) => inner.lease(name, holder, ttl)),
-    health: probe(() => inner.health()),
+    health: read(() => inner.health()),
     close: () => inner.close(),
   };
   const rows = memoryDirectory();

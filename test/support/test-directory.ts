@@ -51,6 +51,7 @@ export async function testDirectory(
     lease: async () => true,
     logger: silentLogger,
     issuer: ISSUER,
+    identityScopes: new Set(['openid', 'offline_access', 'profile', 'email', 'org']),
     ...options,
     store: checked,
   });
