@@ -75,7 +75,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     update: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.update(subsidiaryId, { name: 'changed' })],
     remove: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.remove(subsidiaryId)],
   },
-  registration: { rules: [], register: [] },
+  registration: { problems: [], rules: [], register: [] },
   linking: {
     link: [
       ({ linking }, { userId }, own) => linking.link(userId, own),

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import typescript from 'typescript';
 import { type CodeBlock, codeBlocks } from './readme.js';
 
 const compiler = resolve('node_modules/@typescript/native/bin/tsc');
@@ -87,7 +88,10 @@ describe('issue 4 D12: the code of the README', () => {
 
 /** Runs a program until `use` is through with it. `answer` waits for the server. */
 async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
-  await writeFile(file, source);
+  const { outputText } = typescript.transpileModule(source, {
+    compilerOptions: { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext },
+  });
+  await writeFile(file, outputText);
   let output = '';
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
