@@ -2,12 +2,13 @@ import { isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { Collection, Page } from '../store/directory-store.js';
 import type { Delivery } from '../store/records.js';
-import { newId } from './identifiers.js';
+import { instantOfId, newIdAt } from './identifiers.js';
 import { newRecord } from './input.js';
 
 /**
  * What has to reach somebody else, kept until they took it: at least once, from whichever node is there. What is enqueued before the change
- * it announces is held for a moment, so that it arrives after.
+ * it announces is held for a moment, so that it arrives after. Ids have the due time in them, so that a look-up in their order is over at the
+ * first that is not due, however many wait: one that is put off gets another id.
  */
 export interface Deliveries {
   /** How a kind is sent; it rejects when it was not taken. Without one, deliveries of that kind wait. */
@@ -17,7 +18,7 @@ export interface Deliveries {
   pending(batch: string): Promise<readonly Delivery[]>;
   /** Those that were given up, for a week. */
   dead(page?: Page): Promise<readonly Delivery[]>;
-  /** Sends one that was given up again, from its first attempt on. False when there is none. */
+  /** Sends one that was given up again, from its first attempt on, under another id. False when there is none. */
   retry(id: string): Promise<boolean>;
 }
 
@@ -74,20 +75,22 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     await rows.remove(delivery.id);
   }
 
-  async function postpone({ id, kind, attempts: before }: Delivery, error: unknown): Promise<void> {
+  async function postpone(delivery: Delivery, error: unknown): Promise<void> {
+    const { id, kind, attempts: before } = delivery;
     const seconds = BACK_OFF[before];
     const state = seconds === undefined ? 'dead' : 'waiting';
     const wait = seconds === undefined ? KEPT_WHEN_DEAD : seconds * 1000 * (0.75 + Math.random() / 2);
     const problem = error instanceof Error ? error.message : String(error);
-    await rows.update(id, (row) => ({
-      ...row,
-      state,
-      problem,
-      attempts: before + 1,
-      due: new Date(Date.now() + wait),
-      updatedAt: new Date(),
-    }));
+    await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(Date.now() + wait) });
     logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
+  }
+
+  /** Puts it in its place by when it is due. Whoever dies in between leaves two, of which one is too many, and not none. */
+  async function move(delivery: Delivery): Promise<boolean> {
+    const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date() });
+    const wasThere = await rows.remove(delivery.id);
+    if (!wasThere) await rows.remove(moved.id);
+    return wasThere;
   }
 
   async function start(delivery: Delivery): Promise<void> {
@@ -101,11 +104,15 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   }
 
   async function dueRows(state: Delivery['state'], use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const page = await rows.find({ byState: [state] }, { limit: PAGE, ...(after ? { after } : {}) });
-      for (const delivery of page) if (delivery.due.getTime() <= Date.now() && !closed) await use(delivery);
+    // Mostly nothing is due: one row tells.
+    for (let limit = 1, after: string | undefined; ; limit = PAGE) {
+      const page = await rows.find({ byState: [state] }, { limit, ...(after ? { after } : {}) });
+      for (const delivery of page) {
+        if (closed || (instantOfId(delivery.id) ?? 0) > Date.now()) return;
+        if (delivery.due.getTime() <= Date.now()) await use(delivery);
+      }
       after = page.at(-1)?.id;
-      if (page.length < PAGE || closed) return;
+      if (page.length < limit) return;
     }
   }
 
@@ -138,7 +145,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     async enqueue(deliveries) {
       const due = new Date(Date.now() + HELD);
       const made = await Promise.all(
-        deliveries.map((delivery) => rows.insert(newRecord(newId(), { ...delivery, state: 'waiting' as const, attempts: 0, due }))),
+        deliveries.map((delivery) => rows.insert(newRecord(newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due }))),
       );
       return {
         release() {
@@ -154,12 +161,8 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     dead: (page) => rows.find({ byState: ['dead'] }, page),
 
     async retry(id) {
-      let found = false;
-      await rows.update(id, (row) => {
-        found = row.state === 'dead';
-        return found ? { ...row, state: 'waiting', attempts: 0, due: new Date(), updatedAt: new Date() } : row;
-      });
-      return found;
+      const delivery = await rows.get(id);
+      return delivery?.state === 'dead' && move({ ...delivery, state: 'waiting', attempts: 0, due: new Date() });
     },
 
     async close() {

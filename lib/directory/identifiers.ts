@@ -1,7 +1,14 @@
-import { v7, validate } from 'uuid';
+import { v7, validate, version } from 'uuid';
 import { IdpError } from '../errors.js';
 
 export const newId = (): string => v7();
+
+/** One that comes, in the order of ids, when the instant does. */
+export const newIdAt = (instant: Date): string => v7({ msecs: instant.getTime() });
+
+/** Milliseconds since 1970 that an id has in it; undefined when it has none. @see RFC 9562 §5.7 */
+export const instantOfId = (id: string): number | undefined =>
+  validate(id) && version(id) === 7 ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
 export const isId = (id: string): boolean => validate(id);
 

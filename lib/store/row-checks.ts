@@ -97,7 +97,7 @@ const metadata: Check = (value) =>
   );
 const seconds = optional((value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER);
 
-export const rowChecks: {
+const rowChecks: {
   readonly [Name in CollectionName]: Readonly<Record<string, Check>>;
 } = {
   tenants: {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+import { fromEverywhere } from '../support/addresses.js';
 import { Agent, basic, type Json, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
@@ -20,6 +21,7 @@ beforeAll(async () => {
   asserting = await createAssertingClient();
   const artifacts = memoryArtifacts();
   it = await startIdp({
+    trustProxy: fromEverywhere(),
     seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] },
     artifacts: {
       ...artifacts,

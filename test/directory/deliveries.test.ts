@@ -14,11 +14,13 @@ let nodes: DeliveryQueue[];
 let sent: string[];
 let refuse: (what: string) => boolean;
 let elapsed: number;
+/** How often deliveries were looked for, and how many were read. */
+let looks: { count: number; read: number };
 beforeEach(async () => {
   const store = memoryDirectory();
   await store.open(Object.values(collections));
   rows = store.collection('deliveries');
-  [nodes, sent, refuse, elapsed] = [[], [], () => false, 0];
+  [nodes, sent, refuse, elapsed, looks] = [[], [], () => false, 0, { count: 0, read: 0 }];
 });
 afterEach(async () => {
   await Promise.all(nodes.map((node) => node.close()));
@@ -26,7 +28,7 @@ afterEach(async () => {
 });
 
 function startNode(): DeliveryQueue {
-  const queue = createDeliveries(rows, silentLogger, 5);
+  const queue = createDeliveries(counted(rows), silentLogger, 5);
   const name = String(nodes.push(queue));
   queue.handle('note', async ({ data }) => {
     sent.push(`${data.text} by ${name}`);
@@ -34,6 +36,18 @@ function startNode(): DeliveryQueue {
   });
   return queue;
 }
+const counted = (inner: Collection<Delivery>): Collection<Delivery> => ({
+  get: (id) => inner.get(id),
+  insert: (row) => inner.insert(row),
+  put: (row) => inner.put(row),
+  update: (id, change) => inner.update(id, change),
+  remove: (id) => inner.remove(id),
+  async find(where, page) {
+    const found = await inner.find(where, page);
+    looks = { count: looks.count + 1, read: looks.read + found.length };
+    return found;
+  },
+});
 const note = (text: string, batch?: string) => ({ kind: 'note', data: { text }, ...(batch ? { batch } : {}) });
 const settled = () => sleep(60);
 /** So much later than it was. */
@@ -143,5 +157,52 @@ describe('deliveries (design §4)', () => {
       ['note', 1],
       ['unknown', 0],
     ]);
+  });
+
+  test('what is due is read, not all that waits, and what is due is found behind any number', async () => {
+    const count = process.env.PROVE ? 10_000 : 2_000;
+    refuse = (text) => text !== 'fresh';
+    const queue = startNode();
+    const tried = async (attempts: number) => {
+      while ((await rows.find({})).some((row) => row.attempts < attempts)) await settled();
+    };
+    await queue.enqueue(Array.from({ length: count }, (_, index) => note(String(index))));
+    for (const [index, wait] of [3, 7, 40].entries()) {
+      later(wait);
+      await tried(index + 1);
+    }
+    expect([sent.length, (await rows.find({})).length]).toEqual([3 * count, count]);
+
+    const looked = async (times: number) => {
+      const { count: before } = looks;
+      while (looks.count < before + times) await settled();
+    };
+    await looked(2); // a look that was under way
+    looks = { count: 0, read: 0 };
+    await looked(10);
+    expect(looks.read).toBeLessThanOrEqual(looks.count);
+
+    await queue.enqueue([note('fresh')]);
+    looks = { count: 0, read: 0 };
+    later(3);
+    while ((await rows.find({})).length > count) await settled();
+    expect(sent.slice(3 * count)).toEqual(['fresh by 1']);
+    expect(looks.read).toBeLessThanOrEqual(looks.count + 100);
+  }, 120_000);
+
+  test('one that was put off while another node took it over is not there twice', async () => {
+    let give: () => void = () => {};
+    const slow = createDeliveries(rows, silentLogger, 3_600_000);
+    nodes.push(slow);
+    slow.handle('note', () => new Promise((_, reject) => (give = () => reject(new Error('too late')))));
+    (await slow.enqueue([note('a')])).release();
+    await settled();
+    startNode();
+    later(35);
+    await settled();
+    expect(sent).toEqual(['a by 2']);
+    give();
+    await settled();
+    expect(await rows.find({})).toEqual([]);
   });
 });

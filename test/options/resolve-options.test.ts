@@ -280,6 +280,8 @@ describe('what comes out', () => {
         signInWindow: 15 * 60,
         signInFailuresPerAccount: 100,
         signInFailuresPerAddress: 100,
+        requestsAtOnce: 1000,
+        requestsAtOncePerConnection: 10,
       },
       outgoing: { allowHosts: [] },
       passwords: { algorithm: 'scrypt' },

@@ -79,8 +79,8 @@ export function testRaces(
 
     test('B11: a client assertion', async () => {
       expect(await play(credentials, () => assertionRound(arena().issuer, uses, arena().asserting))).toEqual({
-        200: credentials,
-        '401 invalid_client': credentials * (uses - 1),
+        answered: credentials,
+        refused: credentials * (uses - 1),
         'live access tokens': credentials,
       });
     });
