@@ -38,6 +38,7 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
       await it.idp.sessions.list({ tid: 'nowhere', userId: 'nobody' }).catch(() => {});
       await pause(100);
     }
+    expect(it.logged.map(([, message]) => message)).toEqual(['store is away']);
     recover();
     for (const end = Date.now() + 10_000; it.logged.length < 2 && Date.now() < end; ) await pause(100);
     expect(it.logged.map(([, message]) => message)).toEqual(['store is away', 'store is back']);
