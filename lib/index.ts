@@ -37,9 +37,11 @@ export type {
   GroupRefs,
   Groups,
   Linking,
+  Narrowed,
   NewDelivery,
   Outbox,
   ParentRef,
+  PasswordAttempt,
   Patch,
   PermissionFields,
   PermissionInput,
@@ -48,8 +50,10 @@ export type {
   PersonInput,
   PersonPatch,
   Persons,
+  Proof,
   Registration,
   RegistrationInput,
+  RegistrationProblem,
   Seed,
   Subsidiaries,
   SubsidiaryFields,
@@ -78,10 +82,12 @@ export type {
   SignIn,
 } from './extension.js';
 export type { Health, HealthProblem, StoreHealth } from './health.js';
+export type { CountWrongSecret } from './http/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
 export {
   type CookieOptions,
+  type Features,
   type IdentityProviderOptions,
   type KeyOptions,
   type LifetimeOptions,

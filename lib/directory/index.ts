@@ -1,12 +1,12 @@
 /** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
 export type { AccountEvents } from './account-events.js';
-export { type Account, type Accounts, isUsable, isVoid, notBeforeOf, subOf } from './accounts.js';
+export { type Account, type Accounts, isUsable, isVoid, type Narrowed, notBeforeOf, subOf } from './accounts.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
 export type { Authenticate } from './authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients.js';
 export type { Consents } from './consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
-export type { Credentials, Proof } from './credentials.js';
+export type { Credentials, PasswordAttempt, Proof } from './credentials.js';
 export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
 export type { Events } from './event-listeners.js';
 export type { GroupRefs } from './group-refs.js';
@@ -18,7 +18,7 @@ export type { Outbox } from './outbox.js';
 export { createPasswords, type Passwords } from './passwords.js';
 export type { PermissionFields, PermissionInput, Permissions } from './permissions.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.js';
-export type { Registration, RegistrationInput } from './registration.js';
+export type { Registration, RegistrationInput, RegistrationProblem } from './registration.js';
 export { isLiveSecret } from './secrets.js';
 export { applySeed, type Seed } from './seed.js';
 export { findSeedProblems } from './seed-problems.js';
