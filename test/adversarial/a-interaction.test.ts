@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
@@ -9,18 +10,13 @@ beforeAll(async () => {
   it = await startIdp();
 });
 afterAll(() => it.close());
-afterEach(() => void jest.restoreAllMocks());
+afterEach(backToPresent);
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 /** The identifier page of a new sign-in. */
 const begin = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
 const hasCode = (answer: Answer) => responseOf(answer).get('code') !== null;
-const later = (seconds: number) => {
-  const now = Date.now;
-  const start = now();
-  jest.spyOn(Date, 'now').mockImplementation(() => start + seconds * 1000);
-};
 
 describe('A12: a sign-in belongs to the browser that began it', () => {
   test('A12: its page, its forms and its resume URL are dead elsewhere, and nothing changed', async () => {
@@ -134,10 +130,9 @@ describe('A13: a sign-in that is asked for happens', () => {
     const agent = new Agent();
     const code = await obtainCode(it.issuer, agent);
     const before = JSON.parse(Buffer.from((await redeem(it.issuer, code)).json.id_token.split('.')[1], 'base64url').toString());
-    later(seconds - 5);
+    passTime(seconds - 5);
     expect(hasCode(await agent.follow(await agent.get(url({ max_age: String(seconds) }))))).toBe(true);
-    jest.restoreAllMocks();
-    later(seconds + 5);
+    passTime(seconds + 5);
     expect(hasCode(await agent.follow(await agent.get(url({ max_age: String(seconds) }))))).toBe(false);
     const again = await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', { max_age: String(seconds) }));
     const after = JSON.parse(Buffer.from(again.json.id_token.split('.')[1], 'base64url').toString());
@@ -147,7 +142,7 @@ describe('A13: a sign-in that is asked for happens', () => {
   test('A13: prompt=none never answers for a session that is too old', async () => {
     const agent = new Agent();
     await obtainCode(it.issuer, agent);
-    later(100);
+    passTime(100);
     expect(responseOf(await agent.get(url({ prompt: 'none', max_age: '60' }))).get('error')).toBe('login_required');
   });
 });
