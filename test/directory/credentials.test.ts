@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { Credential } from '../../lib/store/records.js';
 import { cheapHasher, tenantWithUser, testDirectory } from '../support/test-directory.js';
 
 describe('credentials (design §3)', () => {
@@ -84,8 +85,8 @@ describe('credentials (design §3)', () => {
   test('M4: who is locked has the wrong password, at the same cost and with nothing written', async () => {
     const { t, hasher, credentials, accounts, acme } = await setUp();
     await using _ = t;
-    const rows = t.store.collection<{ id: string; version: number; passwordHash: string }>('credentials');
-    await rows.insert({ id: acme.userId, passwordHash: 'old:pw' });
+    const rows = t.store.collection<Credential>('credentials');
+    await rows.insert({ id: acme.userId, passwordHash: 'old:pw', createdAt: new Date(), updatedAt: new Date() });
     const locked = new Set([acme.userId]);
     expect(await credentials.checkPassword(await accounts.candidates('alice@acme.test'), 'pw', { hashes: 3, locked })).toEqual([]);
     expect(hasher.count).toBe(3);
@@ -95,8 +96,8 @@ describe('credentials (design §3)', () => {
   test('an outdated hash is made anew by a sign-in, not by a failed one', async () => {
     const { t, credentials, accounts, acme } = await setUp();
     await using _ = t;
-    const rows = t.store.collection<{ id: string; version: number; passwordHash: string }>('credentials');
-    await rows.insert({ id: acme.userId, passwordHash: 'old:pw' });
+    const rows = t.store.collection<Credential>('credentials');
+    await rows.insert({ id: acme.userId, passwordHash: 'old:pw', createdAt: new Date(), updatedAt: new Date() });
     const candidates = await accounts.candidates('alice@acme.test');
     expect(await credentials.checkPassword(candidates, 'wrong')).toEqual([]);
     expect((await rows.get(acme.userId))?.passwordHash).toBe('old:pw');
