@@ -89,7 +89,7 @@ describe('RFC 9110 §15.5.6: a wrong method', () => {
     ['DELETE', '/connect/userinfo', 'GET, HEAD, POST, OPTIONS'],
     ['POST', '/.well-known/openid-configuration', 'GET, HEAD, OPTIONS'],
     ['PATCH', '/.well-known/openid-configuration/jwks', 'GET, HEAD, OPTIONS'],
-    ['PUT', '/connect/endsession', 'GET, HEAD'],
+    ['PUT', '/connect/endsession', 'GET, HEAD, POST'],
     ['GET', '/connect/endsession/confirm', 'POST'],
     ['POST', '/connect/endsession/success', 'GET, HEAD'],
     ['PUT', '/idp/interaction/x', 'GET, HEAD'],
