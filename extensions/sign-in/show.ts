@@ -28,7 +28,7 @@ export function show<Name extends PageName>(ctx: Context, host: PageHost, view: 
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // What a host says about its domain stays.
-  if (transport !== undefined && ctx.response.get(HSTS) === '') ctx.set(HSTS, transport);
+  if (transport !== undefined && !ctx.response.get(HSTS)) ctx.set(HSTS, transport);
   ctx.type = 'html';
   ctx.body = renderPage(view, frame);
 }

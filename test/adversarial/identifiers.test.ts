@@ -31,18 +31,3 @@ test('design §3: what a pairwise client gets in a session shares nothing with w
   expect(web?.slice(0, 11)).toBe(spa?.slice(0, 11));
   expect(pairwise?.slice(0, 11)).not.toBe(web?.slice(0, 11));
 });
-
-test('G3: linked accounts share their guesses, as they share a password', async () => {
-  const address = new Agent();
-  const first = await address.follow(
-    await address.get(authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' })),
-  );
-  const guess = async (userName: string): Promise<number> => {
-    const page = await address.submit(first, { identifier: userName });
-    return (await address.submit(page, { password: 'wrong' })).status;
-  };
-  const statuses: number[] = [];
-  for (let attempt = 0; attempt < 6; attempt += 1) statuses.push(await guess('alice@acme.test'), await guess('alice@globex.test'));
-  expect(statuses.filter((status) => status === 400)).toHaveLength(10);
-  expect(statuses.slice(10)).toEqual([429, 429]);
-});

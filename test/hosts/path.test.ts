@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, type Json } from '../support/agent.js';
+import { Agent, authorizeUrl, formOf, type Json } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 
@@ -17,7 +17,7 @@ test('design §1: an issuer with a path, sign-in to sign-out; cookies stay withi
   expect(result.setCookies.length).toBeGreaterThan(0);
   for (const line of result.setCookies) {
     const path = /; path=([^;]*)/i.exec(line)?.[1] ?? '';
-    expect(path.startsWith('/login/eu/') || /^idp\.(session|browser-state)\.[\w-]+(\.sig)?=/.test(line)).toBe(true);
+    expect(path.startsWith('/login/eu/') || /^idp\.(session|browser|browser-state)\.[\w-]+(\.sig)?=/.test(line)).toBe(true);
   }
   for (const url of Object.values(result.discovery as Record<string, unknown>).filter((value) => /^http/.test(String(value))))
     expect(String(url).startsWith(it.issuer)).toBe(true);
@@ -55,7 +55,7 @@ test('errors and expired sign-ins link below the path', async () => {
     await agent.get(authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
   );
   for (const [key] of agent.cookies) if (key.startsWith('idp.interaction')) agent.cookies.delete(key);
-  const expired = await agent.get(page.url);
+  const expired = await agent.post(`${page.url}/identifier`, formOf(page).fields);
   expect(expired.status).toBe(400);
   expect(expired.body).toContain(`${it.issuer}/idp/interaction/`);
 });
