@@ -87,7 +87,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     store,
     caches,
     keyring,
-    hasher: createPasswords({ algorithm: options.passwords.algorithm }),
+    hasher: createPasswords(options.passwords),
     lease: () => artifacts.lease('events', node, LEASE),
     logger,
     issuer,

@@ -1,6 +1,6 @@
 /** Defaults that are fit for development only: refused in production, told about elsewhere. */
 import type { ConfigProblem } from './errors.js';
-import type { ResolvedOptions } from './options-defaults.js';
+import { defaults, type ResolvedOptions } from './options-defaults.js';
 import { missing, type OptionPath, valueAt, wrong } from './options-problem.js';
 
 interface InsecureDefault {
@@ -69,6 +69,7 @@ export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
           ),
         ]
       : []),
+    ...findCheapHashes(valueAt(input, ['passwords', 'scryptCost'])),
     ...findDevPasswords(valueAt(input, ['seed']), ['seed'], new Set()),
     ...findShortSecrets(input),
   ];
@@ -90,6 +91,11 @@ function boxed(lines: readonly string[]): string {
   const width = Math.max(...lines.map(({ length }) => length));
   const edge = '─'.repeat(width + 2);
   return [`┌${edge}┐`, ...lines.map((line) => `│ ${line.padEnd(width)} │`), `└${edge}┘`].join('\n');
+}
+
+function findCheapHashes(cost: unknown): readonly ConfigProblem[] {
+  const least = defaults.passwords.scryptCost;
+  return typeof cost === 'number' && cost < least ? [wrong(['passwords', 'scryptCost'], `at least ${least} (in production)`, cost)] : [];
 }
 
 function findDevPasswords(value: unknown, path: OptionPath, seen: Set<unknown>): readonly ConfigProblem[] {

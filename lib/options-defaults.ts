@@ -59,7 +59,7 @@ export const defaults = {
     requestsAtOncePerConnection: 10,
   },
   outgoing: { allowHosts: [] },
-  passwords: { algorithm: 'scrypt' },
+  passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;

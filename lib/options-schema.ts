@@ -113,6 +113,7 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
     }),
     passwords: closed<options.PasswordOptions>({
       algorithm: { ...oneOf('scrypt', 'argon2id'), check: values.checkPasswordAlgorithm },
+      scryptCost: { ...count(2 ** 4, 2 ** 17), check: values.checkPowerOfTwo },
     }),
     locales: Type.Array(oneOf(...options.locales), {
       minItems: 1,

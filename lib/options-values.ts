@@ -47,6 +47,8 @@ export const checkHost: ValueCheck = (value) => {
 export const checkPasswordAlgorithm: ValueCheck = (value) =>
   value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
 
+export const checkPowerOfTwo: ValueCheck = (value) => (Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two');
+
 /** The algorithm a signing key is for. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
 

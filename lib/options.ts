@@ -128,6 +128,12 @@ export interface PasswordOptions {
    * @default 'scrypt'
    */
   readonly algorithm?: 'scrypt' | 'argon2id';
+  /**
+   * N of scrypt, a power of two: a hash takes N KiB of memory, and time that grows with N. Production refuses less than the default. Hashes of
+   * another cost are made anew at the next sign-in. 16 to 131,072. @default 16_384
+   * @see OWASP Password Storage Cheat Sheet
+   */
+  readonly scryptCost?: number;
 }
 
 /** Features of oidc-provider that can be set; all others are on for good, or refused. */

@@ -15,15 +15,14 @@ export interface PasswordAlgorithm {
 type Scrypt = (password: string, salt: Buffer, length: number, options: crypto.ScryptOptions) => Promise<Buffer>;
 const scrypt = promisify(crypto.scrypt) as Scrypt;
 
-/** @see OWASP Password Storage Cheat Sheet, scrypt */
-const scryptAlgorithm: PasswordAlgorithm = {
+const scryptAlgorithm = (cost: number): PasswordAlgorithm => ({
   name: 'scrypt',
-  parameters: 'ln=14,r=8,p=5',
+  parameters: `ln=${Math.log2(cost)},r=8,p=5`,
   compute(password, phc, length) {
     const [N, r, p] = [2 ** phcParameter(phc, 'ln'), phcParameter(phc, 'r'), phcParameter(phc, 'p')];
     return scrypt(password, phc.salt, length, { N, r, p, maxmem: 256 * r * (N + p) });
   },
-};
+});
 
 type Argon2 = (
   algorithm: 'argon2id',
@@ -47,15 +46,16 @@ const argon2idAlgorithm = (argon2: Argon2): PasswordAlgorithm => ({
 });
 
 /** The algorithms that this Node offers, by name. */
-export function passwordAlgorithms(): ReadonlyMap<string, PasswordAlgorithm> {
+export function passwordAlgorithms(scryptCost: number): ReadonlyMap<string, PasswordAlgorithm> {
   const argon2 = Reflect.get(crypto, 'argon2') as Argon2 | undefined;
-  const offered = argon2 ? [scryptAlgorithm, argon2idAlgorithm(argon2)] : [scryptAlgorithm];
+  const scrypt = scryptAlgorithm(scryptCost);
+  const offered = argon2 ? [scrypt, argon2idAlgorithm(argon2)] : [scrypt];
   return new Map(offered.map((algorithm) => [algorithm.name, algorithm]));
 }
 
 /** @throws ConfigError when this Node lacks it: nodes that have it would write hashes that this one cannot verify. */
-export function requireAlgorithm(name: PasswordAlgorithmName): PasswordAlgorithm {
-  const algorithm = passwordAlgorithms().get(name);
+export function requireAlgorithm(name: PasswordAlgorithmName, algorithms: ReturnType<typeof passwordAlgorithms>): PasswordAlgorithm {
+  const algorithm = algorithms.get(name);
   if (algorithm) return algorithm;
   throw new ConfigError('invalid_options', [
     { path: 'passwords.algorithm', expected: "'scrypt', as this Node has no crypto.argon2", received: `'${name}'` },

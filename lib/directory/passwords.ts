@@ -31,10 +31,17 @@ const LONGEST_WAIT_MS = 20_000;
 /** Milliseconds of a hash, until some were measured. */
 const HASH_MS = 300;
 
+export interface PasswordsOptions {
+  /** @default 'scrypt' */
+  readonly algorithm?: PasswordAlgorithmName;
+  /** N of scrypt, a power of two. @default 2 ** 14 @see OWASP Password Storage Cheat Sheet, scrypt */
+  readonly scryptCost?: number;
+}
+
 /** @throws ConfigError for `argon2id` where Node has no `crypto.argon2`. */
-export function createPasswords(options: { readonly algorithm?: PasswordAlgorithmName } = {}): Passwords {
-  const current = requireAlgorithm(options.algorithm ?? 'scrypt');
-  const algorithms = passwordAlgorithms();
+export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: PasswordsOptions = {}): Passwords {
+  const algorithms = passwordAlgorithms(scryptCost);
+  const current = requireAlgorithm(algorithm, algorithms);
   const queue = createHashingQueue({ places: availableParallelism(), longestWaitMs: LONGEST_WAIT_MS, taskMs: HASH_MS });
   const fresh = { algorithm: current.name, parameters: current.parameters };
   const dummy = { ...fresh, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };

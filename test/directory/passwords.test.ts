@@ -28,6 +28,13 @@ describe('password hashes (security §3)', () => {
     expect(passwords.isOutdated(phc)).toBe(true);
   });
 
+  test('the cost of scrypt can be set, and one of another cost is outdated (options: passwords.scryptCost)', async () => {
+    const costly = createPasswords({ scryptCost: 2 ** 15 });
+    const phc = await costly.hash('correct horse');
+    expect(phc).toMatch(/^\$scrypt\$ln=15,r=8,p=5\$/);
+    expect([await verifies(phc, 'correct horse'), passwords.isOutdated(phc), costly.isOutdated(phc)]).toEqual([true, true, false]);
+  });
+
   test('composed and decomposed characters are the same password (NFC)', async () => {
     const phc = await passwords.hash('pa\u030a ski');
     expect(await verifies(phc, 'p\u00e5 ski')).toBe(true);

@@ -33,6 +33,7 @@ const matrix: readonly (readonly [string, object, readonly string[]])[] = [
     },
     ['seed.clients[0].secret', 'seed.apiResources[1].secret'],
   ],
+  ['password hashes that cost little', { passwords: { scryptCost: 2 ** 13 } }, ['passwords.scryptCost']],
   ['no cookie keys', { cookies: {} }, ['cookies.keys']],
   [
     'passwords in the seed',

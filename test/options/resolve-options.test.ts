@@ -175,6 +175,8 @@ describe('values', () => {
     ['outgoing.allowHosts[0]', { outgoing: { allowHosts: ['https://internal.example.com'] } }],
     ['outgoing.allowHosts[1]', { outgoing: { allowHosts: ['internal.example.com:8443', 'Internal.example.com'] } }],
     ['passwords.algorithm', { passwords: { algorithm: 'bcrypt' } }],
+    ['passwords.scryptCost', { passwords: { scryptCost: 2 ** 18 } }],
+    ['passwords.scryptCost', { passwords: { scryptCost: 20_000 } }],
     ['locales', { locales: [] }],
     ['locales', { locales: ['en', 'en'] }],
     ['features', { features: 'dpop' }],
@@ -284,7 +286,7 @@ describe('what comes out', () => {
         requestsAtOncePerConnection: 10,
       },
       outgoing: { allowHosts: [] },
-      passwords: { algorithm: 'scrypt' },
+      passwords: { algorithm: 'scrypt', scryptCost: 16_384 },
       locales: ['en', 'nb', 'sv', 'da', 'fi', 'de'],
       features: {},
     });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { type KeptLog, keepLog } from './kept-log.js';
 import { testKeys } from './keys.js';
-import { testSeed } from './seed.js';
+import { cheapPasswords, testSeed } from './seed.js';
 import { testTls } from './tls.js';
 
 export interface TestIdp {
@@ -48,6 +48,7 @@ export async function startIdp({
     seed: testSeed,
     keys: { signing: testKeys },
     subjectSalt: 'salt of the test tenant identities',
+    passwords: cheapPasswords,
     logger,
     ...options,
   });

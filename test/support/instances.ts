@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { type KeptLog, keepLog } from './kept-log.js';
 import { testKeys } from './keys.js';
-import { testSeed } from './seed.js';
+import { cheapPasswords, testSeed } from './seed.js';
 
 export interface Instances {
   readonly issuer: string;
@@ -40,6 +40,7 @@ export async function startInstances(
         keys: { signing: testKeys, encryption: ['a secret that all of the nodes share'] },
         cookies: { keys: ['another secret that all of the nodes share'] },
         subjectSalt: 'salt of the test tenant identities',
+        passwords: cheapPasswords,
         logger,
         ...stores(node),
         ...options,

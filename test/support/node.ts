@@ -10,6 +10,7 @@ import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/ad
 import { testKeys } from './keys.js';
 import { callLoopback } from './logout-receiver.js';
 import type { FromNode, NodeSettings, ToNode } from './nodes.js';
+import { cheapPasswords } from './seed.js';
 
 const tell = (message: FromNode) => process.send?.(message);
 process.on('disconnect', () => process.exit());
@@ -46,6 +47,7 @@ const idp = await createIdentityProvider({
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   cookies: { keys: ['what the nodes of the tests sign cookies with'] },
   subjectSalt: 'salt of the test tenant identities',
+  passwords: cheapPasswords,
   outgoing: callLoopback,
   logger: { debug: () => {}, info: () => {}, warn: log, error: log },
   ...options,

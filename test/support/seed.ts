@@ -7,6 +7,9 @@ export const postLogoutRedirectUri = 'http://127.0.0.1:9/signed-out';
 const code = { redirect_uris: [redirectUri], post_logout_redirect_uris: [postLogoutRedirectUri] };
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'address'];
 
+/** Hashed as in production they would take most of the time of the tests. */
+export const cheapPasswords = { scryptCost: 2 ** 6 };
+
 export const testSeed = {
   permissions: [
     { id: 'orders.view', name: 'See orders' },

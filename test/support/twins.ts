@@ -11,7 +11,7 @@ import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '.
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { PendingEvent } from '../../lib/store/records.js';
 import { testKeys } from './keys.js';
-import type { testSeed } from './seed.js';
+import { cheapPasswords, type testSeed } from './seed.js';
 
 export interface TwinRequest {
   readonly method: string;
@@ -117,6 +117,7 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
       keys: { signing: testKeys, encryption: ['what the twins encrypt with, all of it'] },
       cookies: { keys: ['what the twins sign cookies with, too'] },
       subjectSalt: 'salt of the test tenant identities',
+      passwords: cheapPasswords,
       logger: { debug: () => {}, info: () => {}, warn: () => {}, error: keep },
       ...(configured ? { configure: () => {} } : {}),
     });

@@ -1,0 +1,74 @@
+/**
+ * Issue 11 C: events at least once. A node is killed with `kill -9` between the write, the dispatch and the strike-off of an event; the next node
+ * tells it.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import type { IdpEvent } from 'tenant-idp';
+import type { EventNodeSettings, FromEventNode, KillPoint } from '../support/event-node.js';
+import { withMongo } from '../support/mongo.js';
+
+const killPoints: readonly KillPoint[] = ['written', 'numbered', 'recorded', 'told'];
+const KILLS = process.env.PROVE ? 100 : 2;
+jest.setTimeout(60_000 + KILLS * killPoints.length * 10_000);
+
+withMongo('MONGODB_URL', (mongo) =>
+  describe('issue 11 C: a node is killed while it tells an event', () => {
+    const heard: IdpEvent[] = [];
+    const about = (personId: string) => heard.filter(({ subject }) => subject === personId);
+    let node: ChildProcess | undefined;
+    afterAll(() => void node?.kill('SIGKILL'));
+
+    const start = async (personId: string, killAt: KillPoint): Promise<ChildProcess> => {
+      const settings: EventNodeSettings = { url: mongo.url, database: mongo.database, personId, killAt };
+      const started = fork(new URL('../support/event-node.js', import.meta.url), [JSON.stringify(settings)], {
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      });
+      const ready = new Promise((resolve) => {
+        started.on('message', (message: FromEventNode) => ('heard' in message ? heard.push(message.heard) : resolve(true)));
+      });
+      const ended = once(started, 'exit').then(() => Promise.reject(new Error('The node ended before it was asked to.')));
+      await Promise.race([ready, ended]);
+      ended.catch(() => {});
+      node = started;
+      return started;
+    };
+    const untilHeard = async (personId: string, times: number): Promise<void> => {
+      for (const deadline = Date.now() + 10_000; about(personId).length < times; await pause(5))
+        if (Date.now() > deadline) throw new Error(`${personId} was heard of ${about(personId).length} times in place of ${times}.`);
+    };
+
+    test(`${KILLS} times at each point: no event is lost, its id and number stay the same, none is told again but for a kill after it was told`, async () => {
+      const made: { readonly personId: string; readonly killAt: KillPoint }[] = [];
+      for (let kill = 0; kill < KILLS * killPoints.length; kill += 1) {
+        const [personId, killAt] = [randomUUID(), killPoints[kill % killPoints.length] as KillPoint];
+        const doomed = await start(personId, killAt);
+        const last = made.at(-1);
+        if (last) await untilHeard(last.personId, last.killAt === 'told' ? 2 : 1);
+        const ended = once(doomed, 'exit');
+        doomed.send('create');
+        expect(await ended).toEqual([null, 'SIGKILL']);
+        expect([killAt, about(personId).length]).toEqual([killAt, killAt === 'told' ? 1 : 0]);
+        made.push({ personId, killAt });
+      }
+      await start(randomUUID(), 'told');
+      await untilHeard(made.at(-1)?.personId ?? '', 2);
+
+      const persons = mongo.db.collection('persons');
+      for (const deadline = Date.now() + 10_000; (await persons.countDocuments({ outbox: 'yes' })) > 0; await pause(20))
+        if (Date.now() > deadline) throw new Error('Events were told and not struck off.');
+      for (const { personId, killAt } of made) {
+        const events = about(personId);
+        expect([killAt, events.length]).toEqual([killAt, killAt === 'told' ? 2 : 1]);
+        expect(new Set(events.map(({ id, sequence }) => `${id} ${sequence}`)).size).toBe(1);
+      }
+      const numbers = [...new Map(heard.map(({ id, sequence }) => [id, sequence])).values()];
+      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+      expect(new Set(numbers).size).toBe(made.length);
+      if (process.env.PROVE) process.stderr.write(`${JSON.stringify({ kills: made.length, heard: heard.length })}\n`);
+    });
+  }),
+);
