@@ -11,6 +11,7 @@ import { withServer } from '../servers/when.js';
 import { authorizeUrl, createPkce } from '../support/agent.js';
 import { freePort } from '../support/example.js';
 import { startIdp } from '../support/idp.js';
+import { IN_TIME } from '../support/in-time.js';
 import { type Load, type Noted, startLoad } from '../support/load.js';
 import { ownPrefix, redisClient } from '../support/redis-clients.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -20,8 +21,6 @@ import { startTcpProxy } from '../support/tcp-proxy.js';
 const KILLS = process.env.PROVE ? 10 : 1;
 jest.setTimeout(60_000 + KILLS * 30_000);
 
-/** The issue's own bound, in milliseconds. */
-const IN_TIME = 1500;
 const AWAY = 1500;
 
 interface Stage {

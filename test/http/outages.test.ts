@@ -12,11 +12,10 @@ import { Agent, type Answer, authorizeUrl, formOf, type Json, obtainTokens, post
 import { createAssertingClient } from '../support/assertions.js';
 import { type Down, failingStores } from '../support/failing-stores.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { IN_TIME } from '../support/in-time.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 
-/** The issue's own bound, in milliseconds. */
-const IN_TIME = 1500;
 jest.setTimeout(60_000);
 
 const { artifacts, directory, down, recover } = failingStores();

@@ -10,6 +10,7 @@ import { assertionType } from '../support/assertions.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { IN_TIME } from '../support/in-time.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
@@ -350,7 +351,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
         state: 'outside',
         iss: it.issuer,
       });
-    expect(Date.now() - started).toBeLessThan(1500);
+    expect(Date.now() - started).toBeLessThan(IN_TIME);
   });
 
   let failing = 0;

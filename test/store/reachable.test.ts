@@ -9,11 +9,11 @@ import type { Row } from '../../lib/store/directory-store.js';
 import { Patience } from '../../lib/store/patience.js';
 import { reachableArtifacts, reachableDirectory } from '../../lib/store/reachable.js';
 import { failingStores } from '../support/failing-stores.js';
+import { IN_TIME } from '../support/in-time.js';
 import { testKeys } from '../support/keys.js';
 import { testSeed } from '../support/seed.js';
 import { silentLogger } from '../support/test-directory.js';
 
-const IN_TIME = 1500;
 const key = hashedKey('Test', 'a');
 const timed = async <T>(work: Promise<T>) => {
   const since = performance.now();

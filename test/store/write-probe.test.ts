@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { failingStores } from '../support/failing-stores.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
+import { IN_TIME } from '../support/in-time.js';
 
 const up = { status: 'up', artifacts: 'up', directory: 'up', problems: [] };
 
@@ -21,7 +22,7 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
         Object.assign(down, { hang: how === 'never answers', [flag]: true });
         const since = performance.now();
         expect(await it.idp.health()).toEqual({ ...up, status: 'down', [which]: 'read-only' });
-        expect(performance.now() - since).toBeLessThan(1500);
+        expect(performance.now() - since).toBeLessThan(IN_TIME);
         recover();
         await pause(1100);
         expect(await it.idp.health()).toEqual(up);

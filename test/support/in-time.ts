@@ -1,0 +1,2 @@
+/** Milliseconds after which an answer is late: where rounds are proved the issues' own bound, else the least that tells a hang from a busy machine. */
+export const IN_TIME = process.env.PROVE ? 1500 : 5000;
