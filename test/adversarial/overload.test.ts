@@ -6,11 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import Koa from 'koa';
 import type { Extension } from 'tenant-idp';
-import { postForm } from '../support/agent.js';
+import { fromEverywhere } from '../support/addresses.js';
+import { Agent, authorizeUrl, postForm } from '../support/agent.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { authorizationOf } from '../support/steps.js';
 
 jest.setTimeout(60_000);
+
+/** With the costs of production, where rounds are proved. */
+const [SIGN_INS, SCRYPT_COST] = process.env.PROVE ? [200, 2 ** 14] : [40, 2 ** 10];
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -162,6 +166,39 @@ test('M18: requests of one HTTP/2 connection are counted one by one: a proxy mul
   expect(await Promise.all(asking)).toEqual(Array(50).fill(200));
   session.close();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test(`M18: ${SIGN_INS} people who sign in at once wait in turn; whoever would wait more than 20 s is told at once`, async () => {
+  const it = await start({ passwords: { scryptCost: SCRYPT_COST }, trustProxy: fromEverywhere() });
+  const names = ['alice@acme.test', 'carol@acme.test', 'bob@globex.test'];
+  const pages = await Promise.all(
+    Array.from({ length: SIGN_INS }, async (_, index) => {
+      const [agent, name = ''] = [new Agent(), names[index % names.length]];
+      const identifier = await agent.follow(
+        await agent.get(authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
+      );
+      return { agent, page: await agent.submit(identifier, { identifier: name }), password: name.split('@')[0] ?? '' };
+    }),
+  );
+  const began = performance.now();
+  const answers = await Promise.all(
+    pages.map(async ({ agent, page, password }) => {
+      const { status, headers } = await agent.submit(page, { password });
+      return { status, retryAfter: headers.get('retry-after'), seconds: (performance.now() - began) / 1000 };
+    }),
+  );
+  const [signedIn, told] = [answers.filter(({ status }) => status === 303), answers.filter(({ status }) => status === 503)];
+  expect(signedIn.length + told.length).toBe(SIGN_INS);
+  for (const { retryAfter } of told) expect(retryAfter).toMatch(/^\d+$/);
+  const last = (of: typeof answers) => Math.max(0, ...of.map(({ seconds }) => seconds));
+  if (process.env.PROVE) {
+    expect(told.length).toBeGreaterThan(0);
+    expect(last(told)).toBeLessThan(3);
+    expect(last(signedIn)).toBeLessThan(25);
+    process.stderr.write(
+      `${JSON.stringify({ signedIn: signedIn.length, within: last(signedIn), told: told.length, toldWithin: last(told) })}\n`,
+    );
+  } else expect(signedIn.length).toBe(SIGN_INS);
 });
 
 test('L2: listen() ends connections that send slowly or too much', async () => {
