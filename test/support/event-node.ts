@@ -72,8 +72,9 @@ const idp = await createIdentityProvider({
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
-const [acme] = await idp.directory.tenants.find();
+// At once: what was left behind is told as soon as the event loop is free.
 idp.events.on('PersonCreated', (event) => tell({ heard: event }));
+const [acme] = await idp.directory.tenants.find();
 process.on('message', async () => {
   isArmed = true;
   await idp.directory.forTenant(acme?.id ?? '').persons.create({ id: personId, givenName: 'Eve', familyName: 'Evans' });
