@@ -17,7 +17,6 @@ import { type Caller, findCaller, isClient } from './clients.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './dependencies.js';
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './direct.js';
-import { createDirectPushedRequests } from './direct-pushed-requests.js';
 import { createDirectTokens } from './direct-tokens.js';
 import { createDocuments, type Document } from './documents.js';
 import { createErrorPage } from './error-page.js';
@@ -150,9 +149,7 @@ export function createProtocol(
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
   const direct = { parts, scopes, accounts, describe, findClient };
-  const pushedRequests = createDirectPushedRequests(direct);
   const directAnswers = new Map<string, DirectAnswer>([
-    [routes.pushed_authorization_request, pushedRequests.answer],
     [routes.introspection, createDirectIntrospection(direct)],
     [routes.revocation, createDirectRevocation(direct)],
     [routes.userinfo, createDirectUserinfo(direct)],
@@ -205,7 +202,6 @@ export function createProtocol(
       if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
       if (route) nameRefreshToken(inner);
       if (isDocument) await documents.keep(ctx);
-      if (route === 'pushed_authorization_request') pushedRequests.learn(inner);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
   };
@@ -226,8 +222,6 @@ const observable = [
   'access_token.saved',
   'authorization_code.consumed',
   'client_credentials.saved',
-  'pushed_authorization_request.saved',
-  'pushed_authorization_request.success',
   'refresh_token.consumed',
   'refresh_token.saved',
 ] as const;

@@ -6,19 +6,19 @@ type Issuer = Pick<ResolvedOptions, 'issuer'>;
 type Parameters = Readonly<Record<string, unknown>>;
 
 /** Seconds that a pushed request holds, as oidc-provider has it. */
-export const PUSHED_LIFETIME = 60;
+const PUSHED_LIFETIME = 60;
 
 /** @see RFC 9126 §2.2 */
 const prefix = 'urn:ietf:params:oauth:request_uri:';
 
 /** The `request_uri` of a pushed request. */
-export const requestUriOf = (id: string): string => prefix + id;
+const requestUriOf = (id: string): string => prefix + id;
 
 /** The id of the pushed request that a `request_uri` refers to; undefined for a URL. */
 export const pushedIdOf = (uri: string): string | undefined => (uri.startsWith(prefix) ? uri.slice(prefix.length) : undefined);
 
 /** Parameters as oidc-provider keeps those that a client pushed: as a request object. @param iat seconds since the epoch. */
-export const pushedRequest = ({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number): string =>
+const pushedRequest = ({ issuer }: Issuer, clientId: string, parameters: Parameters, iat: number): string =>
   new UnsecuredJWT({ ...parameters, iat, iss: clientId, aud: issuer, exp: iat + PUSHED_LIFETIME, nbf: iat }).encode();
 
 /**
