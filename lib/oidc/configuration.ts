@@ -23,7 +23,8 @@ import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { lifetimesOf } from './tokens/grant-types.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
-import { recordOf, saveSession } from './upstream/internals.js';
+import { recordOf } from './upstream/client.js';
+import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
 export const routes = {

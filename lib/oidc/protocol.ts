@@ -40,7 +40,8 @@ import { createDescribeToken, nameRefreshToken } from './tokens/introspection.js
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './tokens/plain-answers.js';
 import { createDirectTokens } from './tokens/plain-tokens.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
-import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './upstream/internals.js';
+import { recordOf } from './upstream/client.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {

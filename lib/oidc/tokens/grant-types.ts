@@ -6,7 +6,7 @@ import { LostWrite } from '../artifacts/unit-of-work.js';
 import { checkScopes } from '../authorize/checks.js';
 import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import type { SpentTokenRules } from './refresh-token.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */

@@ -6,7 +6,8 @@ import type { Scopes } from '../accounts/scopes.js';
 import { type Caller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { type AccessTokenModel, recordOf } from '../upstream/internals.js';
+import type { AccessTokenModel } from '../upstream/access-token.js';
+import { recordOf } from '../upstream/client.js';
 import { accessTokenClaims, audiencesOf } from './access-token-jwt.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;

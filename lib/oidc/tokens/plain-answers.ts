@@ -10,7 +10,7 @@ import { kindOfToken } from '../artifacts/ids.js';
 import { type Caller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import { type DescribeToken, publicJti } from './introspection.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-door.js';
 

@@ -15,7 +15,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import { isVerified } from '../clients/pkce.js';
 import { signedJwt } from '../keys/jwt.js';
 import type { SigningKeys } from '../keys/keys.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import { clientCredentialsScope, lifetimesOf } from './grant-types.js';
 import { authenticated, type DirectAnswer, type DirectParts, send } from './plain-answers.js';
 import { type PlainForm, plainForm } from './plain-door.js';
