@@ -13,9 +13,11 @@ import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
 import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import { isVerified } from '../clients/pkce.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { signedJwt } from '../keys/jwt.js';
 import type { SigningKeys } from '../keys/keys.js';
-import { clientCredentialsScope, lifetimesOf } from './grant-types.js';
+import { clientCredentialsScope } from './grant-types.js';
+import { lifetimesOf } from './lifetimes.js';
 import { authenticated, type DirectAnswer, type DirectParts, send } from './plain-answers.js';
 import { type PlainForm, plainForm } from './plain-door.js';
 import { refreshUseOf } from './refresh-token.js';
@@ -48,7 +50,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const { clientId } = client;
     const scope = clientCredentialsScope(ctx, scopes, record, fields.scope);
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
-    const iat = now();
+    const iat = epochSeconds();
     const exp = iat + expiresIn;
     const id = createId('ClientCredentials');
     tokens.put(unit, 'ClientCredentials', id, { iat, exp, scope, clientId }, exp);
@@ -108,7 +110,7 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const scope = scopes.held(ctx, record, granted).join(' ');
     const { sid } = source as { sid?: string };
     const { clientId } = client;
-    const iat = now();
+    const iat = epochSeconds();
 
     spend();
     if (refreshTokenId !== undefined) {
@@ -171,8 +173,6 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     return true;
   };
 }
-
-const now = (): number => Math.floor(Date.now() / 1000);
 
 const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
 
