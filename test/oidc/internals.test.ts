@@ -50,6 +50,7 @@ const configuration = (): Configuration => ({
 });
 let keysThere: object[] = [];
 const hooks: ProviderHooks = {
+  lastSteps: {},
   grant: (_name, _ctx, handle) => handle(),
   respond: (_mode, _ctx, _uri, payload, send) => send(payload),
   parameters: (_route, parameters) => parameters,

@@ -16,6 +16,7 @@ import Provider, {
 } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { verify } from 'oidc-provider/lib/helpers/jwt.js';
+import validateDpop, { checkDpopReplay } from 'oidc-provider/lib/helpers/validate_dpop.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createId, createSessionId, createSessionUid, type TaggedKind } from '../artifacts/ids.js';
 
@@ -40,6 +41,8 @@ export interface ProviderHooks {
   check(ctx: KoaContextWithOIDC): void;
   /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
   token(ctx: KoaContextWithOIDC): Promise<void>;
+  /** The last steps of endpoints, in place of oidc-provider's own; absent: its own. */
+  readonly lastSteps: Readonly<Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC) => Promise<void>>>>;
   /** The level of the session's sign-in. */
   acr(ctx: KoaContextWithOIDC): string | undefined;
   /** Audiences of client assertions. */
@@ -128,7 +131,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
       ...rest: Names[]
     ): void {
       super.registerGrantType<Params>(name, (ctx) => hooks.grant(name, ctx, async () => handler(ctx)), ...rest);
-      insertTokenStep(this, hooks);
+      placeSteps(this, hooks);
     }
   }
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
@@ -165,28 +168,51 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
 }
 
 type Step = (ctx: never, next: () => Promise<void>) => unknown;
+type Register = (name: string, path: string, ...steps: Step[]) => unknown;
 
 const stepped = new WeakSet<object>();
 
+/** The names of what answers at the end of an endpoint: actions/introspection.js, actions/revocation.js, actions/userinfo.js. */
+const lastSteps = { introspection: 'renderTokenResponse', revocation: 'revokeToken', userinfo: 'respond' } as const;
+
+const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
+
 /**
- * Adds a step to the token endpoint, after the one that authenticates the client. The constructor of Provider registers grants before it
- * registers routes, by the router's `post`: helpers/initialize_app.js, actions/token.js.
+ * Adds a step to the token endpoint, after the one that authenticates the client, and puts ours in place of the last ones of other endpoints. The
+ * constructor of Provider registers grants before it registers routes, by the router: helpers/initialize_app.js, actions/token.js.
  */
-function insertTokenStep(provider: Provider, hooks: ProviderHooks): void {
+function placeSteps(provider: Provider, hooks: ProviderHooks): void {
   const { router } = insideOf(provider);
   if (stepped.has(router)) return;
   stepped.add(router);
-  const { post } = router;
   const step = async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
     await hooks.token(ctx);
     await next();
   };
-  router.post = function (name: string, path: string, ...steps: Step[]) {
-    if (name !== 'token') return post.call(this, name, path, ...steps);
-    const at = steps.findIndex((each) => each.name === 'authenticateClient');
-    if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
-    return post.call(this, name, path, ...steps.toSpliced(at + 1, 0, step));
+  const placed = (name: string, steps: readonly Step[]): readonly Step[] => {
+    if (name === 'token') {
+      const at = steps.findIndex((each) => each.name === 'authenticateClient');
+      if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
+      return steps.toSpliced(at + 1, 0, step);
+    }
+    const last = isNamed(lastSteps, name) ? hooks.lastSteps[name] : undefined;
+    if (!last || !isNamed(lastSteps, name)) return steps;
+    if (steps.at(-1)?.name !== lastSteps[name]) throw new TypeError(`The ${name} endpoint ends in another way than this was written for.`);
+    return steps.with(-1, last);
   };
+  for (const method of ['get', 'post'] as const) {
+    const register: Register = router[method];
+    router[method] = function (name, path, ...steps) {
+      return register.call(this, name, path, ...placed(name, steps));
+    };
+  }
+}
+
+/** The DPoP proof of a token request; undefined when it brings none. helpers/validate_dpop.js @throws InvalidDpopProof, UseDpopNonce */
+export async function dpopProof(ctx: KoaContextWithOIDC): Promise<{ readonly jkt: string; use(): Promise<void> } | undefined> {
+  const { provider, client } = ctx.oidc;
+  const proof = await validateDpop(provider, ctx);
+  return proof && { jkt: proof.thumbprint, use: () => checkDpopReplay(provider, ctx, proof, (client as Client).clientId) };
 }
 
 interface PayloadModel {
