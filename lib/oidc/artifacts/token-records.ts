@@ -52,6 +52,7 @@ export interface SpentRefreshToken {
   readonly token: AdapterPayload & Partial<RefreshUse>;
   /** In milliseconds since the epoch. */
   readonly spentAt: number;
+  readonly isGrantLive: boolean;
   /** What it was replaced by, where using it again is a retry. */
   readonly successor: AdapterPayload | undefined;
 }
@@ -96,10 +97,16 @@ export class TokenRecords {
     const artifact = key && (await unit.read(key, this.follow('RefreshToken')));
     const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
     if (!token) return undefined;
+    const grant = artifact?.links?.grant;
     const spentAt = artifact?.consumedAt as number;
     const { grace = this.#lifetimes.grace } = token as Partial<RefreshUse>;
     const isRetry = Date.now() - spentAt < grace * 1000;
-    return { token, spentAt, successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined };
+    return {
+      token,
+      spentAt,
+      isGrantLive: grant !== undefined && unit.peek(grant) !== undefined,
+      successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined,
+    };
   }
 
   /** What a retry within the grace goes on with: the successor says all that the spent one said. */

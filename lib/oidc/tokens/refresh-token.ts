@@ -132,7 +132,8 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
     if (source['x5t#S256'] !== undefined) throw new errors.InvalidGrant('mutual TLS client certificate not provided');
     const held = String(source.scope).split(' ');
     const missing = (scope?.split(' ') ?? []).filter((name) => !held.includes(name));
-    if (missing.length > 0) throw new errors.InvalidScope('refresh token missing requested scope', missing.join(' '));
+    if (missing.length > 0)
+      throw new errors.InvalidScope(`refresh token missing requested scope${missing.length > 1 ? 's' : ''}`, missing.join(' '));
     if (source.jkt !== undefined && source.jkt !== proof?.jkt) throw new errors.InvalidGrant('failed jkt verification');
 
     const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
