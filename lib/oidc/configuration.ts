@@ -24,7 +24,8 @@ import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
 import { lifetimesOf } from './tokens/lifetimes.js';
 import { getsRefreshToken } from './tokens/refresh-token.js';
-import { recordOf, saveSession } from './upstream/internals.js';
+import { recordOf } from './upstream/client.js';
+import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
 export const routes = {

@@ -43,7 +43,8 @@ import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
-import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, recordOf } from './upstream/internals.js';
+import { recordOf } from './upstream/client.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {

@@ -5,7 +5,7 @@ import { perRequest } from '../artifacts/per-request.js';
 import { type Caller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
 

@@ -10,7 +10,9 @@ import { hashedPlainChallenge } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { sessionTtl } from '../sessions/sessions.js';
-import { recordOf, saveSession, signedResponse } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
+import { signedResponse } from '../upstream/id-token.js';
+import { saveSession } from '../upstream/session.js';
 import { customLimits, customMembers, isRequestParameter, type Pair, returnable } from './parameters.js';
 import { formFields, placeOf, redirectTo } from './response.js';
 

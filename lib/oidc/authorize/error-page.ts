@@ -4,7 +4,7 @@ import { requestIdOf } from '../../http/request-id.js';
 import { interactionPath, isInteractionUid } from '../../paths.js';
 import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 
 /** What people see of an error that no client can be told. */
 export const createErrorPage =

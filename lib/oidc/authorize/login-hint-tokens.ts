@@ -8,7 +8,7 @@ import { isClient } from '../clients/clients.js';
 import { CLOCK_TOLERANCE, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf, verifiedByClient } from '../upstream/internals.js';
+import { recordOf, verifiedByClient } from '../upstream/client.js';
 import { allowedTenants } from './prompts.js';
 
 const TYPE = 'login-hint+jwt';

@@ -8,7 +8,8 @@ import { sessionOf } from '../accounts/login-context.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { idTokenHint, recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
+import { idTokenHint } from '../upstream/id-token.js';
 
 const { Check, Prompt, base } = interactionPolicy;
 

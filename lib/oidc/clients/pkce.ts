@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import { isClient } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;

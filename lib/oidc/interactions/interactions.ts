@@ -13,7 +13,8 @@ import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
 import { changeSession, endSignIn } from '../sessions/sessions.js';
-import { type BoundInteraction, recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
 import { createRestart, parametersOf } from './restart.js';
 

@@ -7,7 +7,7 @@ import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../acco
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 
 /**
  * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds

@@ -7,7 +7,8 @@ import type { SessionPayload } from '../artifacts/session-merge.js';
 import { isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { logoutToken, recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
+import { logoutToken } from '../upstream/id-token.js';
 
 const KIND = 'backchannel-logout';
 

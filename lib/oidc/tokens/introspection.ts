@@ -8,7 +8,8 @@ import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import { type Caller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { type AccessTokenModel, recordOf } from '../upstream/internals.js';
+import type { AccessTokenModel } from '../upstream/access-token.js';
+import { recordOf } from '../upstream/client.js';
 import { type AccessTokenRecord, accessTokenClaims, audiencesOf, confirmationOf } from './access-token-jwt.js';
 import type { FindToken } from './found-token.js';
 

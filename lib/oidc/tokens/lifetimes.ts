@@ -3,7 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { OurGrant } from '../accounts/login-context.js';
 import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 

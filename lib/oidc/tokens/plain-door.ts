@@ -10,7 +10,7 @@ import type { GrantRecord } from '../accounts/login-context.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
 import { type Caller, isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Handlers } from './provider-door.js';
 import type { TokenResponse } from './token-request.js';

@@ -6,7 +6,7 @@ import type { Scopes } from '../accounts/scopes.js';
 import { isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/internals.js';
+import { recordOf } from '../upstream/client.js';
 
 export interface UserinfoRequest {
   readonly ctx: object;
