@@ -1,9 +1,8 @@
 /** How long tokens live, by client, instance, and the grant that they depend on. */
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
 import type { OurGrant } from '../accounts/login-context.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 
@@ -17,7 +16,7 @@ interface TokenModel {
 type Ttl = (
   ctx: KoaContextWithOIDC | undefined,
   token: TokenModel,
-  client: Parameters<typeof recordOf>[0] | undefined,
+  client: ProviderClient | undefined,
   /** The grant it depends on; absent: the request's. */
   grant?: { readonly exp?: number },
 ) => number;
@@ -26,12 +25,8 @@ type Ttl = (
 export function lifetimesOf({
   options: { lifetimes },
 }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
-  const ofClient = (client: Parameters<Ttl>[2]) => {
-    const record = client && recordOf(client);
-    return isClient(record) ? record : undefined;
-  };
   const accessToken: Ttl = (_ctx, token, client) => {
-    const record = ofClient(client);
+    const record = clientOf(client);
     return (
       token.resourceServer?.accessTokenTTL ??
       record?.lifetimes.accessToken ??
@@ -45,9 +40,9 @@ export function lifetimesOf({
   return {
     AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
     ClientCredentials: accessToken,
-    IdToken: (_ctx, _token, client) => ofClient(client)?.lifetimes.idToken ?? lifetimes.idToken,
+    IdToken: (_ctx, _token, client) => clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken,
     RefreshToken(ctx, token, client, grant) {
-      const own = ofClient(client)?.lifetimes;
+      const own = clientOf(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const left = (token.iiat ?? seconds()) + absolute - seconds();
       return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);

@@ -8,9 +8,8 @@ import type { CallerState } from '../../contract/extension.js';
 import { isLiveSecret } from '../../directory/index.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
-import { type Caller, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
 import type { Handlers } from './provider-door.js';
 import type { TokenResponse } from './token-request.js';
@@ -43,8 +42,8 @@ export function createPlainDoor({
       const call = await callOf(ctx);
       const grantType = call?.fields.grant_type ?? '';
       const handler = handlers.grantTypes.get(grantType);
-      const record = call && recordOf(call.caller);
-      if (!call || !handler || !isClient(record) || !call.caller.grantTypeAllowed(grantType)) return false;
+      const record = clientOf(call?.caller);
+      if (!call || !handler || !record || !call.caller.grantTypeAllowed(grantType)) return false;
       const { caller: client, unit, fields: parameters } = call;
       let body: TokenResponse;
       try {
@@ -62,7 +61,7 @@ export function createPlainDoor({
       const call = await callOf(ctx);
       if (!call?.fields.token) return false;
       const body = await handlers.introspect({ ...call, token: call.fields.token });
-      (ctx.state as CallerState).caller = recordOf(call.caller) as Caller;
+      (ctx.state as CallerState).caller = callerOf(call.caller) as Caller;
       return send(ctx, body);
     },
 
@@ -94,7 +93,7 @@ const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_po
 /** The client that the form's secret belongs to. */
 async function authenticated({ clientId, secret }: PlainForm, findClient: PlainDoorOptions['findClient']): Promise<Client | undefined> {
   const client = await findClient(clientId);
-  const { secrets = [] } = (client && (recordOf(client) as Caller | undefined)) ?? {};
+  const { secrets = [] } = callerOf(client) ?? {};
   return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
 }
 

@@ -3,9 +3,8 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../store/records.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { dpopProof } from '../upstream/dpop.js';
 import { checkScopeBeside, clientCredentialsScope } from './asked-scope.js';
 import type { GrantTypes } from './grant-types.js';
@@ -48,7 +47,7 @@ export function createProviderDoor(
       ctx,
       unit: adapters.unitOf(ctx),
       client,
-      record: recordOf(client) as Client,
+      record: clientOf(client) as Client,
       parameters: { ...(params as TokenRequest['parameters']), scope: (params?.scope ?? body?.scope) as string | undefined },
       proof: () => dpopProof(ctx),
       isRetryAdmitted: true,
@@ -57,7 +56,6 @@ export function createProviderDoor(
 
   /** What oidc-provider takes for the scope of a token request. */
   function checkAskedScope(name: string, ctx: KoaContextWithOIDC, { record, parameters }: TokenRequest): void {
-    if (!isClient(record)) return;
     if (name !== 'client_credentials') {
       checkScopeBeside(ctx, scopes, record, parameters.scope);
       return;

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
 import { digestOfKey, hashedKey } from '../../store/artifact-key.js';
+import type { Client as ClientRecord } from '../../store/records.js';
 import type { Accounts } from '../accounts/account.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { keyOf } from '../artifacts/ids.js';
 import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../artifacts/token-records.js';
-import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { checkScopeBeside } from './asked-scope.js';
 import type { Issue } from './issue.js';
@@ -91,8 +91,8 @@ export function createSpentTokenRules({ adapters: { tokens }, artifacts, directo
 type Sender = Pick<Context, 'ip' | 'get'>;
 
 /** @param client the record of the client that the token is of. */
-export function refreshUseOf(ctx: Sender, token: string, client: object | undefined): RefreshUse {
-  const grace = isClient(client) ? client.lifetimes?.refreshTokenGrace : undefined;
+export function refreshUseOf(ctx: Sender, token: string, client: ClientRecord | undefined): RefreshUse {
+  const grace = client?.lifetimes.refreshTokenGrace;
   return { sender: senderOf(ctx, token), ...(grace === undefined ? {} : { grace }) };
 }
 

@@ -3,10 +3,9 @@ import { subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 
 export interface UserinfoRequest {
   readonly ctx: object;
@@ -22,9 +21,9 @@ export type AnswerUserinfo = (request: UserinfoRequest) => Promise<object | unde
 export const createUserinfo =
   (parts: OidcParts, accounts: Accounts, scopes: Scopes): AnswerUserinfo =>
   async ({ ctx, client, token: { accountId = '', scope = '' }, grant: { login, openid } }) => {
-    const record = recordOf(client);
+    const record = clientOf(client);
     const account = await accounts.loadUsable(ctx, accountId, login, client);
-    if (!account || !isClient(record)) return undefined;
+    if (!account || !record) return undefined;
     const ofToken = new Set(scope.split(' '));
     const granted = scopes.held(ctx, record, openid?.scope?.split(' ').filter((name) => ofToken.has(name)) ?? []);
     const claims = await accounts.claimsOf(account, 'userinfo', new Set(granted), { client, login });
