@@ -11,21 +11,21 @@ withMongo('MONGODB_URL', (mongo) => {
   const encryption = ['a key of the test for what is kept encrypted'];
 
   describe('issue 5: the service on MongoDB', () => {
-    let it: TestIdp;
+    let service: TestIdp;
     beforeAll(async () => {
       const stores = { artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) };
-      it = await startIdp({ seed: journeySeed, ...stores });
+      service = await startIdp({ seed: journeySeed, ...stores });
     });
-    afterAll(() => it.close());
+    afterAll(() => service.close());
 
     test('signs in, issues and refreshes tokens, and signs out', async () => {
-      expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-      expect(it.logged).toEqual([]);
-      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
+      expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+      expect(service.logged).toEqual([]);
+      expect(await service.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
     });
 
     test('J5: what it leaves in the database is none of what it handed out', async () => {
-      const { tokens, refreshed, setCookies } = await journey(it.issuer);
+      const { tokens, refreshed, setCookies } = await journey(service.issuer);
       const names = (await mongo.db.listCollections().toArray()).map(({ name }) => name);
       const dumps = await Promise.all(names.map((name) => mongo.db.collection(name).find().toArray()));
       const dump = JSON.stringify(dumps);

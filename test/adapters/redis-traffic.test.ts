@@ -21,18 +21,18 @@ withServer('REDIS_URL', () => {
     let server: RedisServer;
     let proxy: RedisProxy;
     let client: Redis;
-    let it: TestIdp;
+    let service: TestIdp;
     let issuer: string;
 
     beforeAll(async () => {
       server = await RedisServer.start();
       proxy = await RedisProxy.to(server.url);
       client = redisClient(proxy.url);
-      it = await startIdp({ artifacts: redisArtifacts({ client }) });
-      issuer = it.issuer;
+      service = await startIdp({ artifacts: redisArtifacts({ client }) });
+      issuer = service.issuer;
     });
     afterAll(async () => {
-      await it.close();
+      await service.close();
       client.disconnect();
       await proxy.close();
       await server.stop();
@@ -50,7 +50,7 @@ withServer('REDIS_URL', () => {
       return { agent, tokens: (await redeem(issuer, await obtainCode(issuer, agent, 'web', { scope }))).json };
     }
 
-    const service = { authorization: basic('service', 'service-secret') };
+    const credentials = { authorization: basic('service', 'service-secret') };
     const web = { authorization: basic('web', 'web-secret') };
 
     describe('round trips of a request', () => {
@@ -61,7 +61,7 @@ withServer('REDIS_URL', () => {
       });
 
       test('client credentials: 1', async () => {
-        const { trips, answer } = await during(() => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, service));
+        const { trips, answer } = await during(() => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, credentials));
         expect(answer.status).toBe(200);
         expect(trips).toBe(1);
       });

@@ -12,16 +12,16 @@ import { type Parameters, sendBy, ways } from '../support/ways.js';
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
 const ownQuery = `${redirectUri}?provider=own&org.id=1&Theme=dark`;
 
-let it: TestIdp;
+let service: TestIdp;
 let client: SigningClient;
 let alice: Agent;
 beforeAll(async () => {
-  it = await startIdp();
+  service = await startIdp();
   client = await createSigningClient('all', { metadata: { redirect_uris: [redirectUri, ownQuery] } });
-  await it.idp.directory.clients.create(client.record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  await service.idp.directory.clients.create(client.record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
+afterAll(() => service.close());
 
 const protocol = {
   response_type: 'code',
@@ -47,7 +47,7 @@ describe.each(ways)('M12: by %s', (way) => {
       [new Agent(), { prompt: 'none' }, ['error', 'error_description']],
     ] as const) {
       const parameters = { ...protocol, ...more, response_mode: mode };
-      const answer = await agent.follow(await sendBy(way, { issuer: it.issuer, client, agent }, parameters, all));
+      const answer = await agent.follow(await sendBy(way, { issuer: service.issuer, client, agent }, parameters, all));
       expect(namesIn(answer)).toEqual([...ours, ...names].sort());
     }
   });
@@ -56,7 +56,7 @@ describe.each(ways)('M12: by %s', (way) => {
 test('M12: in a signed response, no spelling of a claim of JWTs', async () => {
   const all = evil(['AUD', 'Exp', 'iat[]', 'nbf ', 'jti.x', 'ＳＵＢ']);
   for (const mode of ['jwt', 'form_post.jwt']) {
-    const answer = await sendBy('GET', { issuer: it.issuer, client, agent: alice }, { ...protocol, response_mode: mode }, all);
+    const answer = await sendBy('GET', { issuer: service.issuer, client, agent: alice }, { ...protocol, response_mode: mode }, all);
     expect(namesIn(answer)).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'session_state', 'state']);
   }
 });
@@ -65,7 +65,7 @@ test("M12: no spelling of a name in the redirect URI's own query, which stays", 
   const all = evil(['provider', 'Provider', 'provider[]', ' provider', 'org_id', 'ORG.ID', 'org', 'theme']);
   for (const mode of ['query', 'fragment', 'form_post']) {
     const parameters = { ...protocol, redirect_uri: ownQuery, response_mode: mode };
-    const answer = await sendBy('GET', { issuer: it.issuer, client, agent: alice }, parameters, all);
+    const answer = await sendBy('GET', { issuer: service.issuer, client, agent: alice }, parameters, all);
     const url = new URL(answer.location ?? /action="([^"]*)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&') ?? '');
     expect([url.searchParams.getAll('provider'), url.searchParams.get('org.id'), url.searchParams.get('Theme')]).toEqual([
       ['own'],

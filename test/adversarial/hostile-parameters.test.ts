@@ -27,7 +27,7 @@ const anyText = expect.any(String);
 const markupOf = (value: string) => value.replace(/[&"<\r\n]/g, (character) => `&#${character.codePointAt(0)};`);
 
 describeInBrowser('A4, A5: hostile parameters', () => {
-  let it: TestIdp;
+  let service: TestIdp;
   let browser: Browser;
   let client: Server;
   let signing: SigningClient;
@@ -52,17 +52,17 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     signing = await createSigningClient('signing', {
       metadata: { redirect_uris: [redirectUri], response_types, grant_types: undefined, application_type: 'native' },
     });
-    it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed });
+    service = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed });
     browser = await launch();
   });
   afterAll(async () => {
     await browser?.close();
     client.closeAllConnections();
     await new Promise((resolve) => client.close(resolve));
-    await it.close();
+    await service.close();
   });
 
-  const authorize = (parameters: Parameters) => `${it.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
+  const authorize = (parameters: Parameters) => `${service.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
   const byReference = { client_id: 'signing', response_type: 'code', scope: 'openid' };
 
   /** Sends the browser off with a request. */
@@ -73,27 +73,27 @@ describeInBrowser('A4, A5: hostile parameters', () => {
         ([name, value]) => `<textarea name="${markupOf(name)}">\n${markupOf(value)}</textarea>`,
       );
       const submit = 'HTMLFormElement.prototype.submit.call(document.forms[0])';
-      form = `<!doctype html><form method="post" action="${it.issuer}/connect/authorize">${fields.join('')}</form><script>${submit}</script>`;
+      form = `<!doctype html><form method="post" action="${service.issuer}/connect/authorize">${fields.join('')}</form><script>${submit}</script>`;
       await page.goto(`${origin}/form`, { waitUntil: 'commit' });
     },
     async 'a pushed request'(page, parameters) {
-      const { json } = await postForm(`${it.issuer}/connect/par`, { ...parameters }, credentialsOf('signing'));
+      const { json } = await postForm(`${service.issuer}/connect/par`, { ...parameters }, credentialsOf('signing'));
       expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
       return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
     },
     async 'a signed request'(page, parameters) {
-      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
+      const request = await signing.sign(service.issuer, { ...parameters, iss: 'signing' });
       return page.goto(authorize({ ...byReference, request }));
     },
     async 'a signed request that is pushed'(page, parameters) {
-      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
-      const { json } = await postForm(`${it.issuer}/connect/par`, { request }, credentialsOf('signing'));
+      const request = await signing.sign(service.issuer, { ...parameters, iss: 'signing' });
+      const { json } = await postForm(`${service.issuer}/connect/par`, { request }, credentialsOf('signing'));
       expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
       return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
     },
   };
 
-  const openPage = () => openWatchedPage(browser, [it.issuer, origin]);
+  const openPage = () => openWatchedPage(browser, [service.issuer, origin]);
 
   async function signIn(page: Page): Promise<void> {
     await page.fill('[name=identifier]', 'alice@acme.test');
@@ -150,13 +150,13 @@ describeInBrowser('A4, A5: hostile parameters', () => {
       ...Object.fromEntries(names.map((name) => [name, anyText])),
       state: payloads.join(''),
       session_state: anyText,
-      iss: it.issuer,
+      iss: service.issuer,
       ...(isJwt ? { aud: 'signing', exp: expect.any(Number) } : {}),
     };
   }
 
   test('discovery names no response mode that is not tried here', async () => {
-    const document = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string[]>;
+    const document = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string[]>;
     expect([...(document.response_modes_supported ?? [])].sort()).toEqual([...modes].sort());
   });
 
@@ -224,5 +224,5 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     await close();
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });

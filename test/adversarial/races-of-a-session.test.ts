@@ -14,20 +14,20 @@ import { obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
 const ROUNDS = process.env.PROVE ? 100 : 2;
 jest.setTimeout(15_000 * ROUNDS);
 
-let it: TestIdp;
+let service: TestIdp;
 let contestants: Contestants;
 beforeAll(async () => {
   contestants = await createContestants();
-  it = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback });
+  service = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback });
 });
 afterAll(async () => {
-  await it.close();
+  await service.close();
   contestants.receiver.close();
 });
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-testRaces(() => ({ ...contestants, issuer: it.issuer }), {
+testRaces(() => ({ ...contestants, issuer: service.issuer }), {
   credentials: ROUNDS,
   uses: 50,
   signIns: ROUNDS,
@@ -37,13 +37,13 @@ testRaces(() => ({ ...contestants, issuer: it.issuer }), {
 
 const { verifier, challenge } = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
 
 test('F2: another person’s sign-in raced with authorizations leaves nothing of the first', async () => {
   for (let round = 0; round < 2 * ROUNDS; round += 1) {
     const client = ssoClients[round % 3] as string;
     const agent = new Agent();
-    await obtainCode(it.issuer, agent, 'pairwise');
+    await obtainCode(service.issuer, agent, 'pairwise');
     const tab = tabOf(agent);
     const page = await agent.submit(await agent.follow(await agent.get(url({ prompt: 'login' }))), { identifier: 'bob@globex.test' });
     const [answers, proven] = await Promise.all([
@@ -57,11 +57,11 @@ test('F2: another person’s sign-in raced with authorizations leaves nothing of
     ]);
     expect(responseOf(await agent.follow(proven)).get('code')).not.toBeNull();
     const codes = answers.flatMap((answer) => responseOf(answer).get('code') ?? []);
-    const bought = await Promise.all(codes.map((code) => redeem(it.issuer, { client, code, verifier })));
+    const bought = await Promise.all(codes.map((code) => redeem(service.issuer, { client, code, verifier })));
     const tokens = bought.flatMap(({ json }) => json.access_token ?? []);
-    for (const token of tokens) expect((await userinfo(it.issuer, token)).status).toBe(401);
+    for (const token of tokens) expect((await userinfo(service.issuer, token)).status).toBe(401);
     expect(responseOf(await tab().get(url({ prompt: 'none' }))).get('error')).toBe('login_required');
   }
 });
 
-test('races leave nothing in the log', () => expectQuietLog(it));
+test('races leave nothing in the log', () => expectQuietLog(service));

@@ -26,20 +26,20 @@ const host = createServer((request, response) => {
   void answer(request, response);
 });
 
-let it: TestIdp;
+let service: TestIdp;
 let hostUrl: string;
 let alice: Agent;
 beforeAll(async () => {
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   const { port } = host.address() as AddressInfo;
   hostUrl = `http://127.0.0.1:${port}`;
-  it = await startIdp({ outgoing: { allowHosts: [`127.0.0.1:${port}`] } });
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  service = await startIdp({ outgoing: { allowHosts: [`127.0.0.1:${port}`] } });
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
 afterAll(async () => {
   host.closeAllConnections();
   host.close();
-  await it.close();
+  await service.close();
 });
 afterEach(() => {
   backToPresent();
@@ -57,7 +57,7 @@ const protocol = {
   code_challenge_method: 'S256',
 };
 const authorize = (query: Record<string, string>, agent = alice): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ ...protocol, ...query })}`);
+  agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ ...protocol, ...query })}`);
 const respond = async (query: Record<string, string>) => membersOf(await authorize(query));
 
 describe('M14: a request_uri', () => {
@@ -65,7 +65,7 @@ describe('M14: a request_uri', () => {
   let client: SigningClient;
   beforeAll(async () => {
     client = await createSigningClient('by-url', { metadata: { request_uris: paths.map((path) => `${hostUrl}/${path}`) } });
-    await it.idp.directory.clients.create(client.record);
+    await service.idp.directory.clients.create(client.record);
   });
   const ask = (path: string) => respond({ client_id: client.id, request_uri: `${hostUrl}/${path}` });
   /** Another object each time. */
@@ -73,7 +73,7 @@ describe('M14: a request_uri', () => {
     let count = 0;
     answer = async (_, response) => {
       count += 1;
-      const object = await client.sign(it.issuer, { ...protocol, state: `object ${count}` });
+      const object = await client.sign(service.issuer, { ...protocol, state: `object ${count}` });
       response.writeHead(200, { 'content-type': 'application/jwt' }).end(object);
     };
   };
@@ -122,8 +122,8 @@ describe('M14: a jwks_uri', () => {
     count += 1;
     const id = `keys-${count}`;
     const client = await createSigningClient(id, { metadata: { jwks_uri: `${hostUrl}/${id}` } });
-    await it.idp.directory.clients.create(client.record);
-    const ask = async (header = {}) => respond({ client_id: id, request: await client.sign(it.issuer, protocol, header) });
+    await service.idp.directory.clients.create(client.record);
+    const ask = async (header = {}) => respond({ client_id: id, request: await client.sign(service.issuer, protocol, header) });
     return { client, ask };
   }
   const publish = (body: unknown, status = 200, headers = {}) => {
@@ -167,7 +167,7 @@ describe('M14: a jwks_uri', () => {
       passTime(seconds);
       expect(await ask({ kid: 'unknown' })).toMatchObject({ error: 'invalid_request_object' });
       expect(await ask()).toHaveProperty('code');
-      await it.idp.directory.clients.update(client.id, { name: `${seconds} later` });
+      await service.idp.directory.clients.update(client.id, { name: `${seconds} later` });
       expect(await ask()).toHaveProperty('code');
     }
     expect(asked.length).toBe(3);
@@ -189,7 +189,7 @@ describe('M14: a jwks_uri', () => {
 
 describe('M14: a sector_identifier_uri', () => {
   test('M14: that fails is called once a minute, however many ask', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'sector',
       name: 'Sector',
       secret: 'sector-secret',
@@ -209,7 +209,7 @@ describe('M15: what an authorization request may hold', () => {
     const parameters = (length: number) => ({ ...protocol, client_id: 'web', [name]: `${'x'.repeat(length - 2)}å` });
     expect(await respond(parameters(limit))).toHaveProperty('code');
     expect(await respond(parameters(limit + 1))).toMatchObject({ error: 'invalid_request' });
-    const { par } = endpointsOf(it.issuer);
+    const { par } = endpointsOf(service.issuer);
     expect(await par(parameters(limit))).toMatchObject({ status: 201 });
     expect(await par(parameters(limit + 1))).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   });
@@ -217,7 +217,7 @@ describe('M15: what an authorization request may hold', () => {
   test('M15: by POST as much as by GET, 8 KiB, whether or not it could be kept for a reference', async () => {
     for (const more of [{}, { request: 'x' }] as Record<string, string>[]) {
       const post = (length: number) =>
-        new Agent().post(`${it.issuer}/connect/authorize`, {
+        new Agent().post(`${service.issuer}/connect/authorize`, {
           ...protocol,
           client_id: 'web',
           ...more,

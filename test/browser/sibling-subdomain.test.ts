@@ -38,7 +38,7 @@ async function signIn(page: Page, name = 'alice'): Promise<void> {
 }
 
 describeInBrowser('M1: a sibling subdomain in Chromium', () => {
-  let it: TestIdp;
+  let service: TestIdp;
   let browser: Browser;
   /** Every other host of the domain: the application, and whoever sets cookies there. */
   let others: Server;
@@ -57,7 +57,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const { port } = others.address() as AddressInfo;
     evil = `https://evil.${domain}:${port}/`;
     callback = `https://app.${domain}:${port}/callback`;
-    it = await startIdp({ hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } });
+    service = await startIdp({ hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } });
     browser = await launchAmong(domain);
   });
   afterEach(async () => {
@@ -67,7 +67,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     await browser?.close();
     others.closeAllConnections();
     others.close();
-    await it.close();
+    await service.close();
   });
 
   async function person(options: { bypassCSP?: boolean } = {}): Promise<Page> {
@@ -76,14 +76,14 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     return context.newPage();
   }
   const begin = async (page: Page, more: Record<string, string> = {}): Promise<string> => {
-    await page.goto(authorize(it, callback, more));
+    await page.goto(authorize(service, callback, more));
     return page.url();
   };
   const uidOf = (url: string): string => new URL(url).pathname.split('/')[3] as string;
   const cookiesOf = (page: Page): Promise<Cookie[]> => page.context().cookies();
   const secretOf = async (page: Page) => (await cookiesOf(page)).find(({ name }) => name === '__Host-idp.browser')?.value;
   const isSignedIn = async (page: Page): Promise<boolean> => {
-    await page.goto(authorize(it, callback, { prompt: 'none' }));
+    await page.goto(authorize(service, callback, { prompt: 'none' }));
     return new URL(page.url()).searchParams.has('code');
   };
 
@@ -129,7 +129,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     if (isKnown) expect(await secretOf(victim)).toBe(before);
     expect(await secretOf(victim)).not.toBe(await secretOf(attacker));
 
-    await attacker.goto(`${it.issuer}/connect/authorize/${uidOf(page)}`);
+    await attacker.goto(`${service.issuer}/connect/authorize/${uidOf(page)}`);
     expect(attacker.url().startsWith(callback)).toBe(false);
     expect(await isSignedIn(attacker)).toBe(false);
     expect(await isSignedIn(victim)).toBe(true);
@@ -146,7 +146,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     expect(await submitAndStay(attacker, { password: 'carol' })).toBe('opaqueredirect');
     if (isKnown) await begin(victim);
     await toss(attacker, victim);
-    const resume = `${it.issuer}/connect/authorize/${uidOf(page)}`;
+    const resume = `${service.issuer}/connect/authorize/${uidOf(page)}`;
     await victim.goto(resume);
     expect(new URL(victim.url()).pathname).toMatch(/^\/idp\/interaction\//);
     expect(await victim.getByLabel('E-mail or user name').count()).toBe(1);
@@ -214,7 +214,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     }
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });
 
 describeInBrowser('M1: development in Chromium', () => {
@@ -222,12 +222,12 @@ describeInBrowser('M1: development in Chromium', () => {
     const server = createServer(testTls, (_request, response) => response.end('here'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const callback = `https://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-    const it = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(callback)] } });
+    const service = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(callback)] } });
     const browser = await launch();
     try {
       const context = await browser.newContext({ ignoreHTTPSErrors: true });
       const page = await context.newPage();
-      await page.goto(authorize(it, callback));
+      await page.goto(authorize(service, callback));
       await signIn(page);
       await page.waitForURL(`${callback}*`);
       expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
@@ -235,10 +235,10 @@ describeInBrowser('M1: development in Chromium', () => {
       expect(secret).toMatchObject({ domain: 'localhost', path: '/', httpOnly: true, secure: false, sameSite: 'Lax' });
       const days = ((secret?.expires ?? 0) - Date.now() / 1000) / 86_400;
       expect(Math.round(days)).toBe(400);
-      expectQuietLog(it);
+      expectQuietLog(service);
     } finally {
       await browser.close();
-      await it.close();
+      await service.close();
       server.closeAllConnections();
       server.close();
     }

@@ -14,18 +14,18 @@ import { anchors, links, section, table } from './readme.js';
 const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 
 describe('issue 4 D12: the tables of the README', () => {
-  let it: TestIdp;
+  let service: TestIdp;
   beforeAll(async () => {
-    it = await startIdp();
+    service = await startIdp();
   });
-  afterAll(() => it.close());
+  afterAll(() => service.close());
 
   test('claims are those that the standard plugins declare', () => {
     expect(table('Claims', 'Scope')).toEqual(declarations.map(({ scope, name, type, description }) => [scope, name, type, description]));
   });
 
   test('claims of the protocol are those of discovery that no plugin declares', async () => {
-    const discovery = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
     const declared = new Set(declarations.map(({ name }) => name));
     const { claims_supported } = discovery as { claims_supported: string[] };
     expect(table('Claims', 'Claim').map(([name]) => name)).toEqual(claims_supported.filter((name) => !declared.has(name)));
@@ -45,7 +45,7 @@ describe('issue 4 D12: the tables of the README', () => {
   });
 
   test('fields of a client have these defaults', async () => {
-    const { client } = await it.idp.directory.clients.create({
+    const { client } = await service.idp.directory.clients.create({
       id: 'plain',
       name: 'Plain',
       metadata: { token_endpoint_auth_method: 'none' },
@@ -62,7 +62,7 @@ describe('issue 4 D12: the tables of the README', () => {
   });
 
   test('fields of an API resource have these defaults', async () => {
-    const { apiResource } = await it.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
+    const { apiResource } = await service.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
     const words = { ...apiResource, scopes: '–', allowedTenants: 'all', introspectionSignedResponseAlg: "'RS256'" };
     const documented = table('Clients and API resources', 'Field of an API resource');
     expect(documented.length).toBeGreaterThan(3);

@@ -26,20 +26,20 @@ const greeting: Extension = {
 };
 
 describe('an extension', () => {
-  let it: TestIdp;
+  let service: TestIdp;
   beforeAll(async () => {
-    it = await startIdp({ extensions: [greeting] });
+    service = await startIdp({ extensions: [greeting] });
   });
-  afterAll(() => it.close());
+  afterAll(() => service.close());
 
   test('design §2: adds routes, members of discovery, and middleware about an endpoint', async () => {
-    const route = await fetch(`${it.issuer}/idp/greeting`);
-    expect(await route.json()).toEqual({ hello: it.issuer });
-    const discovery = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
-    expect(discovery).toMatchObject({ greeting_endpoint: `${it.issuer}/idp/greeting` });
-    const introspection = await fetch(`${it.issuer}/connect/introspect/`, { method: 'POST' });
+    const route = await fetch(`${service.issuer}/idp/greeting`);
+    expect(await route.json()).toEqual({ hello: service.issuer });
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+    expect(discovery).toMatchObject({ greeting_endpoint: `${service.issuer}/idp/greeting` });
+    const introspection = await fetch(`${service.issuer}/connect/introspect/`, { method: 'POST' });
     expect(introspection.headers.get('x-around')).toBe('introspection');
-    const token = await fetch(`${it.issuer}/connect/token`, { method: 'POST' });
+    const token = await fetch(`${service.issuer}/connect/token`, { method: 'POST' });
     expect(token.headers.get('x-around')).toBeNull();
   });
 });
@@ -67,8 +67,8 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
         },
     },
   };
-  const it = await startIdp({ extensions: [learning] });
-  const ask = (headers: Record<string, string>) => postForm(`${it.issuer}/connect/introspect`, { token: 'x' }, headers);
+  const service = await startIdp({ extensions: [learning] });
+  const ask = (headers: Record<string, string>) => postForm(`${service.issuer}/connect/introspect`, { token: 'x' }, headers);
   await ask({});
   expect(learned.splice(0)).toEqual(['nobody']);
   // Answered with oidc-provider and without.
@@ -86,7 +86,7 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
       true,
     ]);
   }
-  await it.close();
+  await service.close();
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {

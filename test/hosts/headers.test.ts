@@ -45,13 +45,13 @@ const hosts: Record<string, (idp: IdentityProvider) => ReturnType<Koa['callback'
 };
 
 describe.each(Object.keys(hosts))('D host middleware before ours: %s', (name) => {
-  let it: TestIdp;
+  let service: TestIdp;
   let bare: TestIdp;
   beforeAll(async () => {
-    it = await startIdp({ seed: journeySeed, host: hosts[name] as never });
+    service = await startIdp({ seed: journeySeed, host: hosts[name] as never });
     bare = await startIdp({ seed: journeySeed });
   });
-  afterAll(() => Promise.all([it.close(), bare.close()]));
+  afterAll(() => Promise.all([service.close(), bare.close()]));
 
   const origin = { origin: 'https://anybody.example' };
   const headersOf = async ({ issuer }: TestIdp, path: string, init: RequestInit = {}) => {
@@ -70,20 +70,20 @@ describe.each(Object.keys(hosts))('D host middleware before ours: %s', (name) =>
     ['/connect/userinfo', { headers: origin }],
     ['/idp/interaction/none', { headers: { accept: 'text/html' } }],
   ])('%s has the headers that it has without a host', async (path, init) => {
-    expect(await headersOf(it, path, init)).toEqual(await headersOf(bare, path, init));
+    expect(await headersOf(service, path, init)).toEqual(await headersOf(bare, path, init));
   });
 
   test('what the host says of its transport stays, and so do its headers on its own pages', async () => {
-    const page = await fetch(authorizeUrl(it.issuer, { client_id: 'nobody' }));
+    const page = await fetch(authorizeUrl(service.issuer, { client_id: 'nobody' }));
     expect(page.headers.get('strict-transport-security')).toBe('max-age=60');
-    const own = await fetch(`${it.issuer}/own`);
+    const own = await fetch(`${service.issuer}/own`);
     expect(own.headers.get('x-frame-options')).toBe('SAMEORIGIN');
     expect(own.headers.get('access-control-allow-origin')).toBe(open.origin);
   });
 
   test('a whole sign-in works', async () => {
-    expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-    const url = authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+    const url = authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
     const agent = new Agent();
     expect((await agent.follow(await agent.get(url))).headers.get('x-frame-options')).toBe('DENY');
   });

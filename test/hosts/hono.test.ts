@@ -23,15 +23,15 @@ const host = (idp: IdentityProvider): RequestListener => {
   return (req, res) => void server.emit('request', req, res);
 };
 
-let it: TestIdp;
+let service: TestIdp;
 beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed, host });
+  service = await startIdp({ seed: journeySeed, host });
 });
-afterAll(() => it.close());
+afterAll(() => service.close());
 
 test('design §1 hosts: Hono, sign-in to sign-out; the host keeps its own pages', async () => {
-  expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-  expect(await (await fetch(`${it.issuer}/own`)).text()).toBe('own');
-  expect((await fetch(`${it.issuer}/nothing`)).status).toBe(404);
-  expect(it.logged).toEqual([]);
+  expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+  expect(await (await fetch(`${service.issuer}/own`)).text()).toBe('own');
+  expect((await fetch(`${service.issuer}/nothing`)).status).toBe(404);
+  expect(service.logged).toEqual([]);
 });

@@ -619,12 +619,12 @@ describe('implicit and hybrid flows', () => {
 });
 
 describe('in a running service', () => {
-  let it: TestIdp;
-  afterAll(() => it?.close());
+  let service: TestIdp;
+  afterAll(() => service?.close());
 
   test('the hooks are the ones that run', async () => {
-    it = await startIdp();
-    const response = await fetch(`${it.issuer}/connect/token`, {
+    service = await startIdp();
+    const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: 'grant_type=client_credentials&client_id=service&client_secret=service-secret',

@@ -4,11 +4,11 @@ import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
 
-let it: TestIdp;
+let service: TestIdp;
 let alice: Agent;
 beforeAll(async () => {
-  it = await startIdp();
-  await it.idp.directory.clients.create({
+  service = await startIdp();
+  await service.idp.directory.clients.create({
     id: 'pushing',
     name: 'Pushes its requests',
     secret: 'pushing-secret',
@@ -16,9 +16,9 @@ beforeAll(async () => {
     allowedScopes: ['openid'],
   });
   alice = new Agent();
-  await signIn(alice, authorizeUrl(it.issuer, parameters));
+  await signIn(alice, authorizeUrl(service.issuer, parameters));
 });
-afterAll(() => it.close());
+afterAll(() => service.close());
 
 const parameters = {
   client_id: 'web',
@@ -29,7 +29,7 @@ const parameters = {
   code_challenge: createPkce().challenge,
   code_challenge_method: 'S256',
 };
-const endpoint = () => `${it.issuer}/connect/authorize`;
+const endpoint = () => `${service.issuer}/connect/authorize`;
 const post = (more: Record<string, string> = {}, agent = alice) => agent.post(endpoint(), { ...parameters, ...more });
 const respond = async (more: Record<string, string> = {}, agent = alice): Promise<Answer> => agent.follow(await post(more, agent));
 /** But for the salt of each. */
@@ -49,7 +49,7 @@ describe('design §5: POST', () => {
       state: 'of the client',
       scope: 'openid profile',
       session_state: expect.any(String),
-      iss: it.issuer,
+      iss: service.issuer,
     });
   });
 

@@ -13,7 +13,7 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
 
-let it: TestIdp;
+let service: TestIdp;
 let endpoints: Endpoints;
 let client: SigningClient;
 let byUrl: SigningClient;
@@ -26,7 +26,7 @@ const host = createServer((request, response) => answer(request, response));
 beforeAll(async () => {
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   const { port } = host.address() as AddressInfo;
-  it = await startIdp({
+  service = await startIdp({
     outgoing: { allowHosts: [`127.0.0.1:${port}`] },
     onProvider: (provider) =>
       provider.on('authorization.accepted', (ctx: KoaContextWithOIDC) => {
@@ -34,16 +34,16 @@ beforeAll(async () => {
         accepted = { trusted, params: { ...params } };
       }),
   });
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
   byUrl = await createSigningClient('by-url', { metadata: { request_uris: [`http://127.0.0.1:${port}/request#v1`] } });
-  for (const { record } of [client, byUrl]) await it.idp.directory.clients.create(record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  for (const { record } of [client, byUrl]) await service.idp.directory.clients.create(record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
 afterAll(async () => {
   host.closeAllConnections();
   host.close();
-  await it.close();
+  await service.close();
 });
 beforeEach(() => {
   accepted = undefined;
@@ -57,9 +57,9 @@ const nothing = Object.fromEntries(['client_id', 'response_type', 'redirect_uri'
 
 /** A request object of a type that does not say which rules it is for, with these members and `iss` and `aud` alone. */
 const sign = (members: Record<string, unknown> = {}, typ: string | undefined = 'JWT', by = client) =>
-  by.sign(it.issuer, { ...nothing, ...members }, { typ });
+  by.sign(service.issuer, { ...nothing, ...members }, { typ });
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
+  agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
 const respond = async (query: Record<string, string>) => membersOf(await get(query));
 
 describe('OpenID Connect Core §6.1: what the object lacks', () => {
@@ -70,7 +70,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
       code: expect.any(String),
       state: 'signed',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
       cart: '1',
       basket: '3',
@@ -131,11 +131,11 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
       [{}, { code_challenge: verifier, code_challenge_method: 'plain' }],
     ] as const)
       expect(await respond({ ...bare, ...beside, request: await sign(inside) })).toMatchObject({ error: 'invalid_request' });
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: true });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });
     const beside = { code_challenge: verifier, code_challenge_method: 'plain' };
     expect(await respond({ ...bare, ...beside, request: await sign() })).toHaveProperty('code');
     expect(accepted?.params).toMatchObject(pkce);
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: false });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
     // The other side's flag counts as little as its challenge.
     expect(await respond({ ...bare, ...beside, request: await sign(pkce) })).toHaveProperty('code');
   });
@@ -189,7 +189,7 @@ const expectAlone = (response: Record<string, string>): void => {
 };
 
 describe('RFC 9101: the object alone, with client_id and exp', () => {
-  const expectAllNeeded = async (typ: string, issuer = it.issuer, agent = alice): Promise<void> => {
+  const expectAllNeeded = async (typ: string, issuer = service.issuer, agent = alice): Promise<void> => {
     for (const name of ['client_id', 'exp', 'state', 'redirect_uri', 'scope', 'code_challenge']) {
       const request = await client.sign(issuer, inFull({ [name]: undefined, nbf: Math.floor(Date.now() / 1000) }), { typ });
       const { location } = await agent.get(
@@ -208,10 +208,10 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
   });
 
   test('RFC 9101 §10.5: of a client that has to sign its requests', async () => {
-    await it.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
+    await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
     expectAlone(await respond({ ...plain, ...evil, request: await sign(inFull()) }));
     await expectAllNeeded('JWT');
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
   });
 
   test('RFC 9126 §3: that was pushed, beside the push and beside its reference', async () => {
@@ -242,7 +242,7 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
   });
 
   test('design §5: of references of our own, for a POST', async () => {
-    const { location = '' } = await alice.post(`${it.issuer}/connect/authorize`, { client_id: client.id, ...signed });
+    const { location = '' } = await alice.post(`${service.issuer}/connect/authorize`, { client_id: client.id, ...signed });
     expect(location).toContain('request_uri=');
     expectAlone(membersOf(await alice.get(`${location}&${new URLSearchParams(evil)}`)));
   });
@@ -283,7 +283,7 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
 });
 
 test('OpenID Connect Registration §2: request_uris are metadata of a client as any other', async () => {
-  const { Client } = it.idp.provider as unknown as { Client: new (metadata: object) => { metadata(): object } };
+  const { Client } = service.idp.provider as unknown as { Client: new (metadata: object) => { metadata(): object } };
   const metadata = { client_id: 'registered', client_secret: 'x', redirect_uris: ['https://rp.example/cb'] };
   const requestUris = ['https://rp.example/request', 'https://rp.example/request#v2'];
   expect(new Client({ ...metadata, request_uris: requestUris }).metadata()).toMatchObject({ request_uris: requestUris });

@@ -11,14 +11,14 @@ import { Agent, type Answer } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
 
-let it: TestIdp;
+let service: TestIdp;
 const started: ChildProcess[] = [];
 beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed });
+  service = await startIdp({ seed: journeySeed });
 });
 afterAll(async () => {
   for (const child of started) child.kill();
-  await it.close();
+  await service.close();
 });
 
 async function freePort(): Promise<number> {
@@ -43,7 +43,7 @@ async function startApplication(name: string, { path, command, options = {}, ...
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const id = `${name}-${port}`;
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id,
     name,
     secret: `${id}-secret`,
@@ -51,7 +51,7 @@ async function startApplication(name: string, { path, command, options = {}, ...
     metadata: { redirect_uris: [origin + path] },
     ...client,
   });
-  const env = { ...process.env, ISSUER: it.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
+  const env = { ...process.env, ISSUER: service.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
   const [program = process.execPath, ...args] = command ?? [process.execPath, `dist/test/relying-parties/${name}.js`];
   const child = spawn(program, args, { env, stdio: 'ignore' });
   started.push(child);
@@ -75,7 +75,7 @@ async function follow(agent: Agent, answer: Answer): Promise<Answer> {
 
 async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
   const identifier = await follow(agent, start);
-  if (!identifier.url.startsWith(it.issuer)) return identifier;
+  if (!identifier.url.startsWith(service.issuer)) return identifier;
   const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
   return follow(agent, await agent.submit(password, { password: 'alice' }));
 }
