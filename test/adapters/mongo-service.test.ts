@@ -1,22 +1,20 @@
 /** Issue 5: the whole service on MongoDB, artifacts and directory. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 import { withMongo } from '../support/mongo.js';
+import { useIdp } from '../support/use-idp.js';
 
 withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   const encryption = ['a key of the test for what is kept encrypted'];
 
   describe('issue 5: the service on MongoDB', () => {
-    let service: TestIdp;
-    beforeAll(async () => {
+    const service = useIdp(() => {
       const stores = { artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) };
-      service = await startIdp({ seed: journeySeed, ...stores });
+      return { seed: journeySeed, ...stores };
     });
-    afterAll(() => service.close());
 
     test('signs in, issues and refreshes tokens, and signs out', async () => {
       expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));

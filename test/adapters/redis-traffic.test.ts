@@ -6,12 +6,12 @@ import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { connected, redisClient } from '../support/redis-clients.js';
 import { RedisProxy } from '../support/redis-proxy.js';
 import { RedisServer } from '../support/redis-server.js';
 import { redirectUri } from '../support/seed.js';
 import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const scope = 'openid profile offline_access';
 
@@ -21,18 +21,18 @@ withServer('REDIS_URL', () => {
     let server: RedisServer;
     let proxy: RedisProxy;
     let client: Redis;
-    let service: TestIdp;
     let issuer: string;
 
-    beforeAll(async () => {
+    const service = useIdp(async () => {
       server = await RedisServer.start();
       proxy = await RedisProxy.to(server.url);
       client = redisClient(proxy.url);
-      service = await startIdp({ artifacts: redisArtifacts({ client }) });
+      return { artifacts: redisArtifacts({ client }) };
+    });
+    beforeAll(() => {
       issuer = service.issuer;
     });
     afterAll(async () => {
-      await service.close();
       client.disconnect();
       await proxy.close();
       await server.stop();
@@ -61,7 +61,9 @@ withServer('REDIS_URL', () => {
       });
 
       test('client credentials: 1', async () => {
-        const { trips, answer } = await during(() => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, credentials));
+        const { trips, answer } = await during(() =>
+          postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, credentials),
+        );
         expect(answer.status).toBe(200);
         expect(trips).toBe(1);
       });

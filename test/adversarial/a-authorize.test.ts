@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { redirectUri } from '../support/seed.js';
 import { obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await obtainCode(service.issuer, alice);
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
@@ -80,7 +78,9 @@ describe('A1: redirect_uri is compared byte by byte', () => {
   });
 
   test('A1: two of them, or none at all', async () => {
-    expectErrorPage(await alice.get(`${authorizeUrl(service.issuer, challenge)}&redirect_uri=${encodeURIComponent('http://evil.example/')}`));
+    expectErrorPage(
+      await alice.get(`${authorizeUrl(service.issuer, challenge)}&redirect_uri=${encodeURIComponent('http://evil.example/')}`),
+    );
     expectErrorPage(await authorize({ redirect_uri: undefined }));
   });
 

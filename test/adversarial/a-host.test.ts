@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { type RawAnswer, rawRequest } from '../support/raw-request.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, obtainCode } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let cookie: string;
+const service = useIdp({ trustProxy: true });
 beforeAll(async () => {
-  service = await startIdp({ trustProxy: true });
   const agent = new Agent();
   await obtainCode(service.issuer, agent);
   cookie = [...agent.cookies].map(([key, { value }]) => `${key.split(' ')[0]}=${value}`).join('; ');
 });
-afterAll(() => service.close());
 
 const query = () => new URL(authorizeUrl('http://x', { code_challenge: createPkce().challenge, code_challenge_method: 'S256' })).search;
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
@@ -156,7 +154,11 @@ test('A3: a second Host header changes nothing; none at all is a bad request', a
 });
 
 test('A3: a sign-in begun under a foreign Host goes on at the issuer', async () => {
-  const begun = await rawRequest(service.issuer, [`GET /connect/authorize${query()} HTTP/1.1`, `Host: ${evil}`, `X-Forwarded-Host: ${evil}`]);
+  const begun = await rawRequest(service.issuer, [
+    `GET /connect/authorize${query()} HTTP/1.1`,
+    `Host: ${evil}`,
+    `X-Forwarded-Host: ${evil}`,
+  ]);
   const cookies = [...begun.head.matchAll(/^set-cookie: ([^;]+)/gim)].map(([, pair]) => pair).join('; ');
   const location = /^location: (.*)$/im.exec(begun.head)?.[1] ?? '';
   expect(new URL(location, service.issuer).origin).toBe(service.issuer);

@@ -1,26 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { fromEverywhere } from '../support/addresses.js';
 import { Agent, basic, type Json, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { rawRequest } from '../support/raw-request.js';
 import { testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let asserting: AssertingClient;
 const alice = new Agent();
 /** Everything that ever reached the artifact store. */
 const stored: string[] = [];
 
-beforeAll(async () => {
+const service = useIdp(async () => {
   asserting = await createAssertingClient();
   const artifacts = memoryArtifacts();
-  service = await startIdp({
+  return {
     trustProxy: fromEverywhere(),
     seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] },
     artifacts: {
@@ -30,10 +29,12 @@ beforeAll(async () => {
         return artifacts.commit(writes);
       },
     },
-  });
+  };
+});
+beforeAll(async () => {
   await obtainCode(service.issuer, alice);
 });
-afterAll(() => service.close());
+
 afterEach(() => void jest.restoreAllMocks());
 
 const later = (seconds: number) => {
@@ -102,7 +103,8 @@ describe('B2: a code that comes back late ends what it bought', () => {
 });
 
 describe('B3: of a family of refresh tokens one lives', () => {
-  const family = async () => (await redeem(service.issuer, await obtainCode(service.issuer, alice, 'web', { scope: 'openid offline_access' }))).json;
+  const family = async () =>
+    (await redeem(service.issuer, await obtainCode(service.issuer, alice, 'web', { scope: 'openid offline_access' }))).json;
 
   test('B3: a retry within the grace gets the same successor', async () => {
     const { refresh_token: first } = await family();
@@ -310,7 +312,10 @@ describe('B11: an assertion authenticates once', () => {
 
   test('B11: its life is short', async () => {
     const now = Math.floor(Date.now() / 1000);
-    const { status, json } = await token({ grant_type: 'client_credentials', ...(await asserting.sign(service.issuer, { exp: now + 3600 })) });
+    const { status, json } = await token({
+      grant_type: 'client_credentials',
+      ...(await asserting.sign(service.issuer, { exp: now + 3600 })),
+    });
     expect({ status, error: json.error }).toEqual({ status: 401, error: 'invalid_client' });
   });
 

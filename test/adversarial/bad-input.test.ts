@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { rawRequest } from '../support/raw-request.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, obtainCode, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await obtainCode(service.issuer, alice);
 });
-afterAll(() => service.close());
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });

@@ -1,18 +1,16 @@
 /** What binds a sign-in to a browser: a sibling subdomain can set every cookie of it but one. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, obtainCode, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
+const service = useIdp(() => {
   const metadata = { redirect_uris: [redirectUri], require_pushed_authorization_requests: true };
   const pushing = { id: 'pushing', name: 'Pushing', secret: 'pushing-secret', metadata, allowedScopes: ['openid'] };
-  service = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, pushing] } });
+  return { seed: { ...testSeed, clients: [...testSeed.clients, pushing] } };
 });
-afterAll(() => service.close());
 
 const challenge = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 const url = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(service.issuer, { ...challenge(), ...parameters });

@@ -6,20 +6,19 @@ import type { Browser, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { payloads } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { openWatchedPage } from '../support/watched-page.js';
 
 const hostileName = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 describeInBrowser('A5, G1, G7: in a browser', () => {
-  let service: TestIdp;
   let browser: Browser;
   let relyingParty: Server;
   let origin: string;
   const received: URLSearchParams[] = [];
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     relyingParty = createServer(async (request, response) => {
       const url = new URL(request.url ?? '/', 'http://x');
       if (url.pathname === '/callback')
@@ -40,7 +39,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     origin = `http://localhost:${(relyingParty.address() as AddressInfo).port}`;
     const redirect_uris = [`${origin}/callback`];
     const hostile = { name: hostileName, allowedScopes: ['openid', 'profile', 'evil.read'], metadata: { redirect_uris } };
-    service = await startIdp({
+    return {
       seed: {
         ...testSeed,
         tenants: [
@@ -57,14 +56,15 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
         ],
         apiResources: [...testSeed.apiResources, { id: 'evil-api', name: hostileName, secret: 'evil-api-secret', scopes: ['evil.read'] }],
       },
-    });
+    };
+  });
+  beforeAll(async () => {
     browser = await launch();
   });
   afterAll(async () => {
     await browser?.close();
     relyingParty.closeAllConnections();
     await new Promise((resolve) => relyingParty.close(resolve));
-    await service.close();
   });
 
   const authorize = (parameters: Record<string, string>, client = 'plain') =>
@@ -96,7 +96,9 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const fields = Object.fromEntries(new URL(authorize({ prompt: 'none', state: hostileName, [hostileName]: hostileName })).searchParams);
-    await page.goto(`${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${service.issuer}/connect/authorize`, fields }) })}`);
+    await page.goto(
+      `${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${service.issuer}/connect/authorize`, fields }) })}`,
+    );
     await page.waitForURL(`${origin}/callback**`);
     const answer = Object.fromEntries(received.at(-1) as URLSearchParams);
     expect(answer).toMatchObject({ code: expect.any(String), state: hostileName, [hostileName]: hostileName });

@@ -5,14 +5,13 @@ import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from '
 import type { ExtensionContext } from 'tenant-idp';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let receiver: LogoutReceiver;
 const alice = new Agent();
 const other = new Agent();
@@ -22,7 +21,7 @@ let tokens: Json;
 let serviceToken: string;
 let discovery: Json;
 
-beforeAll(async () => {
+const service = useIdp(async () => {
   receiver = await startLogoutReceiver();
   asserting = await createAssertingClient();
   const clients = testSeed.clients.map((client) =>
@@ -38,7 +37,7 @@ beforeAll(async () => {
         }
       : client,
   );
-  service = await startIdp({
+  return {
     seed: { ...testSeed, clients: [...clients, asserting.seed] },
     outgoing: callLoopback,
     features: { jwtUserinfo: { enabled: true } },
@@ -50,7 +49,9 @@ beforeAll(async () => {
         },
       },
     ],
-  });
+  };
+});
+beforeAll(async () => {
   // The clients that trust a hint most, and so would be fooled most; and one whose every access token is a JWT.
   for (const id of ['jwt', 'asserting']) await service.idp.directory.clients.update(id, { trustedLoginHint: true });
   await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
@@ -62,10 +63,7 @@ beforeAll(async () => {
   serviceToken = (await postForm(`${service.issuer}/connect/token`, clientCredentials, authorizationOf('service'))).json.access_token;
   discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
 });
-afterAll(async () => {
-  await service.close();
-  receiver.close();
-});
+afterAll(() => receiver.close());
 
 const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 const hasCode = async (agent: Agent, parameters: Record<string, string>) =>
@@ -203,7 +201,11 @@ const kinds: Readonly<Record<string, Kind>> = {
     typ: 'login-hint+jwt',
     by: 'a client',
     async mint() {
-      const { client_assertion } = await asserting.sign(service.issuer, { ...hint('asserting'), sub: undefined }, { typ: 'login-hint+jwt' });
+      const { client_assertion } = await asserting.sign(
+        service.issuer,
+        { ...hint('asserting'), sub: undefined },
+        { typ: 'login-hint+jwt' },
+      );
       return client_assertion as string;
     },
     takenBy: () => ['login_hint_token of a trusted client with keys', 'sso_token of a trusted client with keys'],

@@ -1,27 +1,24 @@
 /** M12: names of custom parameters that some framework reads as names of the response, or of the redirect URI's own query. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { spellings } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { type Parameters, sendBy, ways } from '../support/ways.js';
 
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
 const ownQuery = `${redirectUri}?provider=own&org.id=1&Theme=dark`;
-
-let service: TestIdp;
 let client: SigningClient;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   client = await createSigningClient('all', { metadata: { redirect_uris: [redirectUri, ownQuery] } });
   await service.idp.directory.clients.create(client.record);
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
 
 const protocol = {
   response_type: 'code',

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { beforeAll, expect, test } from '@jest/globals';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { authorizationOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Whoever may ask, and what: undefined stands for all. */
 interface Caller {
@@ -27,12 +27,10 @@ interface Account {
   readonly tenant: string;
   readonly isUsable: boolean;
 }
-
-let service: TestIdp;
 let accounts: Account[];
 let tids: Record<string, string>;
 
-beforeAll(async () => {
+const service = useIdp(() => {
   const more = ({ id, scopes, tenants }: Caller) => ({
     id,
     name: id,
@@ -41,13 +39,15 @@ beforeAll(async () => {
     ...(scopes ? { allowedScopes: [...scopes] } : { scopes: [] }),
   });
   const added = callers.filter(({ id }) => id !== 'orders');
-  service = await startIdp({
+  return {
     seed: {
       ...testSeed,
       clients: [...testSeed.clients, ...added.filter(({ scopes }) => scopes).map((caller) => more(caller) as never)],
       apiResources: [...testSeed.apiResources, ...added.filter(({ scopes }) => !scopes).map((caller) => more(caller) as never)],
     },
-  });
+  };
+});
+beforeAll(async () => {
   const { directory } = service.idp;
   tids = Object.fromEntries((await directory.tenants.find()).map(({ id, name }) => [name, id]));
   const named = async (userName: string) => {
@@ -68,7 +68,6 @@ beforeAll(async () => {
     { ...carol, sub: carol.id, isUsable: false },
   ];
 });
-afterAll(() => service.close());
 
 const identityScopes = ['openid', 'profile', 'email', 'perms'];
 

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { Agent, type Json, obtainTokens, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await obtainCode(service.issuer, alice);
 });
-afterAll(() => service.close());
 
 const scope = 'openid profile offline_access orders.read';
 const tokensOf = async (client: string, more: Record<string, string> = {}): Promise<Json> =>

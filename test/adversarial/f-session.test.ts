@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
 import { isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp();
-});
-afterAll(() => service.close());
+const service = useIdp();
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
@@ -280,7 +276,9 @@ describe('F7: after a sign-out nobody lands at a foreign address', () => {
       const answer = await agent.get(`${service.issuer}/connect/endsession?${query}`);
       expect(answer).toMatchObject({ status: 400, location: undefined });
     }
-    const success = await agent.get(`${service.issuer}/connect/endsession/success?post_logout_redirect_uri=http://evil.example/&client_id=web`);
+    const success = await agent.get(
+      `${service.issuer}/connect/endsession/success?post_logout_redirect_uri=http://evil.example/&client_id=web`,
+    );
     expect(success.body).not.toContain('evil');
   });
 });

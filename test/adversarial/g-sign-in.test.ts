@@ -1,12 +1,12 @@
 import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let jobs = 0;
 /** Password hashes begun so far. */
 const hashes = () => jobs;
@@ -16,26 +16,26 @@ const counter = createHook({
   },
 }).enable();
 
+const guests = [
+  { givenName: 'Dora', familyName: 'Disabled', user: { userName: 'dora@acme.test', devPassword: 'dora' } },
+  { givenName: 'Dana', familyName: 'None', user: { userName: 'dana@acme.test' } },
+  { givenName: 'Dina', familyName: 'Dale', user: { userName: 'dina@acme.test', devPassword: 'dina' } },
+  ...Array.from({ length: 3 }, (_, index) => ({
+    givenName: 'Guess',
+    familyName: `${index}`,
+    user: { userName: `guess${index}@acme.test`, devPassword: 'right' },
+  })),
+];
+const service = useIdp({
+  seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech', persons: guests }] },
+  trustProxy: true,
+});
 beforeAll(async () => {
-  const guests = [
-    { givenName: 'Dora', familyName: 'Disabled', user: { userName: 'dora@acme.test', devPassword: 'dora' } },
-    { givenName: 'Dana', familyName: 'None', user: { userName: 'dana@acme.test' } },
-    { givenName: 'Dina', familyName: 'Dale', user: { userName: 'dina@acme.test', devPassword: 'dina' } },
-    ...Array.from({ length: 3 }, (_, index) => ({
-      givenName: 'Guess',
-      familyName: `${index}`,
-      user: { userName: `guess${index}@acme.test`, devPassword: 'right' },
-    })),
-  ];
-  service = await startIdp({ seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech', persons: guests }] }, trustProxy: true });
   const [dora] = await service.idp.directory.accounts.candidates('dora@acme.test');
   const { person, tenant } = dora as NonNullable<typeof dora>;
   await service.idp.tenant(tenant.id).users.disable(person.user.id);
 });
-afterAll(() => {
-  counter.disable();
-  return service.close();
-});
+afterAll(() => void counter.disable());
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
@@ -96,7 +96,11 @@ describe('G1: a form counts only where our page was, and GET changes nothing', (
     }
     expect(await isSignedIn(agent)).toBe(false);
     // The sign-in itself is as it was.
-    const proven = await agent.post(`${page.url}/password`, { ...fields, csrf }, { origin: service.issuer, 'sec-fetch-site': 'same-origin' });
+    const proven = await agent.post(
+      `${page.url}/password`,
+      { ...fields, csrf },
+      { origin: service.issuer, 'sec-fetch-site': 'same-origin' },
+    );
     expect(responseOf(await agent.follow(proven)).get('code')).not.toBeNull();
   });
 

@@ -12,10 +12,10 @@ import { createPkce, postForm } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { credentialsOf } from '../support/endpoints.js';
 import { dropped, ofJwts, payloads, returned } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { openWatchedPage } from '../support/watched-page.js';
 
 jest.setTimeout(60_000);
@@ -27,7 +27,6 @@ const anyText = expect.any(String);
 const markupOf = (value: string) => value.replace(/[&"<\r\n]/g, (character) => `&#${character.codePointAt(0)};`);
 
 describeInBrowser('A4, A5: hostile parameters', () => {
-  let service: TestIdp;
   let browser: Browser;
   let client: Server;
   let signing: SigningClient;
@@ -38,7 +37,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
   /** A page of another site that posts a form as soon as it is shown. */
   let form = '';
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = createServer(async (request, response) => {
       const { pathname, search } = new URL(request.url ?? '/', 'http://client.invalid');
       if (pathname === '/callback') received.push(request.method === 'POST' ? await text(request) : search.slice(1));
@@ -52,14 +51,15 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     signing = await createSigningClient('signing', {
       metadata: { redirect_uris: [redirectUri], response_types, grant_types: undefined, application_type: 'native' },
     });
-    service = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed });
+    return { seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed };
+  });
+  beforeAll(async () => {
     browser = await launch();
   });
   afterAll(async () => {
     await browser?.close();
     client.closeAllConnections();
     await new Promise((resolve) => client.close(resolve));
-    await service.close();
   });
 
   const authorize = (parameters: Parameters) => `${service.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;

@@ -1,15 +1,13 @@
 /** What the ids we hand out give away, and what they open. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 const agent = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await obtainTokens(service.issuer, { agent });
 });
-afterAll(() => service.close());
 
 const codeFor = async (client: string): Promise<string> => {
   const url = authorizeUrl(service.issuer, { client_id: client, code_challenge: createPkce().challenge, code_challenge_method: 'S256' });

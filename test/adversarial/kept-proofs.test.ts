@@ -1,24 +1,23 @@
 /** What was proven on one page and is used on the next: it holds as long as what it was proven with. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const password = 'the same in both of the organisations';
 const dave = (userName: string) => ({ givenName: 'Dave', familyName: 'Dale', user: { userName, devPassword: password } });
 /** A name of its own for each test, in two organisations. */
 const names = ['dave1', 'dave2', 'dave3', 'dave4', 'dave5', 'dave6', 'dave7', 'dave8'];
-let service: TestIdp;
-beforeAll(async () => {
+const service = useIdp(() => {
   const [acme, globex, ...others] = testSeed.tenants;
   const tenants = [acme, globex].map((tenant) => ({ ...tenant, persons: [...(tenant?.persons ?? []), ...names.map(dave)] }));
-  service = await startIdp({ seed: { ...testSeed, tenants: [...tenants, ...others] as typeof testSeed.tenants } });
+  return { seed: { ...testSeed, tenants: [...tenants, ...others] as typeof testSeed.tenants } };
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();

@@ -1,12 +1,12 @@
 /** J2: a commit that was done and whose answer did not come: who was told to try again can, and nothing is used twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore, ArtifactWrite } from '../../lib/store/artifact-store.js';
 import { Agent, createPkce, type Json, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const offline = { scope: 'openid offline_access' };
 const away = { status: 503, json: { error: 'temporarily_unavailable' } };
@@ -28,13 +28,11 @@ describe('J2: the answer of a commit is lost', () => {
       throw new Error('The answer is lost.');
     },
   };
-  let service: TestIdp;
   const agent = new Agent();
+  const service = useIdp({ artifacts });
   beforeAll(async () => {
-    service = await startIdp({ artifacts });
     await service.idp.directory.clients.update('jwt', { lifetimes: { refreshTokenGrace: 0 } });
   });
-  afterAll(() => service.close());
 
   const soon = async <T extends { status: number }>(call: () => Promise<T>): Promise<T> => {
     for (let tries = 0; ; tries += 1) {

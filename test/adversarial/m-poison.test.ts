@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type CollectionName, collections } from '../../lib/store/collections.js';
 import type { Row } from '../../lib/store/directory-store.js';
 import { Agent, basic, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../support/steps.js';
 import { silentLogger } from '../support/test-directory.js';
+import { useIdp } from '../support/use-idp.js';
 
 const isWhole = process.env.PROVE !== undefined;
 jest.setTimeout(isWhole ? 1_800_000 : 120_000);
@@ -183,15 +183,13 @@ describe('M17: rows that are not of their form', () => {
   const begin = () => createIdentityProvider({ ...options, issuer: service.issuer, logger: silentLogger });
   const alice = new Agent();
   const heard: string[] = [];
-  let service: TestIdp;
   let tid: string;
+  const service = useIdp(options);
   beforeAll(async () => {
-    service = await startIdp(options);
     service.idp.events.on('PersonCreated', ({ subject }) => void heard.push(subject));
     tid = (await service.idp.directory.accounts.candidates('alice@acme.test'))[0]!.tenant.id;
     await obtainCode(service.issuer, alice);
   });
-  afterAll(() => service.close());
 
   /** All that a service does for the others, on a node that was there and on one that begins. */
   async function drive(): Promise<void> {

@@ -1,31 +1,31 @@
 /** Requests that no client sends: each is answered as the standards have it, none is an accident, and none gets what it should not. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Agent, type Answer, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type AssertingClient, createAssertingClient } from '../support/assertions.js';
 import { membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let asserting: AssertingClient;
 let signing: SigningClient;
-beforeAll(async () => {
+const service = useIdp(async () => {
   asserting = await createAssertingClient();
   signing = await createSigningClient('signing');
-  service = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] } });
+  return { seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] } };
+});
+beforeAll(async () => {
   await service.idp.directory.clients.create(signing.record);
   endpoints = endpointsOf(service.issuer);
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
 
 /** A content type of which the first is answered without oidc-provider. */
 const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { defineClaims } from 'tenant-idp';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const everything = ['openid', 'org', 'email', 'family'];
 const client = (id: string, more: object) => ({
@@ -39,33 +39,28 @@ const familyClaim = defineClaims({
     },
   },
 });
-
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp({
-    claims: [familyClaim],
-    seed: {
-      ...testSeed,
-      tenants: [...testSeed.tenants, initech],
-      clients: [
-        ...testSeed.clients,
-        client('all-tenants', {}),
-        client('two-tenants', { allowedTenants: ['Acme', 'Globex'] }),
-        client('one-tenant', { allowedTenants: ['Acme'] }),
-        client('pairwise-two', {
-          allowedTenants: ['Acme', 'Globex'],
-          metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise' },
-        }),
-      ],
-      apiResources: [
-        ...testSeed.apiResources,
-        { id: 'two-api', name: 'Two', secret: 'two-api-secret', scopes: [], allowedTenants: ['Acme', 'Globex'] },
-        { id: 'one-api', name: 'One', secret: 'one-api-secret', scopes: [], allowedTenants: ['Acme'] },
-      ],
-    },
-  });
+const service = useIdp({
+  claims: [familyClaim],
+  seed: {
+    ...testSeed,
+    tenants: [...testSeed.tenants, initech],
+    clients: [
+      ...testSeed.clients,
+      client('all-tenants', {}),
+      client('two-tenants', { allowedTenants: ['Acme', 'Globex'] }),
+      client('one-tenant', { allowedTenants: ['Acme'] }),
+      client('pairwise-two', {
+        allowedTenants: ['Acme', 'Globex'],
+        metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise' },
+      }),
+    ],
+    apiResources: [
+      ...testSeed.apiResources,
+      { id: 'two-api', name: 'Two', secret: 'two-api-secret', scopes: [], allowedTenants: ['Acme', 'Globex'] },
+      { id: 'one-api', name: 'One', secret: 'one-api-secret', scopes: [], allowedTenants: ['Acme'] },
+    ],
+  },
 });
-afterAll(() => service.close());
 
 /** Organisations of the other accounts that an answer tells of, by each claim that can. */
 const told = ({ may_login = [], secondary_emails = [], family }: Json) => ({
@@ -79,7 +74,8 @@ const of = (...tenants: ('Globex' | 'Initech')[]) => ({
   family: ['Acme', ...tenants],
 });
 const introspect = async (caller: string, sub: string, tid: string) =>
-  (await postForm(`${service.issuer}/connect/scope/introspect`, { sub, tid, scope: 'openid org email family' }, credentialsOf(caller))).json;
+  (await postForm(`${service.issuer}/connect/scope/introspect`, { sub, tid, scope: 'openid org email family' }, credentialsOf(caller)))
+    .json;
 
 test.each([
   ['all-tenants', of('Globex', 'Initech')],

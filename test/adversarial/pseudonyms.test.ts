@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
 import { obtainCode, redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const redirects = { first: 'https://first.test/callback', second: 'https://second.test/callback', narrow: 'https://narrow.test/callback' };
 const pairwise = (id: keyof typeof redirects, more: object = {}) => ({
@@ -15,24 +15,21 @@ const pairwise = (id: keyof typeof redirects, more: object = {}) => ({
   ...more,
 });
 const apiResource = (id: string, more: object) => ({ id, name: id, secret: `${id}-secret`, scopes: [], ...more });
-
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  service = await startIdp({
-    seed: {
-      ...testSeed,
-      clients: [...testSeed.clients, pairwise('first'), pairwise('second'), pairwise('narrow', { allowedTenants: ['Acme'] })],
-      apiResources: [
-        ...testSeed.apiResources,
-        apiResource('gateway', { introspects: 'all' }),
-        apiResource('acme-gateway', { introspects: 'all', allowedTenants: ['Acme'] }),
-      ],
-    },
-  });
+const service = useIdp({
+  seed: {
+    ...testSeed,
+    clients: [...testSeed.clients, pairwise('first'), pairwise('second'), pairwise('narrow', { allowedTenants: ['Acme'] })],
+    apiResources: [
+      ...testSeed.apiResources,
+      apiResource('gateway', { introspects: 'all' }),
+      apiResource('acme-gateway', { introspects: 'all', allowedTenants: ['Acme'] }),
+    ],
+  },
+});
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => service.close());
 
 type Query = Readonly<Record<string, string>>;
 const post = (fields: Query, caller: string, query: Query = {}) =>

@@ -1,27 +1,24 @@
 /** Requests at once over a store that takes its time: the memory store answers too soon for them to meet. */
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { latentArtifacts } from '../support/latent-artifacts.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback } from '../support/logout-receiver.js';
 import { testRaces } from '../support/races.js';
 import { type Contestants, createContestants, ssoClients, tabOf } from '../support/rounds.js';
 import { obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
 const ROUNDS = process.env.PROVE ? 100 : 2;
 jest.setTimeout(15_000 * ROUNDS);
-
-let service: TestIdp;
 let contestants: Contestants;
-beforeAll(async () => {
+const service = useIdp(async () => {
   contestants = await createContestants();
-  service = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback });
+  return { artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback };
 });
 afterAll(async () => {
-  await service.close();
   contestants.receiver.close();
 });
 

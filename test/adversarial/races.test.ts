@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { Agent, createPkce, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback } from '../support/logout-receiver.js';
 import { testRaces } from '../support/races.js';
 import { atOnce, type Contestants, createContestants } from '../support/rounds.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
 const ROUNDS = process.env.PROVE ? 100 : 3;
 jest.setTimeout(10_000 * ROUNDS);
-
-let service: TestIdp;
 let contestants: Contestants;
-beforeAll(async () => {
+const service = useIdp(async () => {
   contestants = await createContestants();
-  service = await startIdp({ seed: contestants.seed, outgoing: callLoopback });
+  return { seed: contestants.seed, outgoing: callLoopback };
 });
 afterAll(async () => {
-  await service.close();
   contestants.receiver.close();
 });
 
@@ -28,7 +25,13 @@ const pause = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-testRaces(() => ({ ...contestants, issuer: service.issuer }), { credentials: ROUNDS, uses: 50, signIns: ROUNDS, logouts: 2 * ROUNDS, pause });
+testRaces(() => ({ ...contestants, issuer: service.issuer }), {
+  credentials: ROUNDS,
+  uses: 50,
+  signIns: ROUNDS,
+  logouts: 2 * ROUNDS,
+  pause,
+});
 
 test('C1: a pushed request in two browsers', async () => {
   const pushed = await postForm(

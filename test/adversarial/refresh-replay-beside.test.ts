@@ -1,12 +1,12 @@
 /** M2: a refresh token that was used before ends its family, whatever else the request says and whoever answers requests. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, basic, type Json } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { isActive, obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const plain = 'application/x-www-form-urlencoded';
 const unusual = `${plain}; charset="utf-8"`;
@@ -50,12 +50,8 @@ const besides: [string, string, Record<string, string>][] = [
 
 describe.each(ways)('M2: answered %s', (_way, type, options) => {
   const directory = memoryDirectory();
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ artifacts: memoryArtifacts(), directory, ...options });
-  });
+  const service = useIdp({ artifacts: memoryArtifacts(), directory, ...options });
   afterEach(() => backToPresent());
-  afterAll(() => service.close());
 
   const recorded = async (): Promise<EventRecord[]> => {
     const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);
@@ -72,7 +68,8 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
   };
   const replay = (token: string, beside: string, headers: Record<string, string> = {}) =>
     send(`grant_type=refresh_token&refresh_token=${token}${beside}`, headers);
-  const family = async (agent: Agent): Promise<Json> => (await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline))).json;
+  const family = async (agent: Agent): Promise<Json> =>
+    (await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline))).json;
 
   test('every request that replays is `invalid_grant`, ends the family, and is told once', async () => {
     const agent = new Agent();

@@ -14,6 +14,7 @@ import { startIdp } from '../support/idp.js';
 import { type Instances, startInstances } from '../support/instances.js';
 import { isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { useIdp } from '../support/use-idp.js';
 
 type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
@@ -207,7 +208,9 @@ describe('design §4: a lost answer', () => {
     expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(200);
     expect((await refresh(service.issuer, tokens.refresh_token)).status).toBe(200);
     const { challenge } = createPkce();
-    const silent = await agent.get(authorizeUrl(service.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }));
+    const silent = await agent.get(
+      authorizeUrl(service.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }),
+    );
     expect(responseOf(silent).get('code')).not.toBeNull();
     expect(await recorded(directory)).toEqual([]);
     await network.close();
@@ -217,11 +220,8 @@ describe('design §4: a lost answer', () => {
 
 describe('design §4: logout and revocation win over a refresh in flight', () => {
   const { artifacts, holdNext } = heldCommits(memoryArtifacts());
-  let service: Awaited<ReturnType<typeof startIdp>>;
-  beforeAll(async () => {
-    service = await startIdp({ artifacts });
-  });
-  afterAll(() => service.close());
+  const service = useIdp({ artifacts });
+
   const refreshes = (writes: readonly ArtifactWrite[]) => writes.some((write) => write.op === 'put' && write.key.startsWith('AccessToken'));
   const logout = async (agent: Agent) =>
     agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));

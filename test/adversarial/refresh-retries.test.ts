@@ -1,11 +1,11 @@
 /** B4: a refresh token that comes again within the grace: a retry, up to a point. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, type Json, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const plain = 'application/x-www-form-urlencoded';
 const offline = { scope: 'openid offline_access' };
@@ -16,14 +16,12 @@ describe.each([
   ['by oidc-provider', `${plain}; charset="utf-8"`],
 ])('B4: answered %s', (_way, type) => {
   const directory = memoryDirectory();
-  let service: TestIdp;
+  const service = useIdp({ artifacts: memoryArtifacts(), directory, trustProxy: 1 });
   beforeAll(async () => {
-    service = await startIdp({ artifacts: memoryArtifacts(), directory, trustProxy: 1 });
     await service.idp.directory.clients.update('spa', { lifetimes: { refreshTokenGrace: 0 } });
     await service.idp.directory.clients.update('jwt', { lifetimes: { refreshTokenGrace: 60 } });
   });
   afterEach(() => backToPresent());
-  afterAll(() => service.close());
 
   const recorded = async (name: string): Promise<EventRecord[]> => {
     const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);

@@ -286,7 +286,13 @@ describe('two tabs on two linked accounts', () => {
       membersOf(
         await agent.follow(
           await agent.get(
-            authorizeUrl(service.issuer, { client_id: 'all', response_type: 'id_token', nonce: 'n', prompt: 'none', id_token_hint: idToken }),
+            authorizeUrl(service.issuer, {
+              client_id: 'all',
+              response_type: 'id_token',
+              nonce: 'n',
+              prompt: 'none',
+              id_token_hint: idToken,
+            }),
           ),
         ),
       );

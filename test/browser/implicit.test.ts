@@ -3,16 +3,15 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 describeInBrowser('4.2 openid-client in Chromium', () => {
-  let service: TestIdp;
   let client: BrowserClient;
   let browser: BrowserWithCookies;
   let context: BrowserContext;
   let origin: string;
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = await serveBrowserClient();
     // A frame of the same site has the cookies of the session.
     origin = client.sameSite;
@@ -22,7 +21,9 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       token_endpoint_auth_method: 'none',
     };
     const page = { id: 'page', name: 'Page', metadata, allowedScopes: ['openid', 'profile'] };
-    service = await startIdp({ tls: true, seed: { ...testSeed, clients: [...testSeed.clients, page] } });
+    return { tls: true, seed: { ...testSeed, clients: [...testSeed.clients, page] } };
+  });
+  beforeAll(async () => {
     browser = await launchWithCookies('blocked');
     ({ context } = browser);
   });
@@ -30,7 +31,6 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();
-    await service.close();
   });
 
   /** What every script below begins with. */

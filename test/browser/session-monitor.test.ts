@@ -8,8 +8,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
@@ -17,7 +17,6 @@ jest.setTimeout(60_000);
 const INTERVAL = 0.25;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
-  let service: TestIdp;
   let client: BrowserClient;
   let browsers: BrowserWithCookies[] = [];
   /** Browsers with third-party cookies and without. */
@@ -25,7 +24,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let blocked: BrowserContext;
   /** The paths that were asked for, with `prompt`. */
   let asked: string[] = [];
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = await serveBrowserClient();
     const under = (path: string) => [client.origin, client.sameSite].map((origin) => origin + path);
     const metadata = {
@@ -34,7 +33,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'none',
     };
-    service = await startIdp({
+    return {
       tls: true,
       seed: { ...testSeed, clients: [...testSeed.clients, { id: 'monitor', name: 'Monitor', metadata, allowedScopes: ['openid'] }] },
       host: (idp) => {
@@ -45,7 +44,9 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
           callback(request, response);
         };
       },
-    });
+    };
+  });
+  beforeAll(async () => {
     browsers = await Promise.all([launchWithCookies('allowed'), launchWithCookies('blocked')]);
     [allowed, blocked] = browsers.map(({ context }) => context) as [BrowserContext, BrowserContext];
   });
@@ -58,7 +59,6 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   afterAll(async () => {
     for (const browser of browsers) await browser[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();
-    await service.close();
   });
 
   type Settings = Partial<UserManagerSettings>;

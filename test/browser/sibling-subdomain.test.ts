@@ -5,16 +5,17 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core';
 import { authorizeUrl, createPkce } from '../support/agent.js';
 import { describeInBrowser, launch, launchAmong } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { testTls } from '../support/tls.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 const domain = 'example.test';
 
-const authorize = ({ issuer }: TestIdp, redirectUri: string, more: Record<string, string> = {}) =>
+const authorize = ({ issuer }: IdpInUse, redirectUri: string, more: Record<string, string> = {}) =>
   authorizeUrl(issuer, {
     client_id: 'app',
     redirect_uri: redirectUri,
@@ -38,7 +39,6 @@ async function signIn(page: Page, name = 'alice'): Promise<void> {
 }
 
 describeInBrowser('M1: a sibling subdomain in Chromium', () => {
-  let service: TestIdp;
   let browser: Browser;
   /** Every other host of the domain: the application, and whoever sets cookies there. */
   let others: Server;
@@ -46,7 +46,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   let callback: string;
   const contexts: BrowserContext[] = [];
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     others = createServer(testTls, (request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'https://others.invalid');
       response.setHeader('set-cookie', JSON.parse(searchParams.get('cookies') ?? '[]'));
@@ -57,7 +57,9 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const { port } = others.address() as AddressInfo;
     evil = `https://evil.${domain}:${port}/`;
     callback = `https://app.${domain}:${port}/callback`;
-    service = await startIdp({ hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } });
+    return { hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } };
+  });
+  beforeAll(async () => {
     browser = await launchAmong(domain);
   });
   afterEach(async () => {
@@ -67,7 +69,6 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     await browser?.close();
     others.closeAllConnections();
     others.close();
-    await service.close();
   });
 
   async function person(options: { bypassCSP?: boolean } = {}): Promise<Page> {

@@ -1,6 +1,6 @@
 /** README.md says what is so: its tables against the code they are about, its links, and its code against the compiler. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
@@ -8,17 +8,13 @@ import { createClaimResolver } from '../../lib/claim-resolver.js';
 import { errorTable } from '../../lib/errors.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 import { anchors, links, section, table } from './readme.js';
 
 const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 
 describe('issue 4 D12: the tables of the README', () => {
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp();
-  });
-  afterAll(() => service.close());
+  const service = useIdp();
 
   test('claims are those that the standard plugins declare', () => {
     expect(table('Claims', 'Scope')).toEqual(declarations.map(({ scope, name, type, description }) => [scope, name, type, description]));

@@ -1,10 +1,11 @@
 /** design §2: an extension is one plain object. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
 import { postForm } from '../support/agent.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
 const closed: string[] = [];
 
@@ -26,11 +27,7 @@ const greeting: Extension = {
 };
 
 describe('an extension', () => {
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ extensions: [greeting] });
-  });
-  afterAll(() => service.close());
+  const service = useIdp({ extensions: [greeting] });
 
   test('design §2: adds routes, members of discovery, and middleware about an endpoint', async () => {
     const route = await fetch(`${service.issuer}/idp/greeting`);

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { IdentityProvider } from 'tenant-idp';
 import { Agent, basic, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
 const errors: unknown[] = [];
 
@@ -38,11 +39,7 @@ describe.each([
   ['at a path, used at the root', '/idp', hostWith(() => {})],
   ['under a path of its own in a router', '/login/idp', hostWith(() => {}, '/login')],
 ])('design §1 hosts: Express, %s', (_, path, host) => {
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ seed: journeySeed, path, host });
-  });
-  afterAll(() => service.close());
+  const service = useIdp({ seed: journeySeed, path, host });
 
   test('sign-in to sign-out; the host keeps its cookies, its errors and its own pages', async () => {
     errors.length = 0;
@@ -59,7 +56,11 @@ describe.each([
   });
 
   test('errors at the token endpoint stay errors of the protocol', async () => {
-    const wrong = await postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, { authorization: basic('web', 'no') });
+    const wrong = await postForm(
+      `${service.issuer}/connect/token`,
+      { grant_type: 'client_credentials' },
+      { authorization: basic('web', 'no') },
+    );
     expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
     const json = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',

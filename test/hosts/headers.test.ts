@@ -1,6 +1,6 @@
 /** Middleware of a host before ours does not change the headers that our answers rely on. */
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import koaCors from '@koa/cors';
 import cors from 'cors';
 import express from 'express';
@@ -11,8 +11,8 @@ import type { IdentityProvider } from 'tenant-idp';
 import { ownHeaders } from '../../lib/http/host-headers.js';
 import { section } from '../docs/readme.js';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 const open = { origin: 'https://anybody.example', credentials: true };
 const transport = { maxAge: 60, includeSubDomains: false };
@@ -45,16 +45,11 @@ const hosts: Record<string, (idp: IdentityProvider) => ReturnType<Koa['callback'
 };
 
 describe.each(Object.keys(hosts))('D host middleware before ours: %s', (name) => {
-  let service: TestIdp;
-  let bare: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ seed: journeySeed, host: hosts[name] as never });
-    bare = await startIdp({ seed: journeySeed });
-  });
-  afterAll(() => Promise.all([service.close(), bare.close()]));
+  const service = useIdp({ seed: journeySeed, host: hosts[name] as never });
+  const bare = useIdp({ seed: journeySeed });
 
   const origin = { origin: 'https://anybody.example' };
-  const headersOf = async ({ issuer }: TestIdp, path: string, init: RequestInit = {}) => {
+  const headersOf = async ({ issuer }: IdpInUse, path: string, init: RequestInit = {}) => {
     const { headers, status } = await fetch(issuer + path, { redirect: 'manual', ...init });
     return { status, headers: Object.fromEntries(ownHeaders.map((each) => [each, headers.get(each)?.replaceAll(issuer, '')])) };
   };

@@ -1,11 +1,11 @@
 import type { RequestListener } from 'node:http';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Hono } from 'hono';
 import type { IdentityProvider } from 'tenant-idp';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** As the README says. */
 const host = (idp: IdentityProvider): RequestListener => {
@@ -22,12 +22,7 @@ const host = (idp: IdentityProvider): RequestListener => {
   const server = createAdaptorServer({ fetch: app.fetch });
   return (req, res) => void server.emit('request', req, res);
 };
-
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp({ seed: journeySeed, host });
-});
-afterAll(() => service.close());
+const service = useIdp({ seed: journeySeed, host });
 
 test('design §1 hosts: Hono, sign-in to sign-out; the host keeps its own pages', async () => {
   expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));

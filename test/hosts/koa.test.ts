@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Koa, { type Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import compress from 'koa-compress';
@@ -8,6 +8,7 @@ import type { IdentityProvider } from 'tenant-idp';
 import { Agent, authorizeUrl, basic, postForm, signIn } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
 interface HostApp {
   readonly errors: unknown[];
@@ -63,11 +64,7 @@ const orders: readonly (readonly (keyof typeof layers)[])[] = [
 
 describe.each(orders)('design §1 hosts: koa behind [%s %s %s]', (...order) => {
   const host = hostApp((app) => order.filter(Boolean).map((name) => layers[name](app)));
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ seed: journeySeed, host: host.listen });
-  });
-  afterAll(() => service.close());
+  const service = useIdp({ seed: journeySeed, host: host.listen });
 
   test('sign-in to sign-out; the host keeps its session, its headers and its errors', async () => {
     const agent = new Agent();
@@ -144,11 +141,7 @@ describe.each([
   ['used', (idp: IdentityProvider) => idp.middleware()],
 ])('design §5: an issuer with a path, %s', (_, mounted) => {
   const host = hostApp((app) => [layers.session(app), layers.parser()], mounted);
-  let service: TestIdp;
-  beforeAll(async () => {
-    service = await startIdp({ seed: journeySeed, path: '/idp', host: host.listen });
-  });
-  afterAll(() => service.close());
+  const service = useIdp({ seed: journeySeed, path: '/idp', host: host.listen });
 
   test('sign-in to sign-out', async () => {
     expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));

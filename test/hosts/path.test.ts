@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, formOf, type Json } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let origin: string;
-beforeAll(async () => {
-  service = await startIdp({ seed: journeySeed, path: '/login/eu' });
+const service = useIdp({ seed: journeySeed, path: '/login/eu' });
+beforeAll(() => {
   origin = new URL(service.issuer).origin;
 });
-afterAll(() => service.close());
 
 test('design §1: an issuer with a path, sign-in to sign-out; cookies stay within it or bear its name', async () => {
   const result = await journey(service.issuer);

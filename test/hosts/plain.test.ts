@@ -1,11 +1,12 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 /** A request line of our own making: `fetch` would tidy it up. */
-const raw = (service: TestIdp, method: string, target: string, headers: Record<string, string> = {}) =>
+const raw = (service: IdpInUse, method: string, target: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
     const { hostname, port } = new URL(service.issuer);
     const sent = request({ hostname, port, method, path: target, headers, agent: false }, (answer) => {
@@ -17,12 +18,7 @@ const raw = (service: TestIdp, method: string, target: string, headers: Record<s
     });
     sent.on('error', reject).end();
   });
-
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp({ seed: journeySeed });
-});
-afterAll(() => service.close());
+const service = useIdp({ seed: journeySeed });
 
 describe('design §1 hosts: node:http', () => {
   test('sign-in to sign-out', async () => {
@@ -48,18 +44,14 @@ describe('design §1 hosts: node:http', () => {
 
 describe('design §1: only registered routes are taken', () => {
   const seen: (string | undefined)[] = [];
-  let host: TestIdp;
-  beforeAll(async () => {
-    host = await startIdp({
-      seed: journeySeed,
-      host: (idp) => (req, res) =>
-        idp.callback()(req, res, () => {
-          seen.push(req.url);
-          res.end('host');
-        }),
-    });
-  });
-  afterAll(() => host.close());
+  const host = useIdp(() => ({
+    seed: journeySeed,
+    host: (idp) => (req, res) =>
+      idp.callback()(req, res, () => {
+        seen.push(req.url);
+        res.end('host');
+      }),
+  }));
 
   test.each([
     '/.well-known/acme-challenge/x',

@@ -4,33 +4,33 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Health } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { Agent, type Answer, authorizeUrl, formOf, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { createAssertingClient } from '../support/assertions.js';
 import { type Down, failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 const { artifacts, directory, down, recover } = failingStores();
 const alice = new Agent();
-let service: TestIdp;
 let asserting: Awaited<ReturnType<typeof createAssertingClient>>;
-beforeAll(async () => {
+const service = useIdp(async () => {
   asserting = await createAssertingClient();
   const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] };
-  // On a busy machine a round may take longer than the ordinary grace.
-  service = await startIdp({ artifacts, directory, seed, lifetimes: { refreshTokenGrace: 60 } });
+  return { artifacts, directory, seed, lifetimes: { refreshTokenGrace: 60 } };
+});
+beforeAll(async () => {
   for (const client of ['web', 'jwt', 'spa', 'pairwise']) await obtainCode(service.issuer, alice, client);
 });
 afterEach(recover);
-afterAll(() => service.close());
 
 /** What an endpoint says to an outage, in the form its callers understand; or `ok`, as it does not need what is away. */
 type Saying = 'json' | 'page' | 'redirect' | 'form' | 'ok';
@@ -250,7 +250,8 @@ const cases: Record<string, Case> = {
   'PAR, by assertion': call(
     ['json', 'json', 'json', 'ok', 'json'],
     async () => {},
-    async () => postForm(`${service.issuer}/connect/par`, { ...pushedFields, client_id: 'asserting', ...(await asserting.sign(service.issuer)) }),
+    async () =>
+      postForm(`${service.issuer}/connect/par`, { ...pushedFields, client_id: 'asserting', ...(await asserting.sign(service.issuer)) }),
     ({ status }) => expect(status).toBe(201),
   ),
   'token, a code': call(
@@ -295,7 +296,8 @@ const cases: Record<string, Case> = {
   'token, client credentials by assertion': call(
     ['json', 'json', 'json', 'ok', 'json'],
     async () => {},
-    async () => postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(service.issuer)) }),
+    async () =>
+      postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(service.issuer)) }),
     is200,
   ),
   'token, a client that nobody asked for lately': call(
@@ -333,7 +335,11 @@ const cases: Record<string, Case> = {
     ['json', 'ok', 'json', 'json', 'json'],
     () => offline(),
     ({ access_token: token }) =>
-      postForm(`${service.issuer}/connect/introspect`, { token }, { ...authorizationOf('web'), accept: 'application/token-introspection+jwt' }),
+      postForm(
+        `${service.issuer}/connect/introspect`,
+        { token },
+        { ...authorizationOf('web'), accept: 'application/token-introspection+jwt' },
+      ),
     ({ status, text }) => expect([status, text.split('.').length]).toEqual([200, 3]),
   ),
   'scope introspection': call(

@@ -1,16 +1,14 @@
 /** Design §8, threat L5: what the log says of requests, at info: who was refused what, and why; and no secret. */
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import type { Line } from '../support/kept-log.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp({ path: '/login', trustProxy: 1 });
-});
-afterAll(() => service.close());
+const service = useIdp({ path: '/login', trustProxy: 1 });
+
 beforeEach(() => {
   service.lines.length = 0;
 });

@@ -4,14 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
+import { useIdp } from '../support/use-idp.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: what no type declares is what is pinned
 type Untyped = any;
@@ -619,11 +619,9 @@ describe('implicit and hybrid flows', () => {
 });
 
 describe('in a running service', () => {
-  let service: TestIdp;
-  afterAll(() => service?.close());
+  const service = useIdp();
 
   test('the hooks are the ones that run', async () => {
-    service = await startIdp();
     const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },

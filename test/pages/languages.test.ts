@@ -1,15 +1,11 @@
 /** The language menu: what the service speaks, on every page that stays, however the page came about. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp({ seed: journeySeed, locales: ['en', 'de', 'nb'] });
-});
-afterAll(() => service.close());
+const service = useIdp({ seed: journeySeed, locales: ['en', 'de', 'nb'] });
 
 const menuOf = ({ body }: Answer) => /<nav class="languages"[\s\S]*?<\/nav>/.exec(body)?.[0] ?? '';
 const languagesOf = (page: Answer) =>

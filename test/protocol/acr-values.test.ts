@@ -1,25 +1,23 @@
 /** Service specification 4.2, acr_values names; design §5. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { parseAcrValues, reachedLevel } from '../../lib/acr-values.js';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
 import { obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let bob: Agent;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   const tenants = await service.idp.directory.tenants.find();
   [acme = '', globex = ''] = ['Acme', 'Globex'].map((name) => tenants.find((tenant) => tenant.name === name)?.id);
   ({ agent: bob } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' }));
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 const parameters = { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 's' };

@@ -2,33 +2,30 @@
  * Service specification 4.2, Response: every response type by every response mode, however it was asked for, on success and on error.
  * `scope` says what was granted, and is in no error.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import { Agent, type Answer, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'] as const;
 const ways = ['GET', 'POST', 'PAR', 'request', 'pushed request'] as const;
 type Way = (typeof ways)[number];
 type Mode = (typeof modes)[number];
-
-let service: TestIdp;
 let client: SigningClient;
 let alice: Agent;
 let keys: ReturnType<typeof createRemoteJWKSet>;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   client = await createSigningClient('all', { metadata: { response_types: [...types], grant_types: undefined } });
   await service.idp.directory.clients.create(client.record);
   keys = createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
 
 const custom = {
   cart: '42',

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await service.idp.directory.clients.create({
     id: 'pushing',
     name: 'Pushes its requests',
@@ -18,7 +17,6 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, authorizeUrl(service.issuer, parameters));
 });
-afterAll(() => service.close());
 
 const parameters = {
   client_id: 'web',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import type { IdentityProviderOptions } from 'tenant-idp';
@@ -6,14 +6,14 @@ import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, sig
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await service.idp.directory.clients.create({
     id: 'lenient',
     name: 'Without PKCE',
@@ -24,7 +24,7 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, request());
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();

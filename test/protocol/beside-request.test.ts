@@ -2,48 +2,39 @@
  * Service specification 4.2, `request` with some of the parameters: those beside the object count where it has none (OpenID Connect Core §6.1), unless
  * something says that the object counts alone (RFC 9101).
  */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
+import { useDocumentHost } from '../support/document-host.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let client: SigningClient;
 let byUrl: SigningClient;
 let alice: Agent;
 /** What counted as signed, and what was asked, of the last request that was accepted. */
 let accepted: { trusted: readonly string[]; params: Record<string, unknown> } | undefined;
-let answer: RequestListener;
-const host = createServer((request, response) => answer(request, response));
 
+const host = useDocumentHost();
+const service = useIdp(() => ({
+  outgoing: { allowHosts: [host.address] },
+  onProvider: (provider) =>
+    provider.on('authorization.accepted', (ctx: KoaContextWithOIDC) => {
+      const { trusted = [], params } = ctx.oidc as unknown as { trusted?: string[]; params: Record<string, unknown> };
+      accepted = { trusted, params: { ...params } };
+    }),
+}));
 beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const { port } = host.address() as AddressInfo;
-  service = await startIdp({
-    outgoing: { allowHosts: [`127.0.0.1:${port}`] },
-    onProvider: (provider) =>
-      provider.on('authorization.accepted', (ctx: KoaContextWithOIDC) => {
-        const { trusted = [], params } = ctx.oidc as unknown as { trusted?: string[]; params: Record<string, unknown> };
-        accepted = { trusted, params: { ...params } };
-      }),
-  });
   endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
-  byUrl = await createSigningClient('by-url', { metadata: { request_uris: [`http://127.0.0.1:${port}/request#v1`] } });
+  byUrl = await createSigningClient('by-url', { metadata: { request_uris: [`${host.url}/request#v1`] } });
   for (const { record } of [client, byUrl]) await service.idp.directory.clients.create(record);
   ({ agent: alice } = await obtainTokens(service.issuer));
-});
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await service.close();
 });
 beforeEach(() => {
   accepted = undefined;
@@ -159,7 +150,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
 
   test('4.2 counts beside a request_uri, whose fragment need not be the hash of what is there', async () => {
     const object = await sign({ state: 'signed' }, 'JWT', byUrl);
-    answer = (_, response) => void response.writeHead(200, { 'content-type': 'application/jwt' }).end(object);
+    host.answerBy((_, response) => void response.writeHead(200, { 'content-type': 'application/jwt' }).end(object));
     const [uri = ''] = byUrl.record.metadata.request_uris as string[];
     const response = await respond({ ...plain, client_id: byUrl.id, request_uri: uri, basket: '1' });
     expect(response).toMatchObject({ code: expect.any(String), state: 'signed', basket: '1' });

@@ -1,23 +1,21 @@
 /** Whoever does not go on with a sign-in goes back to the application, which hears `access_denied`. @see RFC 6749 §4.1.2.1 */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const password = 'the same in both of the organisations';
 const dave = { givenName: 'Dave', familyName: 'Dale', user: { userName: 'dave', devPassword: password } };
-let service: TestIdp;
+const tenants = testSeed.tenants.map((tenant) => ({ ...tenant, persons: [...tenant.persons, dave] }));
+const service = useIdp({ seed: { ...testSeed, tenants: tenants as unknown as typeof testSeed.tenants } });
 let acme: string;
 beforeAll(async () => {
-  const tenants = testSeed.tenants.map((tenant) => ({ ...tenant, persons: [...tenant.persons, dave] }));
-  service = await startIdp({ seed: { ...testSeed, tenants: tenants as unknown as typeof testSeed.tenants } });
   const [tenant] = (await service.idp.directory.tenants.find()).filter(({ name }) => name === 'Acme');
   acme = tenant?.id as string;
   await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
 });
-afterAll(() => service.close());
 
 const begin = async (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> => {
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };

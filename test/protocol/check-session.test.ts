@@ -6,13 +6,12 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let relyingParty: Server;
 let party: string;
-beforeAll(async () => {
+const service = useIdp(async () => {
   relyingParty = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://rp.invalid');
     response.setHeader('content-type', 'text/html; charset=utf-8');
@@ -23,12 +22,11 @@ beforeAll(async () => {
   party = `http://127.0.0.1:${(relyingParty.address() as AddressInfo).port}`;
   const [web] = testSeed.clients;
   const monitored = { ...web, id: 'monitored', metadata: { ...web?.metadata, redirect_uris: [`${party}/callback`] } };
-  service = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, monitored] } as typeof testSeed });
+  return { seed: { ...testSeed, clients: [...testSeed.clients, monitored] } as typeof testSeed };
 });
 afterAll(async () => {
   relyingParty.closeAllConnections();
   relyingParty.close();
-  await service.close();
 });
 
 const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };

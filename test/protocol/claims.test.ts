@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { defineClaims } from 'tenant-idp';
 import { type Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const asked: string[] = [];
 let isAway = true;
@@ -43,19 +43,16 @@ const failing = defineClaims({
 
 const standard = 'openid profile email phone org roles perms address';
 const scopes = [...standard.split(' '), 'hr', 'slow', 'vital'];
-
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let bob: Agent;
+const service = useIdp({ claims: [hr, hanging, failing] });
 beforeAll(async () => {
-  service = await startIdp({ claims: [hr, hanging, failing] });
   endpoints = endpointsOf(service.issuer);
   for (const id of ['web', 'jwt']) await service.idp.directory.clients.update(id, { allowedScopes: scopes });
   ({ agent: alice } = await obtainTokens(service.issuer));
   ({ agent: bob } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' }));
 });
-afterAll(() => service.close());
 
 const accountOf = async (userName: string) => {
   const [account] = await service.idp.directory.accounts.candidates(userName);

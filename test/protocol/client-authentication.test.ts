@@ -1,25 +1,19 @@
 /** Service specification, Authentication: who authenticates at which endpoint, and how. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';
 import { basic, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-let lenient: TestIdp;
 let asserting: AssertingClient;
 beforeAll(async () => {
   asserting = await createAssertingClient();
-  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] };
-  service = await startIdp({ seed });
-  lenient = await startIdp({ seed, assertionAudience: 'token-endpoint' });
 });
-afterAll(async () => {
-  await service.close();
-  await lenient.close();
-});
+const seed = () => ({ ...testSeed, clients: [...testSeed.clients, asserting.seed] });
+const service = useIdp(() => ({ seed: seed() }));
+const lenient = useIdp(() => ({ seed: seed(), assertionAudience: 'token-endpoint' }));
 
 const grant = { grant_type: 'client_credentials' };
 const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}, { issuer } = service) =>
@@ -72,7 +66,9 @@ describe('Authentication: who authenticates where, and how', () => {
   test('Authentication: PAR: confidential clients by Basic or private_key_jwt, public ones with PKCE', async () => {
     const web = { ...request, client_id: 'web' };
     expect(await post('par', web, { authorization: basic('web', 'web-secret') })).toMatchObject({ status: 201 });
-    expect(await post('par', { ...request, client_id: 'asserting', ...(await asserting.sign(service.issuer)) })).toMatchObject({ status: 201 });
+    expect(await post('par', { ...request, client_id: 'asserting', ...(await asserting.sign(service.issuer)) })).toMatchObject({
+      status: 201,
+    });
     expect(await post('par', { ...request, client_id: 'spa' })).toMatchObject({ status: 201 });
     const { code_challenge: _, code_challenge_method: __, ...without } = request;
     expect(await post('par', { ...without, client_id: 'spa' })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
@@ -157,7 +153,7 @@ describe('private_key_jwt', () => {
   const invalidClient = { status: 401, json: { error: 'invalid_client' } };
 
   test('aud is the issuer, or by option the URL of the token endpoint', async () => {
-    const endpoint = (at: TestIdp) => `${at.issuer}/connect/token`;
+    const endpoint = (at: IdpInUse) => `${at.issuer}/connect/token`;
     expect(await spend({ aud: endpoint(service) })).toMatchObject(invalidClient);
     expect(await spend({ aud: lenient.issuer }, {}, lenient)).toMatchObject({ status: 200 });
     expect(await spend({ aud: endpoint(lenient) }, {}, lenient)).toMatchObject({ status: 200 });

@@ -1,13 +1,13 @@
 /** Service specification 4.2, 4.4 and design §4: what is registered holds at every step, not only when a sign-in begins. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import type { TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let globex: string;
 const allowedScopes = ['openid', 'profile', 'orders.read'];
@@ -17,8 +17,8 @@ const metadata = {
   response_types: ['code', 'token'],
 };
 const clients = ['by-reference', 'by-jwt'] as const;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   globex = (await service.idp.directory.tenants.find()).find(({ name }) => name === 'Globex')?.id ?? '';
   for (const id of clients)
@@ -32,7 +32,7 @@ beforeAll(async () => {
       idTokenClaims: 'scopes',
     });
 });
-afterAll(() => service.close());
+
 beforeEach(async () => {
   for (const id of clients) await change(id, { metadata, allowedScopes, allowedTenants: null });
 });

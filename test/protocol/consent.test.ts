@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp();
-});
-afterAll(() => service.close());
+const service = useIdp();
 
 const pkce = createPkce();
 const url = (parameters: Record<string, string> = {}) =>

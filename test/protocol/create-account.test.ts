@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { isActive, redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   const { tenants } = service.idp.directory;
   for (const { id, name } of await tenants.find()) if (name === 'Acme') acme = id;
   for (const { id, name } of await tenants.find()) if (name === 'Globex') globex = id;
   await tenants.update(acme, { signIn: { selfRegistration: true } });
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 const request = (parameters: Record<string, string | undefined> = {}) =>

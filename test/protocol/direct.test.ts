@@ -1,21 +1,21 @@
 /** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { jitteryDirectory } from '../support/jittery-directory.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let tokens: Json;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   await service.idp.directory.clients.create({
     id: 'es256',
@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 const headersCompared = [
@@ -87,7 +87,11 @@ describe('4.5 a plain introspection is answered like any other', () => {
   });
 
   test('of the token of a pairwise client', async () => {
-    const { tokens: pairwise } = await obtainTokens(service.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const { tokens: pairwise } = await obtainTokens(service.issuer, {
+      client: 'pairwise',
+      secret: 'pairwise-secret',
+      scope: 'openid profile',
+    });
     const [direct, other] = await introspected({ token: pairwise.access_token }, credentialsOf('pairwise'));
     expect(direct).toMatchObject({ body: { active: true } });
     expect(direct).toEqual(other);
@@ -178,7 +182,11 @@ describe('4.7 a plain request to userinfo is answered like any other', () => {
   });
 
   test('for a pairwise client, for a token without openid, after its end', async () => {
-    const { tokens: pairwise } = await obtainTokens(service.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const { tokens: pairwise } = await obtainTokens(service.issuer, {
+      client: 'pairwise',
+      secret: 'pairwise-secret',
+      scope: 'openid profile',
+    });
     const { access_token: own } = await endpoints.clientCredentials();
     const same = async (token: string) => {
       const init = { headers: { authorization: `Bearer ${token}` } };
@@ -254,7 +262,11 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
 
   const request = async (type: string, { client, secret }: Party, fields: Record<string, string>): Promise<Json> => {
     const headers = { 'content-type': type, authorization: basic(client, secret) };
-    const response = await fetch(`${service.issuer}/connect/token`, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+    const response = await fetch(`${service.issuer}/connect/token`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(fields).toString(),
+    });
     return response.json();
   };
 

@@ -1,28 +1,28 @@
 /** Section 4.1, discovery: whatever a list says works is tried and works; what is not in it is refused. */
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { assertionType } from '../support/assertions.js';
 import { membersOf } from '../support/authorization-response.js';
 import { credentialsOf, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let document: Json;
 let alice: Agent;
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 
-const discovery = async ({ issuer }: Pick<TestIdp, 'issuer'>): Promise<Json> =>
+const discovery = async ({ issuer }: Pick<IdpInUse, 'issuer'>): Promise<Json> =>
   (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
 const everything = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'];
 
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   const { scopes_supported } = await discovery(service);
   // A scope that the client may have, and that is gone.
   const { apiResources } = service.idp.directory;
@@ -43,11 +43,12 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, authorizeUrl(service.issuer, { client_id: 'all', ...challenge }));
 });
-afterAll(() => service.close());
 
 /** Without a page: Alice is signed in. */
 const ask = async (parameters: Record<string, string | undefined> = {}): Promise<Record<string, string>> => {
-  const answer = await alice.get(authorizeUrl(service.issuer, { client_id: 'all', prompt: 'none', nonce: 'n', ...challenge, ...parameters }));
+  const answer = await alice.get(
+    authorizeUrl(service.issuer, { client_id: 'all', prompt: 'none', nonce: 'n', ...challenge, ...parameters }),
+  );
   return answer.location === undefined && answer.status !== 200 ? { error: String(answer.status) } : membersOf(answer);
 };
 const codeFor = async (parameters: Record<string, string> = {}): Promise<Record<string, string>> => ({
@@ -115,7 +116,7 @@ test('4.1 scopes_supported: each is granted to who may have it', async () => {
 });
 
 describe('4.1 subject_types_supported', () => {
-  const subFor = async (at: TestIdp, client: string) => {
+  const subFor = async (at: IdpInUse, client: string) => {
     const answer = await signIn(new Agent(), authorizeUrl(at.issuer, { client_id: client, ...challenge }));
     if (answer.location === undefined) return undefined;
     const { code = '' } = membersOf(answer);
@@ -273,7 +274,13 @@ describe('4.1 algorithms', () => {
 
 test('RFC 9449 §5.2: a client that registered dpop_bound_access_tokens gets no other', async () => {
   const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], dpop_bound_access_tokens: true };
-  await service.idp.directory.clients.create({ id: 'bound', name: 'Bound', secret: 'bound-secret', metadata, allowedScopes: ['orders.read'] });
+  await service.idp.directory.clients.create({
+    id: 'bound',
+    name: 'Bound',
+    secret: 'bound-secret',
+    metadata,
+    allowedScopes: ['orders.read'],
+  });
   const { status, json } = await endpointsOf(service.issuer).token({ grant_type: 'client_credentials' }, 'bound');
   expect([status, json.error]).toEqual([400, 'invalid_grant']);
 });
@@ -302,7 +309,9 @@ describe('4.1 what is there, and what is not', () => {
   test('4.1 claims_supported: each that is issued is listed, and each that is listed is issued', async () => {
     const scope = (document.scopes_supported as string[]).join(' ');
     const [alice] = await service.idp.directory.accounts.candidates('alice@acme.test');
-    await service.idp.tenant(alice?.tenant.id ?? '').persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png' });
+    await service.idp
+      .tenant(alice?.tenant.id ?? '')
+      .persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png' });
     const { json: tokens } = await endpointsOf(service.issuer).token(await codeFor({ scope, acr_values: 'pwd' }), 'all');
     const { json: userinfo } = await endpointsOf(service.issuer).userinfo(tokens.access_token);
     const issued = new Set([...Object.keys(userinfo), ...Object.keys(decodeJwt(tokens.id_token))]);

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Json } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
-beforeAll(async () => {
-  service = await startIdp();
-});
-afterAll(() => service.close());
+const service = useIdp();
 
 const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
 
@@ -106,7 +102,9 @@ describe('4.1 key set', () => {
   });
 
   test('4.1 needs no credentials and may be read from any origin', async () => {
-    const response = await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`, { headers: { origin: 'https://elsewhere.test' } });
+    const response = await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`, {
+      headers: { origin: 'https://elsewhere.test' },
+    });
     expect(['*', 'https://elsewhere.test']).toContain(response.headers.get('access-control-allow-origin'));
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
     expect(response.headers.get('content-type')).toMatch(/^application\/(jwk-set\+)?json/);

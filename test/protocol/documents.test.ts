@@ -138,7 +138,8 @@ describe.each([discoveryPath, keySetPath])('4.1 %s', (path) => {
         idp.callback()(req, res);
       },
     });
-    for (const _ of ['written', 'kept']) expect((await ask(service.issuer, path)).headers).toMatchObject({ 'x-host': 'yes', vary: 'Origin' });
+    for (const _ of ['written', 'kept'])
+      expect((await ask(service.issuer, path)).headers).toMatchObject({ 'x-host': 'yes', vary: 'Origin' });
   });
 });
 
@@ -186,7 +187,10 @@ describe('4.1 discovery is written once for each change', () => {
 
   test('new keys are in the key set, and leave discovery as it is', async () => {
     const service = await start({ keys: {} });
-    const etags = async () => [(await ask(service.issuer, discoveryPath)).headers.etag, (await ask(service.issuer, keySetPath)).headers.etag];
+    const etags = async () => [
+      (await ask(service.issuer, discoveryPath)).headers.etag,
+      (await ask(service.issuer, keySetPath)).headers.etag,
+    ];
     const [discovery, keySet] = await etags();
     await service.idp.keys.rotate({ now: true });
     const [sameDiscovery, otherKeySet] = await etags();

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Extension } from '../../lib/extension.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Stands for a sign-in method: tells what of the request it can see. */
 const method: Extension = {
@@ -17,15 +17,12 @@ const method: Extension = {
     });
   },
 };
-
-let service: TestIdp;
 let signing: SigningClient;
+const service = useIdp({ extensions: [method] });
 beforeAll(async () => {
-  service = await startIdp({ extensions: [method] });
   signing = await createSigningClient('signing');
   await service.idp.directory.clients.create(signing.record);
 });
-afterAll(() => service.close());
 
 const eid = {
   eid_user_visible_data:

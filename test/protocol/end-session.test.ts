@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { latentArtifacts } from '../support/latent-artifacts.js';
 import { discover } from '../support/relying-party.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  service = await startIdp();
+const service = useIdp();
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => service.close());
 
 const offline = { scope: 'openid offline_access' };
 const signedIn = (parameters: Record<string, unknown> = {}) => obtainTokens(service.issuer, { ...offline, ...parameters });

@@ -2,23 +2,21 @@
  * Service specification, Errors: a test for each condition of the table. What the check-session frame replies is in check-session.test.ts, groups are
  * in test/directory/users.test.ts; CIBA is not there yet.
  */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  service = await startIdp();
+const service = useIdp();
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => service.close());
 
 const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 const ask = (parameters: Record<string, string | undefined>, agent = new Agent()) =>

@@ -30,7 +30,8 @@ const start = async (features: NonNullable<TestIdpOptions['features']>) => {
   service = await startIdp({ features, seed });
 };
 const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
-const token = (fields: Record<string, string>, headers: Record<string, string>) => postForm(`${service.issuer}/connect/token`, fields, headers);
+const token = (fields: Record<string, string>, headers: Record<string, string>) =>
+  postForm(`${service.issuer}/connect/token`, fields, headers);
 const web = { authorization: basic('web', 'web-secret') };
 const withPkce = () => {
   const { verifier, challenge } = createPkce();
@@ -242,7 +243,9 @@ describe('RFC 8707: resource indicators', () => {
     const { json } = await token({ ...(await codeFor(['urn:orders'])), resource: 'urn:orders' }, web);
     expect(json).toMatchObject({ scope: 'o.read', expires_in: 77 });
     expect(decodeJwt(json.access_token)).toMatchObject({ aud: ['orders'], scope: 'o.read' });
-    expect((await postForm(`${service.issuer}/connect/introspect`, { token: json.access_token }, web)).json).toMatchObject({ aud: ['orders'] });
+    expect((await postForm(`${service.issuer}/connect/introspect`, { token: json.access_token }, web)).json).toMatchObject({
+      aud: ['orders'],
+    });
   });
 
   test('a client that needs consent gets for the resource what was allowed', async () => {
@@ -319,7 +322,13 @@ describe('FAPI', () => {
     const tokenUrl = `${service.issuer}/connect/token`;
     const { json } = await postForm(
       tokenUrl,
-      { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier, ...(await client.sign(service.issuer)) },
+      {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        ...(await client.sign(service.issuer)),
+      },
       { dpop: await proof(tokenUrl) },
     );
     expect(json).toMatchObject({ token_type: 'DPoP', id_token: expect.any(String) });
@@ -330,7 +339,10 @@ describe('FAPI', () => {
   test('1.0: a code comes in a signed response, or not at all; a function says for which clients', async () => {
     await start({ fapi: { enabled: true, profile: (_ctx, client) => (client?.clientId === 'web' ? '1.0 Final' : undefined) } });
     const agent = new Agent();
-    const signed = await signIn(agent, authorizeUrl(service.issuer, { response_mode: 'jwt', nonce: 'n', state: 's', ...withPkce().parameters }));
+    const signed = await signIn(
+      agent,
+      authorizeUrl(service.issuer, { response_mode: 'jwt', nonce: 'n', state: 's', ...withPkce().parameters }),
+    );
     const response = responseOf(signed).get('response') ?? '';
     expect(decodeProtectedHeader(response).alg).toBe('RS256');
     const unsigned = await agent.get(authorizeUrl(service.issuer, { nonce: 'n', state: 's', ...withPkce().parameters }));

@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
 import { redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
-
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   const metadata = { redirect_uris: [redirectUri], response_types: [...types], grant_types: undefined };
   const allowedScopes = ['openid', 'profile', 'email', 'orders.read'];
@@ -31,7 +29,6 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, authorizeUrl(service.issuer, challenge));
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
@@ -126,7 +123,11 @@ describe('4.2 response types', () => {
 
   test.each(types)('4.2 prompt=none returns %s without interaction, unless nobody is signed in', async (type) => {
     expect(await responseTo(type, { prompt: 'none' })).not.toHaveProperty('error');
-    expect(await responseTo(type, { prompt: 'none' }, new Agent())).toMatchObject({ error: 'login_required', state: 's', iss: service.issuer });
+    expect(await responseTo(type, { prompt: 'none' }, new Agent())).toMatchObject({
+      error: 'login_required',
+      state: 's',
+      iss: service.issuer,
+    });
   });
 
   test('4.2 an ID token that comes without an access token has the claims of the scopes', async () => {

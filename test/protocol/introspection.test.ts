@@ -1,22 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 const jwtClient = { client: 'jwt', secret: 'jwt-secret' };

@@ -1,30 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const type = 'application/token-introspection+jwt';
-
-let service: TestIdp;
 let endpoints: Endpoints;
 let reference: Json;
 let signed: Json;
-beforeAll(async () => {
+const service = useIdp(() => {
   const clients = testSeed.clients.map((client) =>
     client.id === 'jwt' ? { ...client, metadata: { ...client.metadata, introspection_signed_response_alg: 'ES256' } } : client,
   );
-  service = await startIdp({ seed: { ...testSeed, clients } });
+  return { seed: { ...testSeed, clients } };
+});
+beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
   reference = (await obtainTokens(service.issuer, { scope: 'openid profile offline_access orders.read' })).tokens;
   signed = (await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid offline_access orders.read' })).tokens;
 });
-afterAll(() => service.close());
 
 const asked = (token: string, caller = 'web', accept = type, fields: Record<string, string> = {}) =>
   postForm(`${service.issuer}/connect/introspect`, { token, ...fields }, { ...credentialsOf(caller), accept });

@@ -2,16 +2,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 let receiver: LogoutReceiver;
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
+const service = useIdp(async () => {
   receiver = await startLogoutReceiver();
-  service = await startIdp({ outgoing: callLoopback });
+  return { outgoing: callLoopback };
+});
+beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
   const { metadata } = await service.idp.directory.clients.require('jwt');
   await service.idp.directory.clients.update('jwt', {
@@ -20,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   receiver.close();
-  await service.close();
 });
 beforeEach(() => {
   receiver.tokens.length = 0;

@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri } from '../support/seed.js';
 import { isActive } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 type Claims = Record<string, unknown>;
 type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
-
-let service: TestIdp;
 let key: Key;
 const account = {} as Record<'alice' | 'linked' | 'bob', { oid: string; tid: string }>;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   const pair = await generateKeyPair('ES256');
   key = pair.privateKey;
   const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig', kid: 'own' }] };
@@ -35,7 +33,7 @@ beforeAll(async () => {
     account[name as 'alice'] = { oid: found.person.user.id, tid: found.tenant.id };
   }
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 /** Claims and header members given replace what is right. */

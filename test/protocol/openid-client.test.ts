@@ -1,13 +1,12 @@
 /** Service specification 4.2 to 4.8 as a relying party meets it that is built on a client library: each flow, each way to authenticate. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { type Agent, type Answer, formOf, obtainTokens } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { postLogoutRedirectUri, redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let alice: Agent;
 let privateKey: openid.PrivateKey;
 const parties: Record<string, openid.Configuration> = {};
@@ -20,8 +19,8 @@ const metadata = {
 };
 const allowedScopes = ['openid', 'profile', 'orders.read'];
 
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   const pair = await generateKeyPair('ES256', { extractable: true });
   privateKey = { key: pair.privateKey, kid: 'own' };
   const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig', kid: 'own' }] };
@@ -52,7 +51,6 @@ beforeAll(async () => {
   });
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
 
 const partyOf = (name: string): openid.Configuration => parties[name] as openid.Configuration;
 const visit = async (url: URL, agent = alice): Promise<Answer> => agent.follow(await agent.get(url.href));

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let signing: SigningClient;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   const fields = { metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid'] };
   await service.idp.directory.clients.create({ ...fields, id: 'plain', name: 'Cannot hash', secret: 'plain-secret', allowPlainPkce: true });
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await service.idp.directory.clients.create(signing.record);
   ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => service.close());
 
 const { verifier } = createPkce();
 const plain = (challenge = verifier) => ({ code_challenge: challenge, code_challenge_method: 'plain' });
@@ -206,7 +205,13 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
   test('a response without a code needs neither; one with a code and an ID token has a nonce already', async () => {
     const types = ['id_token', 'code id_token', 'code token'];
     const metadata = { redirect_uris: ['https://rp.test/cb'], response_types: types, grant_types: ['authorization_code', 'implicit'] };
-    await service.idp.directory.clients.create({ id: 'hybrid', name: 'Hybrid', secret: 'x'.repeat(32), metadata, allowedScopes: ['openid'] });
+    await service.idp.directory.clients.create({
+      id: 'hybrid',
+      name: 'Hybrid',
+      secret: 'x'.repeat(32),
+      metadata,
+      allowedScopes: ['openid'],
+    });
     const ask = async (type: string, nonce?: string) => {
       const parameters = { client_id: 'hybrid', redirect_uri: 'https://rp.test/cb', response_type: type, nonce };
       const { location = '' } = await alice.get(authorizeUrl(service.issuer, parameters));

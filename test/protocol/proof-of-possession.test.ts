@@ -1,18 +1,17 @@
 /** RFC 9449, for clients that want it: a token that is bound to a key is of no use without it, whoever answers. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let agent: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   await service.idp.directory.clients.create({
     id: 'bound',
@@ -27,7 +26,6 @@ beforeAll(async () => {
   });
   agent = new Agent();
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 /** A content type of which the first is answered without oidc-provider. */

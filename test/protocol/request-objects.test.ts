@@ -1,48 +1,35 @@
 /** Service specification 4.2 and 4.3, `request` and `request_uri`: signed authorization requests. */
 import { createHash } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, createPkce, formOf, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { assertionType } from '../support/assertions.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { useDocumentHost } from '../support/document-host.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-/** Where clients keep request objects and key sets. */
-let answer: RequestListener = (_request, response) => void response.end();
-const asked: string[] = [];
-const host = createServer((request, response) => {
-  asked.push(request.url ?? '');
-  answer(request, response);
-});
-
-let service: TestIdp;
 let endpoints: Endpoints;
-let hostUrl: string;
 let client: SigningClient;
 let byUrl: SigningClient;
 let alice: Agent;
 let tokens: Json;
+const host = useDocumentHost();
+const service = useIdp(() => ({ outgoing: { allowHosts: [host.address] } }));
 beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const { port } = host.address() as AddressInfo;
-  hostUrl = `http://127.0.0.1:${port}`;
-  service = await startIdp({ outgoing: { allowHosts: [`127.0.0.1:${port}`] } });
   endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
   byUrl = await createSigningClient('by-url', {
     metadata: {
       request_uris: [
-        `${hostUrl}/request`,
-        ...[0, 1, 2, 3, 4, 5].map((index) => `${hostUrl}/failing-${index}`),
+        `${host.url}/request`,
+        ...[0, 1, 2, 3, 4, 5].map((index) => `${host.url}/failing-${index}`),
         'https://127.0.0.1:9/request',
         'http://localhost:9/r',
       ],
@@ -52,15 +39,7 @@ beforeAll(async () => {
   await service.idp.directory.clients.create(byUrl.record);
   ({ agent: alice, tokens } = await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' }));
 });
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await service.close();
-});
-afterEach(() => {
-  backToPresent();
-  asked.length = 0;
-});
+afterEach(backToPresent);
 
 const { verifier, challenge } = createPkce();
 const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
@@ -274,10 +253,10 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
   });
 
   test('the keys are those at jwks_uri, where a client has them', async () => {
-    const remote = await createSigningClient('remote', { metadata: { jwks_uri: `${hostUrl}/jwks` } });
+    const remote = await createSigningClient('remote', { metadata: { jwks_uri: `${host.url}/jwks` } });
     const foreign = await exportJWK((await generateKeyPair('ES256')).publicKey);
     const publish = (keys: unknown[]) => {
-      answer = (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }));
+      host.answerBy((_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys })));
     };
     publish([{ ...foreign, kid: 'own', alg: 'ES256' }]);
     await service.idp.directory.clients.create(remote.record);
@@ -286,18 +265,15 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     publish([{ ...foreign, kid: 'other', alg: 'ES256' }, remote.publicKey]);
     passTime(120);
     expect(await respond()).toHaveProperty('code');
-    expect(asked.filter((url) => url === '/jwks')).toHaveLength(2);
+    expect(host.asked.filter((url) => url === '/jwks')).toHaveLength(2);
   });
 });
 
 describe('4.2 request_uri: the URL of a JWT', () => {
   const type = 'application/oauth-authz-req+jwt';
   const publish = (body: string, { status = 200, contentType = type, after = 0, location = '' } = {}) => {
-    answer = (_, response) =>
-      void setTimeout(
-        () => response.writeHead(status, { 'content-type': contentType, ...(location ? { location } : {}) }).end(body),
-        after,
-      );
+    const headers = { 'content-type': contentType, ...(location ? { location } : {}) };
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(status, headers).end(body), after));
   };
   const respond = async (requestUri: string, more: Record<string, string> = {}) =>
     membersOf(await get({ client_id: byUrl.id, request_uri: requestUri, ...more }));
@@ -305,17 +281,17 @@ describe('4.2 request_uri: the URL of a JWT', () => {
 
   test('one that the client registered is read, each time', async () => {
     publish(await request({ cart: '1' }));
-    const first = await respond(`${hostUrl}/request`, { state: 'outside', basket: '2' });
+    const first = await respond(`${host.url}/request`, { state: 'outside', basket: '2' });
     expect(first).toEqual({ cart: '1', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
     publish(await request({ cart: '2' }), { contentType: 'application/jwt; charset=utf-8' });
-    expect(await respond(`${hostUrl}/request`)).toMatchObject({ cart: '2', code: expect.any(String) });
-    expect(asked).toEqual(['/request', '/request']);
+    expect(await respond(`${host.url}/request`)).toMatchObject({ cart: '2', code: expect.any(String) });
+    expect(host.asked).toEqual(['/request', '/request']);
   });
 
   test('a fragment is a cache key, the hash of what is there or not', async () => {
     const object = await request();
-    const other = `${hostUrl}/request#v2`;
-    const hashed = `${hostUrl}/request#${createHash('sha256').update(object).digest('base64url')}`;
+    const other = `${host.url}/request#v2`;
+    const hashed = `${host.url}/request#${createHash('sha256').update(object).digest('base64url')}`;
     await service.idp.directory.clients.update(byUrl.id, { metadata: { ...byUrl.record.metadata, request_uris: [hashed, other] } });
     for (const uri of [hashed, other]) {
       publish(object);
@@ -323,23 +299,23 @@ describe('4.2 request_uri: the URL of a JWT', () => {
       publish('');
       expect(await respond(uri)).toHaveProperty('code');
     }
-    expect(asked).toEqual(['/request', '/request']);
+    expect(host.asked).toEqual(['/request', '/request']);
     await service.idp.directory.clients.update(byUrl.id, { metadata: byUrl.record.metadata });
   });
 
   test('one that is not registered, to the letter, is invalid_request_uri, and nothing is called', async () => {
     publish(await request());
     for (const uri of [
-      `${hostUrl}/request/`,
-      `${hostUrl}/request?a=b`,
-      `${hostUrl}/Request`,
-      `${hostUrl}/request#x`,
+      `${host.url}/request/`,
+      `${host.url}/request?a=b`,
+      `${host.url}/Request`,
+      `${host.url}/request#x`,
       'https://elsewhere.test/',
       'x',
     ])
       expect(await respond(uri, outside)).toMatchObject({ error: 'invalid_request_uri', state: 'outside' });
-    expect(membersOf(await get({ ...outside, request_uri: `${hostUrl}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
-    expect(asked).toEqual([]);
+    expect(membersOf(await get({ ...outside, request_uri: `${host.url}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
+    expect(host.asked).toEqual([]);
   });
 
   test('C3: an address that is not public, or not https, is not called, registered or not', async () => {
@@ -367,29 +343,29 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     // One that failed is left alone for a while.
     const path = `/failing-${failing}`;
     failing += 1;
-    expect(await respond(hostUrl + path, outside)).toMatchObject({
+    expect(await respond(host.url + path, outside)).toMatchObject({
       error: 'invalid_request_uri',
       error_description: 'request_uri could not be read',
     });
-    expect(asked).toEqual([path]);
+    expect(host.asked).toEqual([path]);
   });
 
   test('what is read there is checked as one by value', async () => {
     for (const body of ['x', 'a.b.c', await request({ exp: undefined }), await sign({ client_id: byUrl.id, iss: byUrl.id })]) {
       publish(body);
-      expect(await respond(`${hostUrl}/request`, outside)).toMatchObject({ error: 'invalid_request_object' });
+      expect(await respond(`${host.url}/request`, outside)).toMatchObject({ error: 'invalid_request_object' });
     }
     publish(await request());
-    expect(await respond(`${hostUrl}/request`)).toHaveProperty('code');
+    expect(await respond(`${host.url}/request`)).toHaveProperty('code');
   });
 
   test('4.2 request and request_uri cannot be used together', async () => {
     const object = await request();
     publish(object);
     const { request_uri: pushed } = (await endpoints.par({ client_id: byUrl.id, request: object }, byUrl.id)).json;
-    for (const uri of [`${hostUrl}/request`, pushed, 'x'])
+    for (const uri of [`${host.url}/request`, pushed, 'x'])
       expect(await respond(uri, { ...outside, request: object })).toMatchObject({ error: 'invalid_request' });
-    expect(asked).toEqual([]);
+    expect(host.asked).toEqual([]);
     expect(await endpoints.par({ client_id: byUrl.id, request: object, request_uri: pushed }, byUrl.id)).toMatchObject({
       status: 400,
       json: { error: 'invalid_request' },

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  service = await startIdp();
+const service = useIdp();
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => service.close());
 
 const offlineTokens = async (): Promise<Json> => (await obtainTokens(service.issuer, { scope: 'openid offline_access' })).tokens;
 const done = { status: 200, text: '' };

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { startInstances } from '../support/instances.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { rawRequest } from '../support/raw-request.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let alice: Person;
 let aliceAtGlobex: Person;
@@ -21,14 +20,13 @@ interface Person {
   readonly tid: string;
 }
 
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   [alice, aliceAtGlobex, bob, carol] = (await Promise.all(
     ['alice@acme.test', 'alice@globex.test', 'bob@globex.test', 'carol@acme.test'].map(personOf),
   )) as [Person, Person, Person, Person];
 });
-afterAll(() => service.close());
 
 async function personOf(userName: string): Promise<Person> {
   const [account] = await service.idp.directory.accounts.candidates(userName);
@@ -222,12 +220,19 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
       }),
     );
     const [first] = answers;
-    expect(first).toEqual([401, `Basic realm="${service.issuer}", charset="UTF-8"`, 'no-store', expect.stringContaining('"invalid_client"')]);
+    expect(first).toEqual([
+      401,
+      `Basic realm="${service.issuer}", charset="UTF-8"`,
+      'no-store',
+      expect.stringContaining('"invalid_client"'),
+    ]);
     for (const answer of answers) expect(answer).toEqual(first);
     for (const malformed of ['!!!', Buffer.from('orders').toString('base64')])
       expect(await status({ authorization: `Basic ${malformed}` })).toBe(400);
     expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: 'spa' })).toMatchObject({ status: 401 });
-    expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: 'web', client_secret: 'wrong' })).toMatchObject({ status: 401 });
+    expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: 'web', client_secret: 'wrong' })).toMatchObject({
+      status: 401,
+    });
   });
 
   test('design §5: credentials in the query are refused, right ones too', async () => {

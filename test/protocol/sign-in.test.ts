@@ -1,15 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   const { directory } = service.idp;
   const tenants = await Promise.all(
@@ -21,11 +20,13 @@ beforeAll(async () => {
   await dave(acme, 'erin', 'the password in Acme');
   await dave(globex, 'erin', 'the password in Globex');
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 async function dave(tid: string, userName: string, password: string): Promise<void> {
-  const person = await service.idp.tenant(tid).persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName, status: 'active' } });
+  const person = await service.idp
+    .tenant(tid)
+    .persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName, status: 'active' } });
   await service.idp.directory.credentials.seedPassword(person.user?.id ?? '', password);
 }
 

@@ -1,17 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   await service.idp.directory.clients.create({
     id: 'es256',
     name: 'Implicit',
@@ -27,7 +27,6 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, request());
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 const request = (parameters: Record<string, string | undefined> = {}) =>

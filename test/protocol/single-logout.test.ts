@@ -10,10 +10,11 @@ import { Agent, type Json, obtainTokens } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 let receiver: LogoutReceiver;
 let parties: Server;
@@ -21,7 +22,6 @@ let party: string;
 /** Requests that frames made, and paths that are never answered. */
 let called: string[];
 let silent: string[];
-let service: TestIdp;
 
 const seedWith = (metadata: Readonly<Record<string, object>>, more: readonly object[] = []) =>
   ({
@@ -29,7 +29,7 @@ const seedWith = (metadata: Readonly<Record<string, object>>, more: readonly obj
     clients: [...testSeed.clients.map((client) => ({ ...client, metadata: { ...client.metadata, ...metadata[client.id] } })), ...more],
   }) as unknown as typeof testSeed;
 
-beforeAll(async () => {
+const service = useIdp(async () => {
   receiver = await startLogoutReceiver();
   parties = createServer((request, response) => {
     called.push(request.url ?? '');
@@ -50,13 +50,13 @@ beforeAll(async () => {
     },
     allowedScopes: ['openid'],
   });
-  service = await startIdp({
+  return {
     seed: seedWith({ jwt: { backchannel_logout_uri }, web: { backchannel_logout_uri }, pairwise: { backchannel_logout_uri } }, [
       framed('one'),
       framed('two'),
     ]),
     outgoing: callLoopback,
-  });
+  };
 });
 beforeEach(() => {
   receiver.tokens.length = 0;
@@ -65,7 +65,6 @@ beforeEach(() => {
 });
 afterEach(backToPresent);
 afterAll(async () => {
-  await service.close();
   receiver.close();
   parties.closeAllConnections();
   parties.close();

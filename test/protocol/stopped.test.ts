@@ -2,13 +2,13 @@
  * What the directory says holds at once and whoever answers, also where the artifacts still say otherwise: here rows change behind the service, so
  * that nothing ends the artifacts.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Client, Person, Tenant } from '../../lib/store/records.js';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { authorizationOf, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const plain = 'application/x-www-form-urlencoded';
 const unusual = `${plain}; charset="utf-8"`;
@@ -20,13 +20,12 @@ const ways: [string, string, string, Partial<IdentityProviderOptions>][] = [
 
 describe.each(ways)('answered %s', (_way, type, query, options) => {
   const directory = memoryDirectory();
-  let service: TestIdp;
   const agent = new Agent();
   let restore: (() => Promise<unknown>) | undefined;
   let elsewhere: string;
   let changes = 0;
+  const service = useIdp({ artifacts: memoryArtifacts(), directory, ...options });
   beforeAll(async () => {
-    service = await startIdp({ artifacts: memoryArtifacts(), directory, ...options });
     ({ id: elsewhere } = await service.idp.directory.tenants.create({ name: 'Elsewhere' }));
   });
   afterEach(async () => {
@@ -34,7 +33,6 @@ describe.each(ways)('answered %s', (_way, type, query, options) => {
     restore = undefined;
     await cached();
   });
-  afterAll(() => service.close());
 
   /** Changes a row behind the service's back, for one test. */
   async function change<R extends { readonly id: string }>(name: string, of: (row: R) => boolean, next: (row: R) => R): Promise<void> {
@@ -131,7 +129,9 @@ describe.each(ways)('answered %s', (_way, type, query, options) => {
     const refreshed = await ask('token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token });
     expect(refreshed).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     const { challenge } = createPkce();
-    const silent = await agent.get(authorizeUrl(service.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }));
+    const silent = await agent.get(
+      authorizeUrl(service.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }),
+    );
     expect(responseOf(silent).get('code')).toBeNull();
   });
 

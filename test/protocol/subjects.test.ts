@@ -1,21 +1,19 @@
 /** Design §3: whatever says who the user is says the same, whichever endpoint, response type and kind of token it comes by. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const kinds = ['public', 'pairwise'].flatMap((subject) => ['reference', 'jwt'].map((token) => [subject, token] as const));
-
-let service: TestIdp;
 let endpoints: Endpoints;
 let bob: { readonly agent: Agent; readonly oid: string; readonly tid: string };
 let alice: typeof bob & { readonly parent: string };
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   for (const [subject, token] of kinds)
     await service.idp.directory.clients.create({
@@ -39,7 +37,6 @@ beforeAll(async () => {
   bob = { ...(await accountOf('bob@globex.test')), agent: await agentOf('bob@globex.test', 'bob') };
   alice = { ...(await accountOf('alice@globex.test')), agent: await agentOf('alice@globex.test', 'alice') };
 });
-afterAll(() => service.close());
 
 const pkce = createPkce();
 

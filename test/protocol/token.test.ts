@@ -1,23 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** An hour of the session is more than the lifetime of an access token, so that the one can be seen to end the other. */
 const sessionAbsolute = 7200;
-
-let service: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  service = await startIdp({ lifetimes: { sessionAbsolute } });
+const service = useIdp({ lifetimes: { sessionAbsolute } });
+beforeAll(() => {
   endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => service.close());
+
 afterEach(backToPresent);
 
 const tokenUrl = () => `${service.issuer}/connect/token`;
@@ -189,7 +187,9 @@ describe('4.4 authorization code', () => {
   test('4.4 scope beside a code is ignored; one the client may not have is invalid_scope, and the code is still good', async () => {
     const pkce = createPkce();
     const { agent } = await obtainTokens(service.issuer);
-    const { location = '' } = await agent.get(authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const { location = '' } = await agent.get(
+      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
+    );
     const code = new URL(location).searchParams.get('code') ?? '';
     const redeem = (scope: string) =>
       endpoints.token({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier, scope });
@@ -201,7 +201,9 @@ describe('4.4 authorization code', () => {
   test('design §10: a code lives for a minute', async () => {
     const pkce = createPkce();
     const { agent } = await obtainTokens(service.issuer);
-    const { location = '' } = await agent.get(authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const { location = '' } = await agent.get(
+      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
+    );
     const code = new URL(location).searchParams.get('code') ?? '';
     passTime(61);
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };

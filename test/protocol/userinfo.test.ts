@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 let endpoints: Endpoints;
 let tokens: Json;
+const service = useIdp();
 beforeAll(async () => {
-  service = await startIdp();
   endpoints = endpointsOf(service.issuer);
   ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid profile' }));
 });
-afterAll(() => service.close());
 
 const url = () => `${service.issuer}/connect/userinfo`;
 

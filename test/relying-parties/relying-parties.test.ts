@@ -6,19 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
-let service: TestIdp;
 const started: ChildProcess[] = [];
-beforeAll(async () => {
-  service = await startIdp({ seed: journeySeed });
-});
+const service = useIdp({ seed: journeySeed });
 afterAll(async () => {
   for (const child of started) child.kill();
-  await service.close();
 });
 
 async function freePort(): Promise<number> {
