@@ -1,20 +1,17 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
-import { checkSession } from '../extensions/check-session/index.js';
-import { standardClaims } from '../extensions/claims/index.js';
-import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
-import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
-import { signIn } from '../extensions/sign-in/index.js';
-import { identityScopes } from './claim-declarations.js';
-import { createClaimResolver } from './claim-resolver.js';
+import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { identityScopes } from './claims/declarations.js';
+import { createClaimResolver } from './claims/resolver.js';
+import type { FoundProblems } from './config-problem.js';
+import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
+import { discoveryOf, pagesOf } from './contract/contributions.js';
+import type { Extension, ExtensionContext, ShowPage } from './contract/extension.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
-import type { Extension, ExtensionContext, ShowPage } from './extension.js';
-import { findExtensionProblems, findIdentityScopes } from './extension-checks.js';
-import { discoveryOf, pagesOf } from './extension-contributions.js';
-import { createGuardedFetch } from './guarded-fetch.js';
-import { createHealth } from './health.js';
+import { createGuardedFetch } from './fetch/guarded-fetch.js';
+import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -25,24 +22,24 @@ import { createServers } from './http/servers.js';
 import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
-import { createBrowsers } from './oidc/browser.js';
-import { browserStateCookie } from './oidc/browser-state.js';
-import { createClientKeySets } from './oidc/client-key-sets.js';
+import { describeScopes } from './oidc/accounts/scopes.js';
+import { createClientKeySets } from './oidc/clients/key-sets.js';
 import { routes } from './oidc/configuration.js';
-import type { SigningKeys } from './oidc/keys.js';
-import { createProtocol, type Protocol } from './oidc/provider.js';
-import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
-import { describeScopes } from './oidc/scopes.js';
-import type { IdentityProviderOptions } from './options.js';
-import { createRemoteDocuments } from './remote-documents.js';
-import { type FoundProblems, resolveOptions } from './resolve-options.js';
+import type { SigningKeys } from './oidc/keys/keys.js';
+import { createRotatingProtocol, type RotatingProtocol } from './oidc/keys/rotation.js';
+import { createProtocol, type Protocol } from './oidc/protocol.js';
+import { browserStateCookie } from './oidc/sessions/browser-state.js';
+import { createBrowsers } from './oidc/sessions/browsers.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
+import type { IdentityProviderOptions } from './options/options.js';
+import { resolveOptions } from './options/resolve.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { checkedDirectory } from './store/checked-directory.js';
 import { collections } from './store/collections.js';
 import type { DirectoryStore } from './store/directory-store.js';
+import { createHealth } from './store/health.js';
 import { createKeyring } from './store/keyring.js';
 import { Patience } from './store/patience.js';
 import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
@@ -56,8 +53,8 @@ const LEASE = 10_000;
  * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
-  const standardExtensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection()];
-  const options = resolveOptions(input, process.env, await findProblems(input, standardExtensions));
+  const standard = standardExtensions();
+  const options = resolveOptions(input, process.env, await findProblems(input, standard));
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
@@ -74,7 +71,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const claims = createClaimResolver(
     [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
     {

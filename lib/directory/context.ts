@@ -17,7 +17,6 @@ import type {
   Subsidiary,
   Tenant,
 } from '../store/records.js';
-import type { Voiding } from './void-sign-ins.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -68,3 +67,16 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   seeds: store.collection('seeds'),
   sequences: store.collection('sequences'),
 });
+
+/** Whose sign-ins a change makes void: those of a user, by `oid`, or of all users of a tenant. */
+export type VoidSignIns = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+
+/** Makes a change that voids sign-ins. Said before it is written, so that a node that dies in between keeps it from nobody; heard after. */
+export type Voiding = <T>(whose: VoidSignIns, change: () => Promise<T>) => Promise<T>;
+
+/**
+ * Makes every sign-in until now void. Sign-ins are known to the second, so it is the one that comes, after all that were told before: a sign-in
+ * in it is the first that counts.
+ */
+export const nextNotBefore = ({ notBefore }: { readonly notBefore?: Date }): Date =>
+  new Date((Math.floor(Math.max(Date.now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);

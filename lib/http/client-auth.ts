@@ -1,8 +1,8 @@
 /** Clients and API resources, authenticated by their secret. @see RFC 6749 §2.3.1 */
 import type { Context, Middleware } from 'koa';
+import type { CallerState, ExtensionContext } from '../contract/extension.js';
 import type { Directory } from '../directory/index.js';
 import { IdpError } from '../errors.js';
-import type { CallerState, ExtensionContext } from '../extension.js';
 import { basicText } from './basic-credentials.js';
 import { formOf, parametersOf } from './parameters.js';
 

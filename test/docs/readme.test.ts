@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
-import { createClaimResolver } from '../../lib/claim-resolver.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { errorTable } from '../../lib/errors.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';

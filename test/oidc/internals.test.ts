@@ -1,5 +1,5 @@
 /**
- * Pins what `lib/oidc/internals.ts` relies on in oidc-provider and what its documentation does not promise. A failure here after an upgrade
+ * Pins what `lib/oidc/upstream/internals.ts` relies on in oidc-provider and what its documentation does not promise. A failure here after an upgrade
  * names the entry to look at; the other tests say whether it still works.
  */
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider, { type Configuration } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
-import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/internals.js';
+import { createHookedProvider, isPairwise, logoutToken, type ProviderHooks, recordOf } from '../../lib/oidc/upstream/internals.js';
 import { testKeys } from '../support/keys.js';
 import { useIdp } from '../support/use-idp.js';
 

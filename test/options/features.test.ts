@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
-import { featureStandings } from '../../lib/options-features.js';
-import { resolveOptions } from '../../lib/resolve-options.js';
+import { featureStandings } from '../../lib/options/features.js';
+import { resolveOptions } from '../../lib/options/resolve.js';
 import { table } from '../docs/readme.js';
 
 const problemsOf = (features: unknown) => {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import type { Extension } from '../../lib/extension.js';
+import type { Extension } from '../../lib/contract/extension.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';

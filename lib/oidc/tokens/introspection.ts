@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import type { Accounts } from '../accounts/account.js';
+import { type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
+import type { Scopes } from '../accounts/scopes.js';
+import { type Caller, isClient } from '../clients/clients.js';
+import { pseudonymOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import { type AccessTokenModel, recordOf } from '../upstream/internals.js';
+import { accessTokenClaims, audiencesOf } from './access-token-jwt.js';
+
+type Token = AccessToken | ClientCredentials | RefreshToken;
+type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; jti: string };
+
+/**
+ * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
+ * @see RFC 7662 §2.2, §4
+ */
+export interface TokenDescription {
+  readonly aud: readonly string[];
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+export type DescribeToken = (
+  ctx: object,
+  caller: Client,
+  token: Pick<AccessTokenModel, 'clientId' | 'accountId' | 'scope' | 'aud' | 'iat'> & { readonly kind?: string | undefined },
+  login: PinnedLogin | undefined,
+) => Promise<TokenDescription | undefined>;
+
+export const createDescribeToken =
+  (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
+  async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
+    const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
+    const asking = recordOf(caller) as Caller | undefined;
+    if (!asking || caller.clientAuthMethod === 'none') return undefined;
+    const isOwn = clientId === caller.clientId;
+    if (!isOwn && (kind === 'RefreshToken' || !mayRead(asking, audiences))) return undefined;
+    const client = isOwn ? caller : await findClient(clientId);
+    if (!client) return undefined;
+
+    const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
+    // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
+    if (!accountId) return { aud, members: { sub: clientId, nbf: iat } };
+    const account = await accounts.loadUsable(ctx, accountId, login, client);
+    if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
+    const pseudonym = pseudonymOf(parts, client);
+    const sub = login && (pseudonym?.(login.sub) ?? login.sub);
+    const claims = accessTokenClaims(accounts, account, login, pseudonym);
+    return { aud, members: { ...(sub === undefined ? {} : { sub }), nbf: iat, username: account.person.user.userName, ...claims } };
+  };
+
+/** Whether access tokens that were issued to others are the caller's to read. */
+const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
+  caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
+
+export const createIntrospectionPolicy =
+  (describe: DescribeToken) =>
+  async (ctx: KoaContextWithOIDC, client: Client, found: Token): Promise<boolean> => {
+    const token = found as unknown as Introspected;
+    const description = await describe(ctx, client, token, pinnedLogin(ctx));
+    if (!description) return false;
+    token.extra = { ...token.extra, ...description.members };
+    token.aud = description.aud;
+    if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
+    return true;
+  };
+
+/** oidc-provider leaves it out. Not `Bearer`: nobody is to take it for an access token. @see RFC 7662 §2.2, RFC 7009 §2.1 */
+export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
+  const { route, entities } = ctx.oidc;
+  const body = ctx.body as { active?: boolean; token_type?: string };
+  if (route === 'introspection' && entities.RefreshToken && body.active === true) body.token_type = 'refresh_token';
+}
+
+/** An opaque token's id is the token itself: what may be logged and compared is its digest. */
+export const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
+
+/** @see RFC 7009 §2.1 */
+export const mayRevoke = (_ctx: KoaContextWithOIDC, client: Client, token: Token): boolean => token.clientId === client.clientId;
