@@ -43,6 +43,13 @@ describe('design §2: the house', () => {
     expect(Object.keys(everything).filter((file) => /\.test\.ts$/.test(file) && !file.startsWith('test/'))).toEqual([]);
   });
 
+  test('each file that leans on what oidc-provider does not document has a pin test of its name', () => {
+    const names = (folder: string, end: string) =>
+      readdirSync(folder).flatMap((file) => (file.endsWith(end) ? file.slice(0, -end.length) : []));
+    const leaning = names('lib/oidc/upstream', '.ts').filter((name) => !name.endsWith('.d'));
+    expect(names('test/oidc/upstream', '.test.ts')).toEqual(leaning);
+  });
+
   test('lib/index.ts re-exports by name and does nothing else', () => {
     expect(workInDoor(readFileSync('lib/index.ts', 'utf8'))).toEqual([]);
   });

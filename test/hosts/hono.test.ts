@@ -7,7 +7,7 @@ import type { IdentityProvider } from 'tenant-idp';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 import { useIdp } from '../support/use-idp.js';
 
-/** As the README says. */
+/** As docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const listener = idp.callback();

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { postedForm, redirectByGet, refuseLong } from '../../http/posted-form.js';
 import type { OidcParts } from '../context.js';
-import type { ProviderHooks } from '../upstream/internals.js';
+import type { ProviderHooks } from '../upstream/provider.js';
 import { urlByReference } from './pushed-requests.js';
 
 /** Bytes that are kept for a reference, which anyone may ask for, and those of a query that every server takes together with its cookies. */

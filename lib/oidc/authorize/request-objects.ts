@@ -13,7 +13,7 @@ import { findCaller, isClient } from '../clients/clients.js';
 import { endsWithin } from '../clients/jwts.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
-import { onceTaken } from '../upstream/internals.js';
+import { afterRequestObject } from '../upstream/oidc-context.js';
 import { carriedNothing, carriedParameter, carryParameters, mergedParameters } from './checks.js';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
 
   const inside = carryParameters('authorization', parametersIn(claims));
   const beside = isAlone ? {} : { ...params };
-  onceTaken(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
+  afterRequestObject(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
 }
 
 type Params = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { Client } from 'oidc-provider';
 import type { OidcParts } from '../context.js';
-import { isPairwise } from '../upstream/internals.js';
+import { isPairwise } from '../upstream/client.js';
 
 /** Turns user ids into what this client may see; undefined for clients that see them as they are. */
 export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client): ((oid: string) => string) | undefined {

@@ -9,11 +9,11 @@ import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
 import { changeSession, endSignIn } from '../sessions/sessions.js';
-import { type BoundInteraction, recordOf } from '../upstream/internals.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
 import { createRestart, parametersOf } from './restart.js';
 
@@ -60,8 +60,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       if (!details) return answerInstead(ctx);
       const { uid, browser } = details;
       const client = await provider().Client.find(String(details.params.client_id));
-      const record = client && recordOf(client);
-      if (!client || !isClient(record)) return expired(ctx);
+      const record = clientOf(client);
+      if (!client || !record) return expired(ctx);
       const parameters = parametersOf(details);
       restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);

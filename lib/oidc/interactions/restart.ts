@@ -5,7 +5,7 @@ import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
 import { pathCookieName } from '../sessions/cookies.js';
 import { createSealedCookie } from '../sessions/sealed-cookie.js';
-import type { BoundInteraction } from '../upstream/internals.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
 
 type Parameters = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Proof } from '../../directory/index.js';
 import { sessionOf } from '../accounts/login-context.js';
 import type { OidcParts } from '../context.js';
-import type { BoundInteraction } from '../upstream/internals.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
 
 /** A sign-in as the pages leave it behind. */
 interface Login {

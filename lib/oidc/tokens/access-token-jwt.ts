@@ -8,7 +8,7 @@ import { type Caller, findCaller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { signedJwt } from '../keys/jwt.js';
-import type { AccessTokenModel } from '../upstream/internals.js';
+import type { AccessTokenModel } from '../upstream/access-token.js';
 
 const decoder = new TextDecoder();
 
