@@ -2,6 +2,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { acrLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
+import type { Client } from '../store/records.js';
 import { type Accounts, subjectOf } from './accounts/account.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
@@ -10,7 +11,7 @@ import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
 import { createPromptPolicy } from './authorize/prompts.js';
 import { checkRequestObject, checkRequestUris } from './authorize/request-objects.js';
 import { checkClientAssertion } from './clients/assertions.js';
-import { ClientAdapter, isClient } from './clients/clients.js';
+import { ClientAdapter, clientOf } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { pseudonymOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
@@ -23,7 +24,6 @@ import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { lifetimesOf } from './tokens/grant-types.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
-import { recordOf } from './upstream/client.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -75,7 +75,7 @@ export function createConfiguration(
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
-    clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
+    clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
     // Scopes narrow ID tokens by the client's record, in `account.claims`.
     conformIdTokenClaims: false,
     cookies: {
@@ -198,7 +198,7 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */
-function isOriginOf(record: object | undefined, origin: string, redirectUris: readonly string[]): boolean {
-  if (!isClient(record)) return false;
+function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
+  if (!record) return false;
   return record.corsOrigins.includes(origin) || redirectUris.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
 }

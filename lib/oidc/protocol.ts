@@ -20,7 +20,7 @@ import { createPostedRequests } from './authorize/posted-requests.js';
 import { createRequestUris } from './authorize/request-objects.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
-import { type Caller, findCaller, isClient } from './clients/clients.js';
+import { callerOf, clientOf, findCaller } from './clients/clients.js';
 import { createPseudonyms } from './clients/pseudonyms.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
@@ -40,7 +40,6 @@ import { createDescribeToken, nameRefreshToken } from './tokens/introspection.js
 import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './tokens/plain-answers.js';
 import { createDirectTokens } from './tokens/plain-tokens.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
-import { recordOf } from './upstream/client.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
@@ -84,7 +83,7 @@ export function createProtocol(
       form,
       lifetimes: adapterLifetimes,
       tokens,
-      useOf: (ctx, token) => refreshUseOf(ctx, token, ctx.oidc.client && recordOf(ctx.oidc.client)),
+      useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
     }),
     browserState: createBrowserState(dependencies),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
@@ -121,8 +120,8 @@ export function createProtocol(
     assertionAudiences: assertionAudiences(options, routes.token),
     scopes: (ctx) => scopes.known(ctx),
     held(ctx, granted) {
-      const record = ctx.oidc.client && recordOf(ctx.oidc.client);
-      return isClient(record) ? scopes.held(ctx, record, granted) : [];
+      const record = clientOf(ctx.oidc.client);
+      return record ? scopes.held(ctx, record, granted) : [];
     },
     structuredToken: createStructuredTokens(parts, accounts, scopes),
     successorOf: (token) => tokens.successorOf(token),
@@ -133,7 +132,7 @@ export function createProtocol(
     clients: {
       record: (id) => findCaller(directory, id),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
-      compareSecret: (client, secret) => isLiveSecret((recordOf(client) as Caller).secrets, secret),
+      compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret),
       mayBeLocal: !options.production,
     },
     addressOf: dependencies.addressOf,
@@ -206,7 +205,8 @@ export function createProtocol(
       ended?.();
       await countRefusal(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
-      if (client) (ctx.state as CallerState).caller = recordOf(client) as Caller;
+      const caller = callerOf(client);
+      if (caller) (ctx.state as CallerState).caller = caller;
       if (route) nameRefreshToken(inner);
       if (isDocument) await documents.keep(ctx);
       if (route && uncached.has(route)) ctx.set(notCached);

@@ -2,10 +2,9 @@ import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimLookups, ClaimTarget } from '../../claims/contract.js';
 import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../../directory/index.js';
 import { perRequest } from '../artifacts/per-request.js';
-import { type Caller, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
 
@@ -63,12 +62,7 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (
-    account,
-    use,
-    scopes,
-    { client, record = client && recordOf(client), login, names = none },
-  ) => {
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = callerOf(client), login, names = none }) => {
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -110,11 +104,11 @@ export function createAccounts(parts: OidcParts): Accounts {
         accountId: oid,
         async claims(use, scope, asked) {
           const { client } = ctx.oidc;
-          const record = client && recordOf(client);
+          const record = clientOf(client);
           const wantsAll =
-            use !== 'id_token' || !isClient(record) || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
+            use !== 'id_token' || !record || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
           const scopes = wantsAll ? new Set(scope.split(' ')) : none;
-          const names = asked && isClient(record) ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
+          const names = asked && record ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
           return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx), names }) as never;
         },
       };
@@ -126,8 +120,8 @@ const none: ReadonlySet<string> = new Set();
 
 /** Whether people of the account's tenant may sign in to the client, by now. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
-  const record = recordOf(client);
-  return !isClient(record) || isOfTenants(record, tenant.id);
+  const record = clientOf(client);
+  return !record || isOfTenants(record, tenant.id);
 }
 
 /** Whether a tenant is one of those that the caller may know about. */

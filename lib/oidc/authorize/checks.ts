@@ -5,12 +5,11 @@ import { isOfKind } from '../../store/artifact-key.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import { hashedPlainChallenge } from '../clients/pkce.js';
 import type { OidcParts } from '../context.js';
 import { registeredClaims } from '../keys/jwt.js';
 import { sessionTtl } from '../sessions/sessions.js';
-import { recordOf } from '../upstream/client.js';
 import { signedResponse } from '../upstream/id-token.js';
 import { saveSession } from '../upstream/session.js';
 import { customLimits, customMembers, isRequestParameter, type Pair, returnable } from './parameters.js';
@@ -122,8 +121,8 @@ export const createRequestCheck =
   (ctx: KoaContextWithOIDC): void => {
     const { params, client } = ctx.oidc;
     const carried = carriedOf(ctx);
-    const record = client && recordOf(client);
-    if (!carried || !client || !params || !isClient(record)) return;
+    const record = clientOf(client);
+    if (!carried || !client || !params || !record) return;
     checkLengths(params);
     if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
     if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
@@ -218,10 +217,10 @@ export const createResponder =
       ctx.status = 303;
       return ctx.redirect(redirectTo(redirectUri, place, members));
     }
-    const record = ctx.oidc.client && recordOf(ctx.oidc.client);
+    const client = clientOf(ctx.oidc.client);
     ctx.status = 200;
     const fields = formFields(members);
-    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(isClient(record) ? { client: record } : {}) });
+    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(client ? { client } : {}) });
   };
 
 const lostResponse = ({ key }: LostWrite): Error =>

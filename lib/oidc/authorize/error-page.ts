@@ -2,9 +2,8 @@ import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { requestIdOf } from '../../http/request-id.js';
 import { interactionPath, isInteractionUid } from '../../paths.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 
 /** What people see of an error that no client can be told. */
 export const createErrorPage =
@@ -19,13 +18,13 @@ export const createErrorPage =
     }
     const { status } = ctx;
     if (status === 503) return void (await showPage(ctx, { page: 'unavailable' }));
-    const record = ctx.oidc?.client && recordOf(ctx.oidc.client);
+    const client = clientOf(ctx.oidc?.client);
     await showPage(ctx, {
       page: 'error',
       status,
       error: out.error,
       ...(out.error_description ? { description: out.error_description } : {}),
       reference: requestIdOf(ctx),
-      ...(isClient(record) ? { client: record } : {}),
+      ...(client ? { client } : {}),
     });
   };

@@ -4,11 +4,11 @@ import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { hashedKey } from '../../store/artifact-key.js';
 import { isStrongEnough } from '../accounts/linked-accounts.js';
 import { sessionOf } from '../accounts/login-context.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf, verifiedByClient } from '../upstream/client.js';
+import { verifiedByClient } from '../upstream/client.js';
 import { allowedTenants } from './prompts.js';
 
 const TYPE = 'login-hint+jwt';
@@ -37,9 +37,9 @@ export const createLoginHintCheck =
   (parts: OidcParts) =>
   async (ctx: KoaContextWithOIDC): Promise<void> => {
     const { params, client } = ctx.oidc;
-    const record = client && recordOf(client);
+    const record = clientOf(client);
     const token = params?.login_hint_token ?? params?.sso_token;
-    if (typeof token !== 'string' || !params || !client || !isClient(record)) return;
+    if (typeof token !== 'string' || !params || !client || !record) return;
     const hint = await read(parts, client, token);
     // What is pushed is read for the client to know; it counts when the browser comes with it.
     if (ctx.oidc.route !== 'authorization') return;

@@ -6,9 +6,8 @@ import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { perRequest } from '../artifacts/per-request.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { idTokenHint } from '../upstream/id-token.js';
 
 const { Check, Prompt, base } = interactionPolicy;
@@ -127,8 +126,7 @@ async function mayRegister({ directory }: OidcParts, tids: readonly string[] | u
 
 /** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
 function tenantsFor(ctx: KoaContextWithOIDC): readonly string[] | undefined {
-  const record = ctx.oidc.client && recordOf(ctx.oidc.client);
-  return allowedTenants(isClient(record) ? record.allowedTenants : undefined, ctx.oidc.params?.acr_values as string | undefined);
+  return allowedTenants(clientOf(ctx.oidc.client)?.allowedTenants, ctx.oidc.params?.acr_values as string | undefined);
 }
 
 export function allowedTenants(ofClient: readonly string[] | undefined, acrValues: string | undefined): readonly string[] | undefined {

@@ -1,11 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-provider';
 import type { Caller } from '../../contract/extension.js';
 import type { Directory } from '../../directory/index.js';
 import type { ApiResource, Client } from '../../store/records.js';
+import { recordOf } from '../upstream/client.js';
 
 /** To oidc-provider an API resource is a client without grants. */
 export type { Caller };
+
+/** The record that oidc-provider's client was built from: a client's, or an API resource's; undefined without one. */
+export const callerOf = (client: ProviderClient | undefined): Caller | undefined => client && (recordOf(client) as Caller | undefined);
+
+/** {@link callerOf}, where it is a client's. */
+export function clientOf(client: ProviderClient | undefined): Client | undefined {
+  const record = callerOf(client);
+  return isClient(record) ? record : undefined;
+}
 
 export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
 

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Client, KoaContextWithOIDC } from 'oidc-provider';
-import { recordOf } from '../upstream/client.js';
-import { isClient } from './clients.js';
+import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 
@@ -14,8 +13,8 @@ const verifierPattern = /^[\w.~-]{43,128}$/;
  * @see RFC 9700 §2.1.1, §4.5.3.2, RFC 8252 §6, FAPI 2.0 Security Profile §5.3.2.2, FAPI 1.0 Advanced §5.2.2
  */
 export function requiresChallenge({ oidc }: KoaContextWithOIDC, client: Client): boolean {
-  const record = recordOf(client);
-  if (!isClient(record) || client.clientAuthMethod === 'none' || client.applicationType === 'native') return true;
+  const record = clientOf(client);
+  if (!record || client.clientAuthMethod === 'none' || client.applicationType === 'native') return true;
   const isPushed = oidc.route === 'pushed_authorization_request';
   if (oidc.isFapi('2.0') || (isPushed && oidc.isFapi('1.0 Final'))) return true;
   if (record.requirePkce === false) return false;

@@ -5,9 +5,8 @@ import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../accounts/login-context.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 
 /**
  * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds
@@ -18,8 +17,8 @@ export const createGrantLoader =
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { provider, client, account } = ctx.oidc;
     const session = sessionOf(ctx);
-    const record = client && recordOf(client);
-    if (!client || !account || !isClient(record)) return undefined;
+    const record = clientOf(client);
+    if (!client || !account || !record) return undefined;
     if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];

@@ -4,10 +4,9 @@ import type { Client } from 'oidc-provider';
 import type { Enqueued } from '../../directory/index.js';
 import type { Delivery } from '../../store/records.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { logoutToken } from '../upstream/id-token.js';
 
 const KIND = 'backchannel-logout';
@@ -91,7 +90,7 @@ export function sendLogoutTokens(parts: OidcParts, provider: Provider): void {
     const { clientId, sid, sub } = data as unknown as Notice;
     const client = (await provider.Client.find(clientId)) as (Client & { backchannelLogoutUri?: string }) | undefined;
     // Who is gone, or wants to hear no more, has nothing to be told.
-    if (!client?.backchannelLogoutUri || !isClient(recordOf(client))) return;
+    if (!client?.backchannelLogoutUri || !clientOf(client)) return;
     const pseudonym = pseudonymOf(parts, client);
     const token = await logoutToken(provider, client, { sub: pseudonym ? pseudonym(sub) : sub, sid });
     const { status } = await parts.fetch(client.backchannelLogoutUri, {

@@ -2,9 +2,8 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isHintOf } from '../accounts/hints.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { endSessionUnasked } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
 import { endSignIn } from './sessions.js';
@@ -32,20 +31,20 @@ export function createLogout(parts: OidcParts) {
     ctx.redirect(page + (await results.keep(result)));
     ctx.status = 303;
   };
-  const clientOf = (ctx: KoaContextWithOIDC) => {
-    const record = ctx.oidc.client && recordOf(ctx.oidc.client);
-    return isClient(record) ? { client: record } : {};
+  const clientFor = (ctx: KoaContextWithOIDC) => {
+    const client = clientOf(ctx.oidc.client);
+    return client ? { client } : {};
   };
   return {
     /** No question when the ID token is of this very session: who holds it may end it. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
       const { secret } = sessionOf(ctx).state as { secret: string };
-      await showPage(ctx, { page: 'logout', action: ctx.oidc.urlFor('end_session_confirm'), fields: { xsrf: secret }, ...clientOf(ctx) });
+      await showPage(ctx, { page: 'logout', action: ctx.oidc.urlFor('end_session_confirm'), fields: { xsrf: secret }, ...clientFor(ctx) });
     },
 
     async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
-      if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientOf(ctx) });
+      if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientFor(ctx) });
     },
 
     /** Ends the client's grants when the user stays signed in; all of them end with the session, in {@link endSession}. */

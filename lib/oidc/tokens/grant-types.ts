@@ -1,12 +1,11 @@
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import type { Client } from '../../store/records.js';
 import type { OurGrant } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { LostWrite } from '../artifacts/unit-of-work.js';
 import { checkScopes } from '../authorize/checks.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import type { SpentTokenRules } from './refresh-token.js';
 
 /** Runs a grant at the token endpoint: what it minted is stored before the answer exists, so of two uses of one credential one is refused. */
@@ -39,8 +38,8 @@ export const createGrantRunner =
 
 function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { params, client } = ctx.oidc;
-  const record = client && recordOf(client);
-  if (!params || !isClient(record)) return;
+  const record = clientOf(client);
+  if (!params || !record) return;
   const scope = clientCredentialsScope(ctx, scopes, record, params.scope as string | undefined);
   if (scope !== undefined) params.scope = scope;
 }
@@ -48,8 +47,8 @@ function checkClientCredentialsScope(ctx: KoaContextWithOIDC, scopes: Scopes): v
 /** Grants that take no scope, or narrow theirs, still refuse one that the client may not have. @throws InvalidScope @see RFC 6749 §5.2 */
 function checkScopeBeside(ctx: KoaContextWithOIDC, scopes: Scopes): void {
   const { body, client } = ctx.oidc;
-  const record = client && recordOf(client);
-  if (!isClient(record) || typeof body?.scope !== 'string') return;
+  const record = clientOf(client);
+  if (!record || typeof body?.scope !== 'string') return;
   checkScopes(body.scope.split(' ').filter(Boolean), record.allowedScopes, scopes.known(ctx));
 }
 
@@ -73,7 +72,7 @@ interface TokenModel {
 type Ttl = (
   ctx: KoaContextWithOIDC | undefined,
   token: TokenModel,
-  client: Parameters<typeof recordOf>[0] | undefined,
+  client: ProviderClient | undefined,
   /** The grant it depends on; absent: the request's. */
   grant?: { readonly exp?: number },
 ) => number;
@@ -82,12 +81,8 @@ type Ttl = (
 export function lifetimesOf({
   options: { lifetimes },
 }: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
-  const ofClient = (client: Parameters<Ttl>[2]) => {
-    const record = client && recordOf(client);
-    return isClient(record) ? record : undefined;
-  };
   const accessToken: Ttl = (_ctx, token, client) => {
-    const record = ofClient(client);
+    const record = clientOf(client);
     return (
       token.resourceServer?.accessTokenTTL ??
       record?.lifetimes.accessToken ??
@@ -101,9 +96,9 @@ export function lifetimesOf({
   return {
     AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
     ClientCredentials: accessToken,
-    IdToken: (_ctx, _token, client) => ofClient(client)?.lifetimes.idToken ?? lifetimes.idToken,
+    IdToken: (_ctx, _token, client) => clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken,
     RefreshToken(ctx, token, client, grant) {
-      const own = ofClient(client)?.lifetimes;
+      const own = clientOf(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
       const left = (token.iiat ?? seconds()) + absolute - seconds();
       return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);

@@ -3,11 +3,10 @@ import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, Refres
 import type { Accounts } from '../accounts/account.js';
 import { type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
-import { type Caller, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
-import { recordOf } from '../upstream/client.js';
 import { accessTokenClaims, audiencesOf } from './access-token-jwt.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
@@ -33,7 +32,7 @@ export const createDescribeToken =
   (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
   async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
     const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
-    const asking = recordOf(caller) as Caller | undefined;
+    const asking = callerOf(caller);
     if (!asking || caller.clientAuthMethod === 'none') return undefined;
     const isOwn = clientId === caller.clientId;
     if (!isOwn && (kind === 'RefreshToken' || !mayRead(asking, audiences))) return undefined;

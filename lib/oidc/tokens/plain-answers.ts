@@ -7,10 +7,9 @@ import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { kindOfToken } from '../artifacts/ids.js';
-import { type Caller, isClient } from '../clients/clients.js';
+import { type Caller, callerOf, clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
-import { recordOf } from '../upstream/client.js';
 import { type DescribeToken, publicJti } from './introspection.js';
 import { type PlainForm, plainBearer, plainForm } from './plain-door.js';
 
@@ -54,7 +53,7 @@ export const createDirectIntrospection =
     if (!caller || !value || isSignedOrRefreshable(value)) return false;
     const answer = await introspected(parts, describe, ctx, caller, value);
     if (!answer) return false;
-    (ctx.state as CallerState).caller = recordOf(caller) as Caller;
+    (ctx.state as CallerState).caller = callerOf(caller) as Caller;
     send(ctx, answer);
     return true;
   };
@@ -64,7 +63,7 @@ const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_po
 /** The client that the form's secret belongs to. */
 export async function authenticated({ clientId, secret }: PlainForm, findClient: DirectParts['findClient']): Promise<Client | undefined> {
   const client = await findClient(clientId);
-  const { secrets = [] } = (client && (recordOf(client) as Caller | undefined)) ?? {};
+  const { secrets = [] } = callerOf(client) ?? {};
   return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
 }
 
@@ -136,8 +135,8 @@ export const createDirectUserinfo =
     const { login, openid } = found.grant as unknown as GrantRecord;
     const scopes = new Set(token.scope?.split(' '));
     const client = await findClient(token.clientId);
-    const record = client && recordOf(client);
-    if (!login || !client || !isClient(record) || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
+    const record = clientOf(client);
+    if (!login || !client || !record || !isPlain(token) || !scopes.has('openid') || answersInJwt(client)) return false;
     const account = await accounts.loadUsable(ctx, token.accountId, login, client);
     if (!account) return false;
     const granted = new Set(held(ctx, record, openid?.scope?.split(' ').filter((scope) => scopes.has(scope)) ?? []));

@@ -10,12 +10,11 @@ import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord, PinnedLogin } from '../accounts/login-context.js';
 import { createId } from '../artifacts/ids.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
-import { isClient } from '../clients/clients.js';
+import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import { isVerified } from '../clients/pkce.js';
 import { signedJwt } from '../keys/jwt.js';
 import type { SigningKeys } from '../keys/keys.js';
-import { recordOf } from '../upstream/client.js';
 import { clientCredentialsScope, lifetimesOf } from './grant-types.js';
 import { authenticated, type DirectAnswer, type DirectParts, send } from './plain-answers.js';
 import { type PlainForm, plainForm } from './plain-door.js';
@@ -158,8 +157,8 @@ export function createDirectTokens({ parts, scopes, accounts, findClient }: Dire
     const grantType = form?.fields.grant_type ?? '';
     const issueFor = issuers.get(grantType);
     const client = form && issueFor && (await authenticated(form, findClient));
-    const record = client && recordOf(client);
-    if (!client || !isClient(record) || !isPlain(client, record) || !client.grantTypeAllowed(grantType)) return false;
+    const record = clientOf(client);
+    if (!client || !record || !isPlain(client, record) || !client.grantTypeAllowed(grantType)) return false;
     const unit = adapters.unitOf(ctx);
     const body = await issueFor({ ctx, unit, fields: form.fields, client, record }).catch((error: unknown) => {
       // Refused, or spent by another request meanwhile: what it gets then is for oidc-provider to say.

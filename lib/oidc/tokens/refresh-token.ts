@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { digestOfKey, hashedKey } from '../../store/artifact-key.js';
+import type { Client } from '../../store/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { keyOf } from '../artifacts/ids.js';
 import { type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../artifacts/token-records.js';
-import { isClient } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 
 /** Uses of one refresh token that are answered as retries. */
@@ -84,8 +84,8 @@ export function createSpentTokenRules({ adapters, artifacts, directory }: OidcPa
 type Sender = Pick<Context, 'ip' | 'get'>;
 
 /** @param client the record of the client that the token is of. */
-export function refreshUseOf(ctx: Sender, token: string, client: object | undefined): RefreshUse {
-  const grace = isClient(client) ? client.lifetimes?.refreshTokenGrace : undefined;
+export function refreshUseOf(ctx: Sender, token: string, client: Client | undefined): RefreshUse {
+  const grace = client?.lifetimes.refreshTokenGrace;
   return { sender: senderOf(ctx, token), ...(grace === undefined ? {} : { grace }) };
 }
 
