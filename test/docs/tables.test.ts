@@ -112,7 +112,7 @@ describe('issue 4 D12: the tables of the documentation', () => {
   test('benchmarks have the rows that are measured', () => {
     expect(
       pageAt('docs/benchmarks.md')
-        .table('Benchmarks', 'Request')
+        .table('Beside oidc-provider', 'Request')
         .map(([name]) => name),
     ).toEqual(rows.map(({ name }) => name));
   });
