@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
-import { startIdp, type TestIdp } from '../../support/idp.js';
+import { useIdp } from '../../support/use-idp.js';
 import { bare, configuration, expectInOrder, hooked, hooks, issuer, source, type Untyped, version } from './pinned.js';
 
 const implicit = { responseTypes: ['code', 'id_token token'] } as const;
@@ -106,12 +106,10 @@ test('the constructor refuses `token` alone; the configuration inside takes it, 
 });
 
 describe('in a running service', () => {
-  let it: TestIdp;
-  afterAll(() => it?.close());
+  const service = useIdp();
 
   test('the hooks are the ones that run', async () => {
-    it = await startIdp();
-    const response = await fetch(`${it.issuer}/connect/token`, {
+    const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: 'grant_type=client_credentials&client_id=service&client_secret=service-secret',
