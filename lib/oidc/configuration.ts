@@ -25,6 +25,7 @@ import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
 import { lifetimesOf } from './tokens/lifetimes.js';
+import { getsRefreshToken } from './tokens/refresh-token.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -129,7 +130,7 @@ export function createConfiguration(
         return options.mountPath + interactionPath(options, uid);
       },
     },
-    issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {

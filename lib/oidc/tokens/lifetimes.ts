@@ -1,3 +1,4 @@
+/** How long tokens live, by client, instance, and the grant that they depend on. */
 import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
