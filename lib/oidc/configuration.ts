@@ -22,8 +22,9 @@ import { cookieName, pathCookieName } from './sessions/cookies.js';
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
-import { lifetimesOf } from './tokens/grant-types.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
+import { lifetimesOf } from './tokens/lifetimes.js';
+import { getsRefreshToken } from './tokens/refresh-token.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -128,7 +129,7 @@ export function createConfiguration(
         return options.mountPath + interactionPath(options, uid);
       },
     },
-    issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {

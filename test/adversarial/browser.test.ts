@@ -6,20 +6,19 @@ import type { Browser, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { payloads } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { openWatchedPage } from '../support/watched-page.js';
 
 const hostileName = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 describeInBrowser('A5, G1, G7: in a browser', () => {
-  let it: TestIdp;
   let browser: Browser;
   let relyingParty: Server;
   let origin: string;
   const received: URLSearchParams[] = [];
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     relyingParty = createServer(async (request, response) => {
       const url = new URL(request.url ?? '/', 'http://x');
       if (url.pathname === '/callback')
@@ -40,7 +39,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     origin = `http://localhost:${(relyingParty.address() as AddressInfo).port}`;
     const redirect_uris = [`${origin}/callback`];
     const hostile = { name: hostileName, allowedScopes: ['openid', 'profile', 'evil.read'], metadata: { redirect_uris } };
-    it = await startIdp({
+    return {
       seed: {
         ...testSeed,
         tenants: [
@@ -57,18 +56,19 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
         ],
         apiResources: [...testSeed.apiResources, { id: 'evil-api', name: hostileName, secret: 'evil-api-secret', scopes: ['evil.read'] }],
       },
-    });
+    };
+  });
+  beforeAll(async () => {
     browser = await launch();
   });
   afterAll(async () => {
     await browser?.close();
     relyingParty.closeAllConnections();
     await new Promise((resolve) => relyingParty.close(resolve));
-    await it.close();
   });
 
   const authorize = (parameters: Record<string, string>, client = 'plain') =>
-    `${it.issuer}/connect/authorize?${new URLSearchParams(
+    `${service.issuer}/connect/authorize?${new URLSearchParams(
       Object.entries({
         client_id: client,
         response_type: 'code',
@@ -80,7 +80,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }),
     )}`;
 
-  const openPage = () => openWatchedPage(browser, [new URL(it.issuer).origin, origin]);
+  const openPage = () => openWatchedPage(browser, [new URL(service.issuer).origin, origin]);
   const signIn = async (page: Page, url: string, userName = 'alice@acme.test', password = 'alice') => {
     await page.goto(url);
     if (await page.locator('[name=identifier]:not([readonly])').count()) {
@@ -96,7 +96,9 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const fields = Object.fromEntries(new URL(authorize({ prompt: 'none', state: hostileName, [hostileName]: hostileName })).searchParams);
-    await page.goto(`${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${it.issuer}/connect/authorize`, fields }) })}`);
+    await page.goto(
+      `${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${service.issuer}/connect/authorize`, fields }) })}`,
+    );
     await page.waitForURL(`${origin}/callback**`);
     const answer = Object.fromEntries(received.at(-1) as URLSearchParams);
     expect(answer).toMatchObject({ code: expect.any(String), state: hostileName, [hostileName]: hostileName });
@@ -110,11 +112,11 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     const all = payloads.join('');
     await page.goto(authorize({ prompt: all, scope: all }, 'evil'));
     await page.goto(authorize({ redirect_uri: all }, 'evil'));
-    await page.goto(`${it.issuer}/connect/endsession?${new URLSearchParams({ client_id: all, id_token_hint: all, state: all })}`);
+    await page.goto(`${service.issuer}/connect/endsession?${new URLSearchParams({ client_id: all, id_token_hint: all, state: all })}`);
     await signIn(page, authorize({ scope: 'openid profile evil.read' }, 'evil'), 'evil@x.test', 'evil');
     await page.waitForSelector('[name=decision]');
     expect(await page.textContent('body')).toContain(hostileName);
-    await page.goto(`${it.issuer}/connect/endsession?client_id=evil`);
+    await page.goto(`${service.issuer}/connect/endsession?client_id=evil`);
     await page.waitForSelector('[name=logout]');
     await page.click('[name=logout]');
     await page.waitForURL('**/endsession/success**');
@@ -136,7 +138,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const refused = page.waitForResponse((response) => response.url().includes('/endsession/confirm'));
-    await page.goto(attack(`${it.issuer}/connect/endsession/confirm`, { logout: 'yes', xsrf: 'x' }));
+    await page.goto(attack(`${service.issuer}/connect/endsession/confirm`, { logout: 'yes', xsrf: 'x' }));
     expect((await refused).status()).toBe(400);
     await page.goto(authorize({ prompt: 'none' }));
     expect(received.at(-1)?.get('code')).toEqual(expect.any(String));
@@ -156,7 +158,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }`);
       return (await shown).url();
     };
-    const checkSession = `${it.issuer}/connect/checksession`;
+    const checkSession = `${service.issuer}/connect/checksession`;
     expect(await framed(checkSession)).toBe(checkSession);
     const refused = async (...targets: string[]) => {
       for (const target of targets) expect([target, await framed(target)]).toEqual([target, 'chrome-error://chromewebdata/']);
@@ -174,14 +176,14 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       authorize({ response_mode: 'form_post' }),
       authorize({ prompt: 'none', response_mode: 'form_post', scope: 'nothing' }),
       `${signInPage}/password`,
-      `${it.issuer}/idp/interaction/none`,
-      `${it.issuer}/connect/authorize/none`,
-      `${it.issuer}/connect/endsession`,
-      `${it.issuer}/connect/endsession?id_token_hint=x`,
-      `${it.issuer}/connect/endsession/success`,
+      `${service.issuer}/idp/interaction/none`,
+      `${service.issuer}/connect/authorize/none`,
+      `${service.issuer}/connect/endsession`,
+      `${service.issuer}/connect/endsession?id_token_hint=x`,
+      `${service.issuer}/connect/endsession/success`,
     );
     await close();
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });

@@ -12,10 +12,10 @@ import { createPkce, postForm } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { credentialsOf } from '../support/endpoints.js';
 import { dropped, ofJwts, payloads, returned } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { openWatchedPage } from '../support/watched-page.js';
 
 jest.setTimeout(60_000);
@@ -27,7 +27,6 @@ const anyText = expect.any(String);
 const markupOf = (value: string) => value.replace(/[&"<\r\n]/g, (character) => `&#${character.codePointAt(0)};`);
 
 describeInBrowser('A4, A5: hostile parameters', () => {
-  let it: TestIdp;
   let browser: Browser;
   let client: Server;
   let signing: SigningClient;
@@ -38,7 +37,7 @@ describeInBrowser('A4, A5: hostile parameters', () => {
   /** A page of another site that posts a form as soon as it is shown. */
   let form = '';
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = createServer(async (request, response) => {
       const { pathname, search } = new URL(request.url ?? '/', 'http://client.invalid');
       if (pathname === '/callback') received.push(request.method === 'POST' ? await text(request) : search.slice(1));
@@ -52,17 +51,18 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     signing = await createSigningClient('signing', {
       metadata: { redirect_uris: [redirectUri], response_types, grant_types: undefined, application_type: 'native' },
     });
-    it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed });
+    return { seed: { ...testSeed, clients: [...testSeed.clients, signing.record] } as typeof testSeed };
+  });
+  beforeAll(async () => {
     browser = await launch();
   });
   afterAll(async () => {
     await browser?.close();
     client.closeAllConnections();
     await new Promise((resolve) => client.close(resolve));
-    await it.close();
   });
 
-  const authorize = (parameters: Parameters) => `${it.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
+  const authorize = (parameters: Parameters) => `${service.issuer}/connect/authorize?${new URLSearchParams(parameters)}`;
   const byReference = { client_id: 'signing', response_type: 'code', scope: 'openid' };
 
   /** Sends the browser off with a request. */
@@ -73,27 +73,27 @@ describeInBrowser('A4, A5: hostile parameters', () => {
         ([name, value]) => `<textarea name="${markupOf(name)}">\n${markupOf(value)}</textarea>`,
       );
       const submit = 'HTMLFormElement.prototype.submit.call(document.forms[0])';
-      form = `<!doctype html><form method="post" action="${it.issuer}/connect/authorize">${fields.join('')}</form><script>${submit}</script>`;
+      form = `<!doctype html><form method="post" action="${service.issuer}/connect/authorize">${fields.join('')}</form><script>${submit}</script>`;
       await page.goto(`${origin}/form`, { waitUntil: 'commit' });
     },
     async 'a pushed request'(page, parameters) {
-      const { json } = await postForm(`${it.issuer}/connect/par`, { ...parameters }, credentialsOf('signing'));
+      const { json } = await postForm(`${service.issuer}/connect/par`, { ...parameters }, credentialsOf('signing'));
       expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
       return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
     },
     async 'a signed request'(page, parameters) {
-      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
+      const request = await signing.sign(service.issuer, { ...parameters, iss: 'signing' });
       return page.goto(authorize({ ...byReference, request }));
     },
     async 'a signed request that is pushed'(page, parameters) {
-      const request = await signing.sign(it.issuer, { ...parameters, iss: 'signing' });
-      const { json } = await postForm(`${it.issuer}/connect/par`, { request }, credentialsOf('signing'));
+      const request = await signing.sign(service.issuer, { ...parameters, iss: 'signing' });
+      const { json } = await postForm(`${service.issuer}/connect/par`, { request }, credentialsOf('signing'));
       expect(json).toEqual({ request_uri: expect.any(String), expires_in: expect.any(Number) });
       return page.goto(authorize({ client_id: 'signing', request_uri: json.request_uri }));
     },
   };
 
-  const openPage = () => openWatchedPage(browser, [it.issuer, origin]);
+  const openPage = () => openWatchedPage(browser, [service.issuer, origin]);
 
   async function signIn(page: Page): Promise<void> {
     await page.fill('[name=identifier]', 'alice@acme.test');
@@ -150,13 +150,13 @@ describeInBrowser('A4, A5: hostile parameters', () => {
       ...Object.fromEntries(names.map((name) => [name, anyText])),
       state: payloads.join(''),
       session_state: anyText,
-      iss: it.issuer,
+      iss: service.issuer,
       ...(isJwt ? { aud: 'signing', exp: expect.any(Number) } : {}),
     };
   }
 
   test('discovery names no response mode that is not tried here', async () => {
-    const document = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string[]>;
+    const document = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string[]>;
     expect([...(document.response_modes_supported ?? [])].sort()).toEqual([...modes].sort());
   });
 
@@ -224,5 +224,5 @@ describeInBrowser('A4, A5: hostile parameters', () => {
     await close();
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });

@@ -8,8 +8,8 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
@@ -17,7 +17,6 @@ jest.setTimeout(60_000);
 const INTERVAL = 0.25;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
-  let it: TestIdp;
   let client: BrowserClient;
   let browsers: BrowserWithCookies[] = [];
   /** Browsers with third-party cookies and without. */
@@ -25,7 +24,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let blocked: BrowserContext;
   /** The paths that were asked for, with `prompt`. */
   let asked: string[] = [];
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = await serveBrowserClient();
     const under = (path: string) => [client.origin, client.sameSite].map((origin) => origin + path);
     const metadata = {
@@ -34,7 +33,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'none',
     };
-    it = await startIdp({
+    return {
       tls: true,
       seed: { ...testSeed, clients: [...testSeed.clients, { id: 'monitor', name: 'Monitor', metadata, allowedScopes: ['openid'] }] },
       host: (idp) => {
@@ -45,7 +44,9 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
           callback(request, response);
         };
       },
-    });
+    };
+  });
+  beforeAll(async () => {
     browsers = await Promise.all([launchWithCookies('allowed'), launchWithCookies('blocked')]);
     [allowed, blocked] = browsers.map(({ context }) => context) as [BrowserContext, BrowserContext];
   });
@@ -58,7 +59,6 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   afterAll(async () => {
     for (const browser of browsers) await browser[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();
-    await it.close();
   });
 
   type Settings = Partial<UserManagerSettings>;
@@ -89,7 +89,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
 
     async #manage(): Promise<void> {
       const settings: UserManagerSettings = {
-        authority: it.issuer,
+        authority: service.issuer,
         client_id: 'monitor',
         redirect_uri: `${this.origin}/callback`,
         silent_redirect_uri: `${this.origin}/silent`,
@@ -102,7 +102,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       await this.read(`{
         window.seen = [];
         window.replies = [];
-        addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(it.issuer)} && replies.push(data));
+        addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(service.issuer)} && replies.push(data));
         window.manager = new oidc.UserManager(${JSON.stringify(settings)});
         for (const event of ['UserSignedIn', 'UserSignedOut', 'UserSessionChanged'])
           manager.events['add' + event](() => seen.push(event));
@@ -168,7 +168,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     const redirect_uri = `${client.origin}/callback`;
     const request = { client_id: 'monitor', response_type: 'code', redirect_uri, scope: 'openid', prompt: 'login' };
     const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-    await other.goto(`${it.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`);
+    await other.goto(`${service.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`);
     await fillIn(other, userName);
     await other.waitForURL(`${redirect_uri}?*`);
     await other.close();
@@ -176,7 +176,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
 
   async function signOutElsewhere(context: BrowserContext): Promise<void> {
     const other = await context.newPage();
-    await other.goto(`${it.issuer}/connect/endsession`);
+    await other.goto(`${service.issuer}/connect/endsession`);
     await other.getByRole('button', { name: 'Sign out' }).click();
     await other.waitForURL(/success/);
     await other.close();
@@ -197,7 +197,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     const message = JSON.stringify(`monitor ${before.session_state}`);
     await application.read(`{
       const frame = [...document.querySelectorAll('iframe')].find(({ src }) => src.endsWith('/checksession'));
-      frame.contentWindow.postMessage(${message}, ${JSON.stringify(it.issuer)});
+      frame.contentWindow.postMessage(${message}, ${JSON.stringify(service.issuer)});
     }`);
     await application.moreReplies(2);
   }

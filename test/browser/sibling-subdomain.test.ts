@@ -5,16 +5,17 @@ import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/global
 import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core';
 import { authorizeUrl, createPkce } from '../support/agent.js';
 import { describeInBrowser, launch, launchAmong } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { testTls } from '../support/tls.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 const domain = 'example.test';
 
-const authorize = ({ issuer }: TestIdp, redirectUri: string, more: Record<string, string> = {}) =>
+const authorize = ({ issuer }: IdpInUse, redirectUri: string, more: Record<string, string> = {}) =>
   authorizeUrl(issuer, {
     client_id: 'app',
     redirect_uri: redirectUri,
@@ -38,7 +39,6 @@ async function signIn(page: Page, name = 'alice'): Promise<void> {
 }
 
 describeInBrowser('M1: a sibling subdomain in Chromium', () => {
-  let it: TestIdp;
   let browser: Browser;
   /** Every other host of the domain: the application, and whoever sets cookies there. */
   let others: Server;
@@ -46,7 +46,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   let callback: string;
   const contexts: BrowserContext[] = [];
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     others = createServer(testTls, (request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'https://others.invalid');
       response.setHeader('set-cookie', JSON.parse(searchParams.get('cookies') ?? '[]'));
@@ -57,7 +57,9 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const { port } = others.address() as AddressInfo;
     evil = `https://evil.${domain}:${port}/`;
     callback = `https://app.${domain}:${port}/callback`;
-    it = await startIdp({ hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } });
+    return { hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } };
+  });
+  beforeAll(async () => {
     browser = await launchAmong(domain);
   });
   afterEach(async () => {
@@ -67,7 +69,6 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     await browser?.close();
     others.closeAllConnections();
     others.close();
-    await it.close();
   });
 
   async function person(options: { bypassCSP?: boolean } = {}): Promise<Page> {
@@ -76,14 +77,14 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     return context.newPage();
   }
   const begin = async (page: Page, more: Record<string, string> = {}): Promise<string> => {
-    await page.goto(authorize(it, callback, more));
+    await page.goto(authorize(service, callback, more));
     return page.url();
   };
   const uidOf = (url: string): string => new URL(url).pathname.split('/')[3] as string;
   const cookiesOf = (page: Page): Promise<Cookie[]> => page.context().cookies();
   const secretOf = async (page: Page) => (await cookiesOf(page)).find(({ name }) => name === '__Host-idp.browser')?.value;
   const isSignedIn = async (page: Page): Promise<boolean> => {
-    await page.goto(authorize(it, callback, { prompt: 'none' }));
+    await page.goto(authorize(service, callback, { prompt: 'none' }));
     return new URL(page.url()).searchParams.has('code');
   };
 
@@ -129,7 +130,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     if (isKnown) expect(await secretOf(victim)).toBe(before);
     expect(await secretOf(victim)).not.toBe(await secretOf(attacker));
 
-    await attacker.goto(`${it.issuer}/connect/authorize/${uidOf(page)}`);
+    await attacker.goto(`${service.issuer}/connect/authorize/${uidOf(page)}`);
     expect(attacker.url().startsWith(callback)).toBe(false);
     expect(await isSignedIn(attacker)).toBe(false);
     expect(await isSignedIn(victim)).toBe(true);
@@ -146,7 +147,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     expect(await submitAndStay(attacker, { password: 'carol' })).toBe('opaqueredirect');
     if (isKnown) await begin(victim);
     await toss(attacker, victim);
-    const resume = `${it.issuer}/connect/authorize/${uidOf(page)}`;
+    const resume = `${service.issuer}/connect/authorize/${uidOf(page)}`;
     await victim.goto(resume);
     expect(new URL(victim.url()).pathname).toMatch(/^\/idp\/interaction\//);
     expect(await victim.getByLabel('E-mail or user name').count()).toBe(1);
@@ -214,7 +215,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     }
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });
 
 describeInBrowser('M1: development in Chromium', () => {
@@ -222,12 +223,12 @@ describeInBrowser('M1: development in Chromium', () => {
     const server = createServer(testTls, (_request, response) => response.end('here'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const callback = `https://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-    const it = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(callback)] } });
+    const service = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(callback)] } });
     const browser = await launch();
     try {
       const context = await browser.newContext({ ignoreHTTPSErrors: true });
       const page = await context.newPage();
-      await page.goto(authorize(it, callback));
+      await page.goto(authorize(service, callback));
       await signIn(page);
       await page.waitForURL(`${callback}*`);
       expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
@@ -235,10 +236,10 @@ describeInBrowser('M1: development in Chromium', () => {
       expect(secret).toMatchObject({ domain: 'localhost', path: '/', httpOnly: true, secure: false, sameSite: 'Lax' });
       const days = ((secret?.expires ?? 0) - Date.now() / 1000) / 86_400;
       expect(Math.round(days)).toBe(400);
-      expectQuietLog(it);
+      expectQuietLog(service);
     } finally {
       await browser.close();
-      await it.close();
+      await service.close();
       server.closeAllConnections();
       server.close();
     }

@@ -1,6 +1,6 @@
 /** The documentation says what is so: its tables against the code that they are about. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
@@ -8,7 +8,7 @@ import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { errorTable } from '../../lib/errors.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 import { pageAt } from './pages.js';
 
 const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
@@ -17,11 +17,7 @@ const reference = pageAt('docs/reference.md');
 const claimsPage = pageAt('docs/claims.md');
 
 describe('issue 4 D12: the tables of the documentation', () => {
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp();
-  });
-  afterAll(() => it.close());
+  const service = useIdp();
 
   test('claims are those that the standard plugins declare', () => {
     expect(claimsPage.table('Standard claims', 'Scope')).toEqual(
@@ -30,7 +26,7 @@ describe('issue 4 D12: the tables of the documentation', () => {
   });
 
   test('claims of the protocol are those of discovery that no plugin declares', async () => {
-    const discovery = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
     const declared = new Set(declarations.map(({ name }) => name));
     const { claims_supported } = discovery as { claims_supported: string[] };
     expect(claimsPage.table('Claims of the protocol', 'Claim').map(([name]) => name)).toEqual(
@@ -52,7 +48,7 @@ describe('issue 4 D12: the tables of the documentation', () => {
   });
 
   test('fields of a client have these defaults', async () => {
-    const { client } = await it.idp.directory.clients.create({
+    const { client } = await service.idp.directory.clients.create({
       id: 'plain',
       name: 'Plain',
       metadata: { token_endpoint_auth_method: 'none' },
@@ -69,7 +65,7 @@ describe('issue 4 D12: the tables of the documentation', () => {
   });
 
   test('fields of an API resource have these defaults', async () => {
-    const { apiResource } = await it.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
+    const { apiResource } = await service.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
     const words = { ...apiResource, scopes: '–', allowedTenants: 'all', introspectionSignedResponseAlg: "'RS256'" };
     const documented = reference.table('API resources', 'Field of an API resource');
     expect(documented.length).toBeGreaterThan(3);

@@ -8,16 +8,10 @@ import type { StoredForm } from './stored-form.js';
 import { type RefreshUse, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
 
-/** In seconds. */
-export interface AdapterLifetimes extends TokenLifetimes {
-  /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
-  readonly grant: number;
-}
-
 export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
   readonly form: StoredForm;
-  readonly lifetimes: AdapterLifetimes;
+  readonly lifetimes: TokenLifetimes;
   readonly tokens: TokenRecords;
   /** What is kept of the request that spends a refresh token. */
   readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
@@ -183,8 +177,7 @@ class ModelAdapter implements Adapter {
   ): Promise<AdapterPayload | undefined> {
     const spentAt = artifact.consumedAt as number;
     if (this.#model === 'AuthorizationCode') {
-      const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
-      if (!isRetry && payload.grantId && payload.clientId === ctx?.oidc?.client?.clientId) await this.revokeByGrantId(payload.grantId);
+      await this.#options.tokens.endReplayed(unit, payload.jti as string, ctx?.oidc?.client?.clientId);
       return undefined;
     }
     const spent = this.#model === 'RefreshToken' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;

@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
-import { startIdp, type TestIdp } from '../../support/idp.js';
+import { useIdp } from '../../support/use-idp.js';
 import { bare, configuration, expectInOrder, hooked, hooks, issuer, source, type Untyped, version } from './pinned.js';
 
 const implicit = { responseTypes: ['code', 'id_token token'] } as const;
@@ -40,18 +40,6 @@ describe('registerResponseMode, registerGrantType', () => {
     expectInOrder('response_modes/jwt.js', 'const { params } = ctx.oidc', 'params.response_mode');
     expect(source('actions/authorization/resume.js')).not.toContain('query');
   });
-});
-
-test('the token endpoint is registered by `router.post` after the grants; a step of its own name authenticates the client', () => {
-  expectInOrder(
-    'helpers/initialize_app.js',
-    'instance(this).router = router',
-    'router.post(name, route',
-    'this.registerGrantType(',
-    "post('token', ",
-  );
-  expectInOrder('shared/client_auth.js', 'async function authenticateClient(ctx, next)', 'await next();\n}\n\nexport default');
-  expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
 });
 
 describe('classes behind getters', () => {
@@ -118,12 +106,10 @@ test('the constructor refuses `token` alone; the configuration inside takes it, 
 });
 
 describe('in a running service', () => {
-  let it: TestIdp;
-  afterAll(() => it?.close());
+  const service = useIdp();
 
   test('the hooks are the ones that run', async () => {
-    it = await startIdp();
-    const response = await fetch(`${it.issuer}/connect/token`, {
+    const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: 'grant_type=client_credentials&client_id=service&client_secret=service-secret',
