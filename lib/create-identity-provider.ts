@@ -36,17 +36,17 @@ import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
-import { checkedDirectory } from './store/checked-directory.js';
+import { CallTimeouts } from './store/call-timeouts.js';
+import { createCheckedDirectory } from './store/checked-directory.js';
 import { collections } from './store/collections.js';
 import type { DirectoryStore } from './store/directory-store.js';
 import { createHealth } from './store/health.js';
 import { createKeyring } from './store/keyring.js';
-import { Patience } from './store/patience.js';
-import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { createReachableArtifacts, createReachableDirectory } from './store/reachable.js';
 import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
-const LEASE = 10_000;
+const LEASE_MS = 10_000;
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.
@@ -61,11 +61,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
-  const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
-  const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
+  const callTimeouts = new CallTimeouts();
+  const artifacts = options.artifacts
+    ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
+    : memoryArtifacts();
+  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = checkedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -85,7 +87,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     caches,
     keyring,
     hasher: createPasswords(options.passwords),
-    lease: () => artifacts.lease('events', node, LEASE),
+    lease: () => artifacts.lease('events', node, LEASE_MS),
     logger,
     issuer,
     ownMetadata: options.configure !== undefined,
@@ -167,7 +169,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     changed: () => caches.changed('signingKeys'),
     nudge: directory.outbox.nudge,
     keyring,
-    lease: () => artifacts.lease('signing keys', node, LEASE),
+    lease: () => artifacts.lease('signing keys', node, LEASE_MS),
     policy: options.keys.rotation,
     logger,
   });

@@ -61,6 +61,19 @@ export class IdpError extends Error {
     super(errorTable[code].description, options);
     this.status = errorTable[code].status;
   }
+
+  /** Whether it is an error of ours, with one of the codes. */
+  static is(error: unknown, ...codes: readonly ErrorCode[]): error is IdpError {
+    return error instanceof IdpError && codes.includes(error.code);
+  }
+
+  /** For `catch`: undefined in the place of an error with one of the codes. @throws any other. */
+  static unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
+    return (error) => {
+      if (!IdpError.is(error, ...codes)) throw error;
+      return undefined;
+    };
+  }
 }
 
 /**

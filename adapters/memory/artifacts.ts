@@ -1,6 +1,6 @@
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
-import { memoryCounters } from './counters.js';
-import { memoryLeases } from './leases.js';
+import { createCounters } from './counters.js';
+import { createLeases } from './leases.js';
 import { startSweep } from './sweep.js';
 
 /** A record until it expires, or (without one) the tombstone of a removed record until it ends. */
@@ -13,8 +13,8 @@ interface Entry {
 export function memoryArtifacts(): ArtifactStore {
   const entries = new Map<ArtifactKey, Entry>();
   const keysByAccount = new Map<string, Set<ArtifactKey>>();
-  const counters = memoryCounters();
-  const leases = memoryLeases();
+  const counters = createCounters();
+  const leases = createLeases();
 
   const live = (key: ArtifactKey, now: number): Artifact | undefined => {
     const entry = entries.get(key);
@@ -49,7 +49,7 @@ export function memoryArtifacts(): ArtifactStore {
     }
   };
 
-  const bury = (key: ArtifactKey, until: number): void => {
+  const writeTombstone = (key: ArtifactKey, until: number): void => {
     const entry = entries.get(key);
     const tombstone = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
     set(key, { artifact: undefined, until: Math.max(until, tombstone) });
@@ -88,7 +88,7 @@ export function memoryArtifacts(): ArtifactStore {
         if (write.op === 'put' && !holds(write, now)) return { ok: false, lost: write.key };
       }
       for (const write of writes) {
-        if (write.op === 'remove') bury(write.key, write.until);
+        if (write.op === 'remove') writeTombstone(write.key, write.until);
         else {
           const version = (live(write.key, now)?.version ?? 0) + 1;
           set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });

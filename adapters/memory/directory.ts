@@ -1,16 +1,16 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { Table } from './table.js';
+import { Rows } from './rows.js';
 
 /** A directory store in memory. */
 export function memoryDirectory(): DirectoryStore {
-  const tables = new Map<string, Table<Row>>();
+  const tables = new Map<string, Rows<Row>>();
   return {
     name: 'memory',
     ephemeral: true,
 
     async open(specs) {
       for (const { name, indexes } of specs) {
-        const table = tables.get(name) ?? new Table(name);
+        const table = tables.get(name) ?? new Rows(name);
         table.ensureIndexes(indexes);
         tables.set(name, table);
       }

@@ -1,13 +1,13 @@
 import type { Document } from 'mongodb';
 import type { Artifact, ArtifactKey, ArtifactStore, ReadRequest } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, artifactOf } from './artifact-document.js';
-import { createCommit } from './commit.js';
-import { type CounterDocument, createHit } from './counters.js';
-import { databaseOf, type MongoOptions } from './database.js';
+import { createCommits } from './commits.js';
+import { type CounterDocument, createCounters } from './counters.js';
+import { createDatabase, type MongoOptions } from './database.js';
 import { inTime } from './deadline.js';
 import { createDecisions } from './decisions.js';
 import { ensureIndexes, expiryIndex } from './indexes.js';
-import { createLease, type LeaseDocument } from './leases.js';
+import { createLeases, type LeaseDocument } from './leases.js';
 
 /** A document and those that its links lead to. */
 type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
@@ -17,7 +17,7 @@ type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
  * @throws ConfigError
  */
 export function mongoArtifacts(options: MongoOptions): ArtifactStore {
-  const database = databaseOf(options);
+  const database = createDatabase(options);
   const records = database.collection<ArtifactDocument>('artifacts');
   const counters = database.collection<CounterDocument>('counters');
   const leases = database.collection<LeaseDocument>('leases');
@@ -77,7 +77,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       return found;
     },
 
-    commit: createCommit(records, decisions),
+    ...createCommits(records, decisions),
 
     async listByAccount(account) {
       const now = Date.now();
@@ -86,8 +86,8 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       return documents.flatMap((document) => (document.a === account ? (artifactOf(document, now) ?? []) : []));
     },
 
-    hit: createHit(counters),
-    lease: createLease(leases),
+    ...createCounters(counters),
+    ...createLeases(leases),
     time: database.time,
     health: database.ping,
     async close() {},

@@ -1,5 +1,5 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { databaseOf, type MongoOptions } from './database.js';
+import { createDatabase, type MongoOptions } from './database.js';
 import type { RowDocument } from './row-document.js';
 import { Rows } from './rows.js';
 
@@ -8,7 +8,7 @@ import { Rows } from './rows.js';
  * @throws ConfigError
  */
 export function mongoDirectory(options: MongoOptions): DirectoryStore {
-  const database = databaseOf(options);
+  const database = createDatabase(options);
   const collections = new Map<string, Rows<Row>>();
   return {
     name: 'mongo',

@@ -4,14 +4,11 @@ import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
 import type { Extension } from '../contract/extension.js';
+import type { Locale } from '../contract/locales.js';
 import type { Seed } from '../directory/index.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { DirectoryStore } from '../store/directory-store.js';
-
-/** Languages that the pages speak. */
-export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
-export type Locale = (typeof locales)[number];
 
 /** How signing keys follow one another: whole seconds, each. */
 export interface RotationOptions {

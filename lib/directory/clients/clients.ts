@@ -2,9 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Client } from '../../store/records.js';
-import { cachedCollection } from '../cached-collection.js';
+import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from '../credentials/secrets.js';
+import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
   branding,
   checkInput,
@@ -106,8 +106,8 @@ export interface Clients {
 
 export function createClients(context: DirectoryContext): Clients {
   const { collections, caches } = context;
-  const rows = cachedCollection('clients', collections.clients, caches);
-  const secrets = secretsOf(rows, context);
+  const rows = createCachedCollection('clients', collections.clients, caches);
+  const secrets = createSecrets(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,

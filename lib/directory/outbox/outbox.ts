@@ -60,7 +60,7 @@ export function createOutbox({ collections, trials, lease, logger }: OutboxOptio
     const known = await records.get(event.id);
     if (known) return known;
     const sequence = await nextSequence();
-    const made = await records.insert({ ...event, sequence }).catch(unlessConflict);
+    const made = await records.insert({ ...event, sequence }).catch(IdpError.unless('conflict'));
     return made ?? (await records.get(event.id)) ?? records.put({ ...event, sequence });
   }
 
@@ -194,9 +194,4 @@ function without<R extends Source>(done: readonly PendingEvent[], record: R): Un
   const isLeft = pendingEvents.length > 0;
   if (pendingEvents.length === record.pendingEvents?.length && isLeft === (outbox !== undefined)) return record;
   return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) } as unknown as Unsaved<R>;
-}
-
-function unlessConflict(error: unknown): undefined {
-  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-  return undefined;
 }

@@ -12,7 +12,7 @@ import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { ErasePerson } from './erasure.js';
 import { createNationalIds } from './national-ids.js';
-import { personRows } from './person-rows.js';
+import { createPersonRows } from './person-rows.js';
 import { newUser, userInput } from './user-record.js';
 
 export const personProperties = {
@@ -79,7 +79,7 @@ interface Parts {
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
   const { tenants, groups, subsidiaries, erase } = parts;
-  const rows = personRows(context, tid);
+  const rows = createPersonRows(context, tid);
   const nationalIds = createNationalIds(context.keyring, tid);
 
   const requirePerson = async (id: string) => {

@@ -295,6 +295,6 @@ async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
 
 /** A link that somebody else made stands. */
 function unlessLinked(error: unknown): false {
-  if (error instanceof IdpError && error.code === 'already_linked') return false;
+  if (IdpError.is(error, 'already_linked')) return false;
   throw error;
 }

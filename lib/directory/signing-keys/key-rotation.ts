@@ -63,7 +63,7 @@ export interface KeyRotationOptions {
 const RING = 'ring';
 const PURPOSE = 'signing key';
 /** Milliseconds between two looks whether the node that has the lease has made the keys. */
-const PATIENCE = 50;
+const PAUSE_MS = 50;
 
 const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
 
@@ -79,11 +79,11 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       const row = await rows.get(RING);
       const sound = row && soundRing(row);
       if (sound && sound.keys.length > 0) return sound;
-      if (!(await lease())) await sleep(PATIENCE);
+      if (!(await lease())) await sleep(PAUSE_MS);
       else {
         const keys = [...(await make('active')), ...(await make('next'))];
         if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
-        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(unlessConflict);
+        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
         await changed();
       }
     }
@@ -125,7 +125,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       const keys = opened(current);
       const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
       if (missing.length === 0) return current;
-      if (!(await lease())) await sleep(PATIENCE);
+      if (!(await lease())) await sleep(PAUSE_MS);
       else {
         const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
         await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date() }));
@@ -269,8 +269,4 @@ function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): K
     return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
   });
   return withEvents(after, ...events);
-}
-
-function unlessConflict(error: unknown): void {
-  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
 }
