@@ -194,7 +194,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       addressOf,
       discovery,
     });
-    options.onProvider?.(protocol.provider as never);
     return { ...protocol, app: protocol.provider as unknown as ProtocolApp['app'] };
   };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
