@@ -6,10 +6,12 @@ import type { Client } from '../store/records.js';
 import { type Accounts, subjectOf } from './accounts/account.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
-import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize/checks.js';
+import { createRequestCheck } from './authorize/checks.js';
 import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
+import { carriedParameter, passedOnParameters } from './authorize/parameters.js';
 import { createPromptPolicy } from './authorize/prompts.js';
-import { checkRequestObject, checkRequestUris } from './authorize/request-objects.js';
+import { checkRequestObject } from './authorize/request-objects.js';
+import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
 import { ClientAdapter, clientOf } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
@@ -17,13 +19,13 @@ import { pseudonymOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
-import { createCookieKeys } from './sessions/cookie-keys.js';
-import { cookieName, pathCookieName } from './sessions/cookies.js';
+import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies.js';
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
-import { lifetimesOf } from './tokens/grant-types.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
+import { lifetimesOf } from './tokens/lifetimes.js';
+import { getsRefreshToken } from './tokens/refresh-token.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -128,7 +130,7 @@ export function createConfiguration(
         return options.mountPath + interactionPath(options, uid);
       },
     },
-    issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {

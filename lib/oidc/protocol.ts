@@ -13,15 +13,16 @@ import { createScopes } from './accounts/scopes.js';
 import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
 import { TokenRecords } from './artifacts/token-records.js';
-import { carryParameters, createResponder } from './authorize/checks.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { watchFailures } from './authorize/failures.js';
+import { carryParameters } from './authorize/parameters.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
-import { createRequestUris } from './authorize/request-objects.js';
+import { createRequestUris } from './authorize/request-uris.js';
+import { createResponder } from './authorize/response.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, findCaller } from './clients/clients.js';
-import { createPseudonyms } from './clients/pseudonyms.js';
+import { createPseudonyms } from './clients/pairwise.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createDocuments, type Document } from './discovery.js';
@@ -34,12 +35,15 @@ import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { createUserSessions } from './sessions/user-sessions.js';
-import { createStructuredTokens, wrapToken } from './tokens/access-token-jwt.js';
-import { createGrantRunner } from './tokens/grant-types.js';
-import { createDescribeToken, nameRefreshToken } from './tokens/introspection.js';
-import { createDirectIntrospection, createDirectRevocation, createDirectUserinfo, type DirectAnswer } from './tokens/plain-answers.js';
-import { createDirectTokens } from './tokens/plain-tokens.js';
+import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
+import { createFindToken } from './tokens/found-token.js';
+import { createGrantTypes } from './tokens/grant-types.js';
+import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
+import { createPlainDoor } from './tokens/plain-door.js';
+import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
+import { createRevoke } from './tokens/revocation.js';
+import { createUserinfo } from './tokens/userinfo.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
@@ -94,6 +98,17 @@ export function createProtocol(
   const logout = createLogout(parts);
   const findClient = (id: string) => provider.Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const accessTokens = createAccessTokens(parts, accounts, scopes);
+  const find = createFindToken(tokens, accessTokens);
+  const handlers: Handlers | undefined = isAnsweredHere(options)
+    ? {
+        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens),
+        introspect: createIntrospect(parts, describe, find),
+        revoke: createRevoke(tokens, find),
+        userinfo: createUserinfo(parts, accounts, scopes),
+      }
+    : undefined;
+  const door = createProviderDoor(parts, scopes, spentTokens, handlers);
   const requestUris = createRequestUris(parts);
   const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
 
@@ -109,8 +124,9 @@ export function createProtocol(
       // With `configure`, a host may have levels of its own.
       return level !== undefined && acrValues.has(level) ? level : undefined;
     },
-    token: spentTokens.admit,
-    grant: createGrantRunner(parts, scopes, spentTokens),
+    token: door.admit,
+    grant: door.grant,
+    lastSteps: door.lastSteps,
     respond: createResponder(parts),
     parameters,
     check(ctx) {
@@ -123,7 +139,7 @@ export function createProtocol(
       const record = clientOf(ctx.oidc.client);
       return record ? scopes.held(ctx, record, granted) : [];
     },
-    structuredToken: createStructuredTokens(parts, accounts, scopes),
+    structuredToken: accessTokens,
     successorOf: (token) => tokens.successorOf(token),
     interactions: {
       browserOf: (ctx) => parts.browsers.begin(ctx),
@@ -154,20 +170,10 @@ export function createProtocol(
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);
 
-  const direct = { parts, scopes, accounts, describe, findClient };
-  const directAnswers = new Map<string, DirectAnswer>([
-    [routes.introspection, createDirectIntrospection(direct)],
-    [routes.revocation, createDirectRevocation(direct)],
-    [routes.userinfo, createDirectUserinfo(direct)],
-    [routes.token, createDirectTokens(direct)],
-  ]);
-  // Who configures oidc-provider, or listens to it, gets its own answers.
-  const isConfigured = options.configure !== undefined || Object.keys(options.features).length > 0;
-  const isObserved = () => observable.some((event) => provider.listenerCount(event) > 0);
-  const directAnswer = (path: string): DirectAnswer | undefined => {
-    const answer = isConfigured ? undefined : directAnswers.get(path);
-    return answer && !isObserved() ? answer : undefined;
-  };
+  const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient });
+  const plainAnswers = new Map(
+    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [routes[endpoint as keyof typeof routes], answer]),
+  );
 
   return {
     provider,
@@ -182,7 +188,7 @@ export function createProtocol(
       if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
       if (preparing instanceof Promise) await preparing;
-      const answer = directAnswer(ctx.path);
+      const answer = plainAnswers.get(ctx.path as never);
       if (answer && (await answer(ctx))) {
         ctx.req.resume();
         return ctx.set(notCached);
@@ -207,7 +213,7 @@ export function createProtocol(
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       const caller = callerOf(client);
       if (caller) (ctx.state as CallerState).caller = caller;
-      if (route) nameRefreshToken(inner);
+      if (route && !handlers) nameRefreshToken(inner);
       if (isDocument) await documents.keep(ctx);
       if (route && uncached.has(route)) ctx.set(notCached);
     },
@@ -219,16 +225,9 @@ const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'p
 
 const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
-/** What oidc-provider emits about requests that are answered without it. */
-const observable = [
-  'access_token.destroyed',
-  'client_credentials.destroyed',
-  'grant.revoked',
-  'refresh_token.destroyed',
-  'grant.success',
-  'access_token.saved',
-  'authorization_code.consumed',
-  'client_credentials.saved',
-  'refresh_token.consumed',
-  'refresh_token.saved',
-] as const;
+/** Features that the handlers of the service know; with any other, oidc-provider answers by itself. */
+const knownFeatures = new Set(['dPoP', 'pushedAuthorizationRequests', 'requestObjects']);
+
+/** Whether tokens are minted and read here, or by oidc-provider as a host configured it: fixed at start. */
+const isAnsweredHere = ({ configure, onProvider, features }: OidcParts['options']): boolean =>
+  !configure && !onProvider && Object.entries(features).every(([name, feature]) => knownFeatures.has(name) || feature?.enabled !== true);

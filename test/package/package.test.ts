@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { pages } from '../docs/pages.js';
+import { pageAt, pages } from '../docs/pages.js';
 
 interface Manifest {
   readonly exports: Record<string, string>;
@@ -57,6 +57,11 @@ describe('design §1: the package', () => {
     );
     expect(inside.length).toBeGreaterThan(10);
     expect(targets.filter(({ target }) => !packed.some((file) => file === target || file.startsWith(target)))).toEqual([]);
+  });
+
+  test('takes the range of oidc-provider that the changelog promises', async () => {
+    const { dependencies } = await readJson<{ dependencies: Record<string, string> }>('package.json');
+    expect(pageAt('CHANGELOG.md').section('Versions')).toContain(`\`${dependencies['oidc-provider']}\``);
   });
 
   test('has no script that npm would run, or warn of, when it is installed', async () => {

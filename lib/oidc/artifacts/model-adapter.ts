@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
@@ -8,16 +9,10 @@ import type { StoredForm } from './stored-form.js';
 import { type RefreshUse, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
 import { LostWrite, UnitOfWork } from './unit-of-work.js';
 
-/** In seconds. */
-export interface AdapterLifetimes extends TokenLifetimes {
-  /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
-  readonly grant: number;
-}
-
 export interface ModelAdapterOptions {
   readonly artifacts: ArtifactStore;
   readonly form: StoredForm;
-  readonly lifetimes: AdapterLifetimes;
+  readonly lifetimes: TokenLifetimes;
   readonly tokens: TokenRecords;
   /** What is kept of the request that spends a refresh token. */
   readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
@@ -52,8 +47,6 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
 
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
-
-const now = () => Date.now();
 
 class ModelAdapter implements Adapter {
   readonly #model: string;
@@ -98,7 +91,7 @@ class ModelAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const end = payload.exp ?? Math.floor(now() / 1000) + expiresIn;
+    const end = payload.exp ?? epochSeconds() + expiresIn;
     if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
     else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
@@ -183,8 +176,7 @@ class ModelAdapter implements Adapter {
   ): Promise<AdapterPayload | undefined> {
     const spentAt = artifact.consumedAt as number;
     if (this.#model === 'AuthorizationCode') {
-      const isRetry = now() - spentAt < this.#options.lifetimes.grace * 1000;
-      if (!isRetry && payload.grantId && payload.clientId === ctx?.oidc?.client?.clientId) await this.revokeByGrantId(payload.grantId);
+      await this.#options.tokens.endReplayed(unit, payload.jti as string, ctx?.oidc?.client?.clientId);
       return undefined;
     }
     const spent = this.#model === 'RefreshToken' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
@@ -233,4 +225,6 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && before.value === next.value;
+  next.expiresAt - before.expiresAt < (next.expiresAt - Date.now()) / 20 &&
+  next.expiresAt >= before.expiresAt &&
+  before.value === next.value;

@@ -12,6 +12,8 @@ export interface TokenLifetimes {
   readonly spentRequest: number;
   /** Within this time of its first use a refresh token used again is a retry, not a theft; clients may have a time of their own. */
   readonly grace: number;
+  /** The longest a grant can live: its tombstone lasts as long when its own end is not known. */
+  readonly grant: number;
 }
 
 /** What is kept of the request that spent a refresh token, beside the token. */
@@ -48,6 +50,7 @@ export interface SpentRefreshToken {
   readonly token: AdapterPayload & Partial<RefreshUse>;
   /** In milliseconds since the epoch. */
   readonly spentAt: number;
+  readonly isGrantLive: boolean;
   /** What it was replaced by, where using it again is a retry. */
   readonly successor: AdapterPayload | undefined;
 }
@@ -92,10 +95,40 @@ export class TokenRecords {
     const artifact = key && (await unit.read(key, this.follow('RefreshToken')));
     const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
     if (!token) return undefined;
+    const grant = artifact?.links?.grant;
     const spentAt = artifact?.consumedAt as number;
     const { grace = this.#lifetimes.grace } = token as Partial<RefreshUse>;
     const isRetry = Date.now() - spentAt < grace * 1000;
-    return { token, spentAt, successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined };
+    return {
+      token,
+      spentAt,
+      isGrantLive: grant !== undefined && unit.peek(grant) !== undefined,
+      successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined,
+    };
+  }
+
+  /** What a retry within the grace goes on with: the successor says all that the spent one said. */
+  async findRetried(unit: UnitOfWork, id: string): Promise<LiveToken | undefined> {
+    const spent = await this.findSpent(unit, id);
+    const grantKey = spent?.token.grantId ? keyOf('Grant', spent.token.grantId) : undefined;
+    const grantArtifact = grantKey && unit.peek(grantKey);
+    const grant = grantArtifact && this.#form.decode('Grant', spent?.token.grantId as string, grantArtifact);
+    return spent?.successor && grant ? { token: { ...spent.successor, jti: id }, grant } : undefined;
+  }
+
+  /**
+   * Ends what a code bought, when its own client brings it again after the time in which a lost answer is asked for again.
+   * @see RFC 6749 §4.1.2
+   */
+  async endReplayed(unit: UnitOfWork, code: string, clientId: string | undefined): Promise<void> {
+    const key = keyOf('AuthorizationCode', code);
+    const artifact = key && (await unit.read(key, this.follow('AuthorizationCode')));
+    if (artifact?.consumedAt === undefined) return;
+    const token = this.#form.decode('AuthorizationCode', code, artifact);
+    const isRetry = Date.now() - artifact.consumedAt < this.#lifetimes.grace * 1000;
+    const grant = token?.grantId ? keyOf('Grant', token.grantId) : undefined;
+    if (isRetry || !grant || token?.clientId !== clientId) return;
+    unit.remove(grant, tombstoneEnd(unit.peek(grant)?.expiresAt, this.#lifetimes.grant * 1000));
   }
 
   async #unspentSuccessor(unit: UnitOfWork, id: string): Promise<AdapterPayload | undefined> {

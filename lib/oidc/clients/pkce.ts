@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { clientOf } from './clients.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
@@ -35,8 +35,15 @@ export function hashedPlainChallenge({
   return { code_challenge: hash('sha256', challenge, 'base64url'), code_challenge_method: 'S256' };
 }
 
-/** Whether the verifier is that of what a code was given for; without a challenge there must be none. @see RFC 7636 §4.6, RFC 9700 §4.8.2 */
-export function isVerified(verifier: string | undefined, { codeChallenge, codeChallengeMethod }: Parameters): boolean {
-  if (verifier === undefined || codeChallenge === undefined) return verifier === codeChallenge;
-  return codeChallengeMethod === 'S256' && verifierPattern.test(verifier) && hash('sha256', verifier, 'base64url') === codeChallenge;
+/**
+ * Compares the verifier with the challenge of what a code was given for; without a challenge there must be none.
+ * @throws InvalidRequest for what is no verifier, InvalidGrant for another one.
+ * @see RFC 7636 §4.6, RFC 9700 §4.8.2
+ */
+export function checkVerifier(verifier: string | undefined, { codeChallenge, codeChallengeMethod }: Parameters): void {
+  if (verifier !== undefined && !verifierPattern.test(verifier))
+    throw new errors.InvalidRequest('code_verifier is not 43 to 128 unreserved characters');
+  if (verifier === undefined && codeChallenge === undefined) return;
+  if (codeChallengeMethod !== 'S256' || verifier === undefined || hash('sha256', verifier, 'base64url') !== codeChallenge)
+    throw new errors.InvalidGrant('code_verifier does not match code_challenge');
 }

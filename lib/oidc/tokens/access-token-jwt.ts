@@ -1,5 +1,5 @@
 import { compactVerify, decodeProtectedHeader } from 'jose';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
 import type { Account } from '../../directory/index.js';
 import { type Accounts, subjectOf } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
@@ -27,7 +27,7 @@ export const accessTokenClaims = (
 });
 
 /** The key that a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
-function confirmationOf({ jkt, 'x5t#S256': x5t }: AccessTokenModel): { cnf?: object } {
+export function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenRecord, 'jkt' | 'x5t#S256'>): { cnf?: object } {
   const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
   return Object.keys(cnf).length > 0 ? { cnf } : {};
 }
@@ -48,37 +48,66 @@ export const wrapToken = (route: string, parameters: Record<string, string | str
     ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
     : parameters;
 
+export const isSigned = (value: string): boolean => value.startsWith(WRAPPED) || value.includes('.');
+
 const unwrapToken = (value: string): string =>
   value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value;
 
+/** A person's part in a token. */
+export interface Holder {
+  readonly account: Account;
+  /** How they signed in; absent for a grant that a host made by itself. */
+  readonly login?: PinnedLogin | undefined;
+  readonly sub: string;
+}
+
+/** What a JWT says about its token. */
+export type AccessTokenRecord = {
+  readonly [Member in keyof Omit<AccessTokenModel, 'kind'>]: AccessTokenModel[Member] | undefined;
+} & Pick<AccessTokenModel, 'jti' | 'clientId'>;
+
 /** Access tokens as JWTs, for clients that want them. @see RFC 9068 */
-export function createStructuredTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes) {
+export interface AccessTokens {
+  /** @param holder absent for a token of the client itself. */
+  signed(ctx: object, client: Client, token: AccessTokenRecord, holder?: Holder): Promise<string>;
+  /** The value of a token that oidc-provider makes; undefined, mostly at once, for clients that want no JWT. */
+  sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
+  /** The id of the token; undefined for a JWT that is none of ours. */
+  idOf(value: string): Promise<string | undefined>;
+}
+
+export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes): AccessTokens {
   const { keys, options, directory } = parts;
+
+  async function holderOf(ctx: KoaContextWithOIDC, { accountId, clientId }: AccessTokenModel): Promise<Holder | undefined> {
+    const account = accountId ? await accounts.load(ctx, accountId) : undefined;
+    return account && { account, login: pinnedLogin(ctx), sub: await subjectOf(accounts, ctx, accountId as string, clientId) };
+  }
+
   return {
-    /** The token as a JWT; undefined, mostly at once, for clients that want none. */
-    sign(token: AccessTokenModel): undefined | Promise<string | undefined> {
+    sign(token) {
       const ctx = currentRequest();
       const { resourceServer } = token;
-      const signed = (record: Caller | undefined) => {
-        const isJwt = isClient(record) && (resourceServer?.accessTokenFormat ?? record.accessTokenType) === 'jwt';
-        return ctx && isJwt ? this.signed(ctx, token) : undefined;
+      const signed = async (record: Caller): Promise<string | undefined> => {
+        if (!ctx || !isClient(record) || (resourceServer?.accessTokenFormat ?? record.accessTokenType) !== 'jwt') return undefined;
+        const client = await ctx.oidc.provider.Client.find(token.clientId);
+        return client && this.signed(ctx, client, token, await holderOf(ctx, token));
       };
+      const mayBe = (record: Caller | undefined) =>
+        record && (resourceServer || (isClient(record) && record.accessTokenType === 'jwt')) ? signed(record) : undefined;
       const record = findCaller(directory, token.clientId);
-      return record instanceof Promise ? record.then(signed) : signed(record);
+      return record instanceof Promise ? record.then(mayBe) : mayBe(record);
     },
 
-    async signed(ctx: KoaContextWithOIDC, token: AccessTokenModel): Promise<string> {
+    async signed(ctx, client, token, holder) {
       const audiences = audiencesOf(scopes, ctx, token);
-      const client = await ctx.oidc.provider.Client.find(token.clientId);
-      const account = token.accountId ? await accounts.load(ctx, token.accountId) : undefined;
-      const sub = token.accountId ? await subjectOf(accounts, ctx, token.accountId, token.clientId) : token.clientId;
-      const pseudonym = client && pseudonymOf(parts, client);
+      const pseudonym = pseudonymOf(parts, client);
       const payload = {
         // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
         ...token.extra,
-        ...(account ? accessTokenClaims(accounts, account, pinnedLogin(ctx), pseudonym) : {}),
+        ...(holder ? accessTokenClaims(accounts, holder.account, holder.login, pseudonym) : {}),
         iss: options.issuer,
-        sub: token.accountId && pseudonym ? pseudonym(sub) : sub,
+        sub: holder ? (pseudonym?.(holder.sub) ?? holder.sub) : token.clientId,
         aud: audiences.length > 0 ? audiences : [options.issuer],
         client_id: token.clientId,
         ...(token.scope ? { scope: token.scope } : {}),
@@ -88,7 +117,7 @@ export function createStructuredTokens(parts: OidcParts, accounts: Accounts, sco
         iat: token.iat,
         exp: token.exp,
       };
-      const key = keys.signing(client?.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
+      const key = keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
       return signedJwt(key, 'at+jwt', payload);
     },
 

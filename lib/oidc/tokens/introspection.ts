@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import { subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
-import { type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
+import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
+import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import { type Caller, callerOf, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
-import { accessTokenClaims, audiencesOf } from './access-token-jwt.js';
+import { type AccessTokenRecord, accessTokenClaims, audiencesOf, confirmationOf } from './access-token-jwt.js';
+import type { FindToken } from './found-token.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; jti: string };
@@ -24,7 +27,7 @@ export interface TokenDescription {
 export type DescribeToken = (
   ctx: object,
   caller: Client,
-  token: Pick<AccessTokenModel, 'clientId' | 'accountId' | 'scope' | 'aud' | 'iat'> & { readonly kind?: string | undefined },
+  token: Pick<AccessTokenRecord, 'clientId' | 'accountId' | 'scope' | 'aud' | 'iat'> & { readonly kind?: string | undefined },
   login: PinnedLogin | undefined,
 ) => Promise<TokenDescription | undefined>;
 
@@ -45,9 +48,9 @@ export const createDescribeToken =
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const pseudonym = pseudonymOf(parts, client);
-    const sub = login && (pseudonym?.(login.sub) ?? login.sub);
+    const sub = login?.sub ?? subOf(account.person.user);
     const claims = accessTokenClaims(accounts, account, login, pseudonym);
-    return { aud, members: { ...(sub === undefined ? {} : { sub }), nbf: iat, username: account.person.user.userName, ...claims } };
+    return { aud, members: { sub: pseudonym?.(sub) ?? sub, nbf: iat, username: account.person.user.userName, ...claims } };
   };
 
 /** Whether access tokens that were issued to others are the caller's to read. */
@@ -74,7 +77,46 @@ export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
 }
 
 /** An opaque token's id is the token itself: what may be logged and compared is its digest. */
-export const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
+const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
 
 /** @see RFC 7009 §2.1 */
 export const mayRevoke = (_ctx: KoaContextWithOIDC, client: Client, token: Token): boolean => token.clientId === client.clientId;
+
+export interface IntrospectionRequest {
+  readonly ctx: object;
+  readonly unit: UnitOfWork;
+  /** Who asks, and authenticated. */
+  readonly caller: Client;
+  /** The token that is asked about. */
+  readonly token: string;
+}
+
+/** @see RFC 7662 §2.2 */
+export type Introspect = (request: IntrospectionRequest) => Promise<object>;
+
+export const createIntrospect =
+  ({ options }: OidcParts, describe: DescribeToken, find: FindToken): Introspect =>
+  async ({ ctx, unit, caller, token: value }) => {
+    const found = await find(unit, value);
+    if (!found) return inactive;
+    const { kind, token, grant } = found;
+    const description = await describe(ctx, caller, { ...token, kind }, (grant as Partial<GrantRecord> | undefined)?.login);
+    if (!description) return inactive;
+    const { cnf } = confirmationOf(token);
+    return {
+      active: true,
+      ...description.members,
+      client_id: token.clientId,
+      exp: token.exp,
+      iat: token.iat,
+      sid: token.sid,
+      iss: options.issuer,
+      jti: found.isSigned ? token.jti : publicJti(token.jti),
+      aud: description.aud,
+      scope: token.scope || undefined,
+      cnf,
+      token_type: kind === 'RefreshToken' ? 'refresh_token' : token.jkt === undefined ? 'Bearer' : 'DPoP',
+    };
+  };
+
+const inactive = { active: false };

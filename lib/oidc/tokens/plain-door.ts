@@ -1,90 +1,114 @@
 /**
- * The requests that nearly all callers send: a form with a client's secret, a GET with a bearer token. They are answered without
- * oidc-provider, for a fraction of the work; whatever is in any way unusual, every error too, is left to it.
+ * The door by which nearly all requests come: a form with a client's secret, a GET with a bearer token. The endpoint's handler answers them without
+ * oidc-provider, for a fraction of the work. Whatever is in any way unusual, and every refusal, goes through the other door to the same handler.
  */
-import type { IncomingMessage } from 'node:http';
-import { parse } from 'node:querystring';
 import type { Context } from 'koa';
-import { basicText } from '../../http/basic-credentials.js';
+import type { Client } from 'oidc-provider';
+import type { CallerState } from '../../contract/extension.js';
+import { isLiveSecret } from '../../directory/index.js';
+import type { GrantRecord } from '../accounts/login-context.js';
+import { LostWrite } from '../artifacts/unit-of-work.js';
+import { type Caller, callerOf, clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { type PlainForm, plainBearer, plainForm } from './plain-request.js';
+import type { Handlers } from './provider-door.js';
+import type { TokenResponse } from './token-request.js';
+import type { UserinfoRequest } from './userinfo.js';
 
-/** Headers of browsers, and of authentication by other means. */
-const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
+/** Answers a request, or tells that it did not. */
+type Answer = (ctx: Context) => Promise<boolean>;
 
-const isPlain = ({ headers }: IncomingMessage): boolean => unusualHeaders.every((name) => headers[name] === undefined);
-
-/** The bearer token of a GET without parameters. @see RFC 6750 §2.1 */
-export function plainBearer({ req, querystring }: Context): string | undefined {
-  if (req.method !== 'GET' || querystring !== '' || !isPlain(req)) return undefined;
-  return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
+export interface PlainDoorOptions {
+  readonly parts: OidcParts;
+  readonly handlers: Handlers;
+  readonly findClient: (id: string) => Promise<Client | undefined>;
 }
 
-type Fields = Readonly<Record<string, string | undefined>>;
+/** By endpoint. */
+export function createPlainDoor({
+  parts: { adapters },
+  handlers,
+  findClient,
+}: PlainDoorOptions): Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo', Answer>> {
+  /** A form whose client authenticated by its secret. */
+  async function callOf(ctx: Context) {
+    const form = await plainForm(ctx);
+    const caller = form && (await authenticated(form, findClient));
+    return form && caller && { ctx, caller, fields: form.fields, unit: adapters.unitOf(ctx) };
+  }
 
-export interface PlainForm {
-  readonly fields: Fields;
-  readonly clientId: string;
-  readonly secret: string;
+  return {
+    async token(ctx) {
+      const call = await callOf(ctx);
+      const grantType = call?.fields.grant_type ?? '';
+      const handler = handlers.grantTypes.get(grantType);
+      const record = clientOf(call?.caller);
+      if (!call || !handler || !record || !call.caller.grantTypeAllowed(grantType)) return false;
+      const { caller: client, unit, fields: parameters } = call;
+      let body: TokenResponse;
+      try {
+        body = await handler({ ctx, unit, client, record, parameters, proof: async () => undefined, isRetryAdmitted: false });
+        await unit.commit();
+      } catch (error) {
+        unit.reset();
+        if (!isRefusal(error)) throw error;
+        return false;
+      }
+      return send(ctx, body);
+    },
+
+    async introspection(ctx) {
+      const call = await callOf(ctx);
+      if (!call?.fields.token) return false;
+      const body = await handlers.introspect({ ...call, token: call.fields.token });
+      (ctx.state as CallerState).caller = callerOf(call.caller) as Caller;
+      return send(ctx, body);
+    },
+
+    async revocation(ctx) {
+      const call = await callOf(ctx);
+      if (!call?.fields.token) return false;
+      await handlers.revoke({ ...call, token: call.fields.token });
+      await call.unit.commit();
+      ctx.status = 200;
+      ctx.set(headers);
+      ctx.body = '';
+      return true;
+    },
+
+    async userinfo(ctx) {
+      const value = plainBearer(ctx);
+      const found = value === undefined ? undefined : await adapters.tokens.find(adapters.unitOf(ctx), 'AccessToken', value);
+      if (!found?.grant || !isPlain(found.token)) return false;
+      const { grant, token } = found as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
+      const client = await findClient(grant.clientId);
+      const body = client && (await handlers.userinfo({ ctx, client, token, grant }));
+      return body ? send(ctx, body) : false;
+    },
+  };
 }
 
-const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
+const secretMethods = new Set<unknown>(['client_secret_basic', 'client_secret_post']);
 
-/** The fields of a form, and the secret it came with; the body stays to be read. */
-export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
-  if (req.method !== 'POST' || !isPlain(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
-  const body = await wholeBody(req);
-  const fields = body && singleFields(body.toString());
-  const credentials = fields && credentialsOf(req, fields);
-  return credentials && { ...credentials, fields };
+/** The client that the form's secret belongs to. */
+async function authenticated({ clientId, secret }: PlainForm, findClient: PlainDoorOptions['findClient']): Promise<Client | undefined> {
+  const client = await findClient(clientId);
+  const { secrets = [] } = callerOf(client) ?? {};
+  return client && secretMethods.has(client.clientAuthMethod) && isLiveSecret(secrets, secret) ? client : undefined;
 }
 
-/** Fields that each occur once, of which none is another way to authenticate. */
-function singleFields(text: string): Fields | undefined {
-  const fields = parse(text);
-  for (const name in fields) if (typeof fields[name] !== 'string') return undefined;
-  return fields.client_assertion === undefined ? (fields as Fields) : undefined;
+/** Refused, or spent by another request meanwhile. */
+const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
+
+/** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
+const isPlain = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
+  !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
+
+function send(ctx: Context, body: object): true {
+  ctx.set(headers);
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.body = JSON.stringify(body);
+  return true;
 }
 
-/** The most that oidc-provider takes. */
-const LIMIT = 56 * 1024;
-
-/**
- * A body that came in one piece, which forms do. What was read is put back within the same tick: a request that is read to its end and left so
- * is over, and nobody could read it again.
- */
-async function wholeBody(req: IncomingMessage): Promise<Buffer | undefined> {
-  const length = Number(req.headers['content-length']);
-  if (!(length > 0 && length <= LIMIT)) return undefined;
-  const body = readUnread(req) ?? (await firstPiece(req));
-  return body?.length === length ? body : undefined;
-}
-
-function readUnread(req: IncomingMessage): Buffer | null {
-  const body = req.read() as Buffer | null;
-  if (body) req.unshift(body);
-  return body;
-}
-
-const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
-  new Promise((resolve) => {
-    const answer = (): void => {
-      req.off('readable', answer).off('close', answer);
-      resolve(readUnread(req));
-    };
-    req.on('readable', answer).on('close', answer);
-  });
-
-/** Of exactly one mechanism. @see RFC 6749 §2.3.1 */
-function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
-  const { client_id: clientId, client_secret: secret } = fields;
-  if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
-  const basic = secret === undefined ? basicCredentials(headers.authorization) : undefined;
-  return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
-}
-
-/** What stands for itself in application/x-www-form-urlencoded: anything else is left to whoever decodes it all. */
-const literal = /^([\w.~-]+):([\w.~-]+)$/;
-
-function basicCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
-  const [, clientId, secret] = literal.exec(basicText(authorization, 'latin1') ?? '') ?? [];
-  return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
-}
+const headers = { Vary: 'Origin', 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'WWW-Authenticate' };

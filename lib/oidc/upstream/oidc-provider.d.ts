@@ -6,7 +6,10 @@ declare module 'oidc-provider/lib/actions/end_session.js' {
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   export function get(provider: object): {
     readonly configuration: { readonly responseTypes: string[] };
-    readonly router: { post: (name: string, path: string, ...steps: ((ctx: never, next: () => Promise<void>) => unknown)[]) => unknown };
+    readonly router: Record<
+      'get' | 'post',
+      (name: string, path: string, ...steps: ((ctx: never, next: () => Promise<void>) => unknown)[]) => unknown
+    >;
   };
 }
 
@@ -16,4 +19,15 @@ declare module 'oidc-provider/lib/helpers/jwt.js' {
     keystore: object,
     options: { readonly clockTolerance: number },
   ): Promise<{ readonly payload: Record<string, unknown> }>;
+}
+
+declare module 'oidc-provider/lib/helpers/validate_dpop.js' {
+  export interface DpopProof {
+    readonly thumbprint: string;
+  }
+  function validateDpop(provider: object, ctx: object): Promise<DpopProof | undefined>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { validateDpop as default };
+  export function checkDpopReplay(provider: object, ctx: object, proof: DpopProof, clientId: string): Promise<void>;
 }

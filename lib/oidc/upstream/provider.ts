@@ -13,12 +13,13 @@ import { refuseForeignHints } from './id-token.js';
 import { type InteractionHooks, interactionClass } from './interaction.js';
 import { type ContextHooks, contextClass } from './oidc-context.js';
 import { type AddressOf, pinUrlsToIssuer } from './request.js';
+import { placeSteps, type StepHooks } from './router.js';
 import { sessionClass } from './session.js';
 
 type Names = string | readonly string[] | ReadonlySet<string>;
 
 /** What each class of oidc-provider asks of the rest of the service. */
-export interface ProviderHooks extends ContextHooks {
+export interface ProviderHooks extends ContextHooks, StepHooks {
   /** Runs the handler of a grant type; what it throws becomes the token endpoint's error. */
   grant(name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void>;
   /** Sends an authorization response, success or error. */
@@ -29,8 +30,6 @@ export interface ProviderHooks extends ContextHooks {
     payload: Payload,
     send: (payload: Payload) => Promise<void>,
   ): Promise<void>;
-  /** Looks at a token request once its client authenticated, before anything else about it; what it throws becomes the endpoint's error. */
-  token(ctx: KoaContextWithOIDC): Promise<void>;
   readonly held: Held;
   readonly structuredToken: StructuredTokens;
   readonly successorOf: SuccessorOf;
@@ -57,7 +56,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
       ...rest: Names[]
     ): void {
       super.registerGrantType<Params>(name, (ctx) => hooks.grant(name, ctx, async () => handler(ctx)), ...rest);
-      insertTokenStep(this, hooks);
+      placeSteps(this, hooks);
     }
   }
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
@@ -74,31 +73,6 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
-}
-
-type Step = (ctx: never, next: () => Promise<void>) => unknown;
-
-const stepped = new WeakSet<object>();
-
-/**
- * Adds a step to the token endpoint, after the one that authenticates the client. The constructor of Provider registers grants before it
- * registers routes, by the router's `post`: helpers/initialize_app.js, actions/token.js.
- */
-function insertTokenStep(provider: Provider, hooks: ProviderHooks): void {
-  const { router } = insideOf(provider);
-  if (stepped.has(router)) return;
-  stepped.add(router);
-  const { post } = router;
-  const step = async (ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
-    await hooks.token(ctx);
-    await next();
-  };
-  router.post = function (name: string, path: string, ...steps: Step[]) {
-    if (name !== 'token') return post.call(this, name, path, ...steps);
-    const at = steps.findIndex((each) => each.name === 'authenticateClient');
-    if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
-    return post.call(this, name, path, ...steps.toSpliced(at + 1, 0, step));
-  };
 }
 
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */

@@ -58,6 +58,7 @@ export const hooks: ProviderHooks = {
   parameters: (_route, parameters) => parameters,
   check: () => {},
   token: async () => {},
+  lastSteps: {},
   assertionAudiences: new Set([issuer]),
   scopes: () => new Set(['openid', 'orders.read']),
   held: (_ctx, scopes) => scopes,

@@ -42,18 +42,6 @@ describe('registerResponseMode, registerGrantType', () => {
   });
 });
 
-test('the token endpoint is registered by `router.post` after the grants; a step of its own name authenticates the client', () => {
-  expectInOrder(
-    'helpers/initialize_app.js',
-    'instance(this).router = router',
-    'router.post(name, route',
-    'this.registerGrantType(',
-    "post('token', ",
-  );
-  expectInOrder('shared/client_auth.js', 'async function authenticateClient(ctx, next)', 'await next();\n}\n\nexport default');
-  expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
-});
-
 describe('classes behind getters', () => {
   test.each(['OIDCContext', 'Session', 'Interaction', 'AccessToken', 'ClientCredentials'])(
     '%s is made on first use by a getter of the prototype, and kept',
