@@ -11,7 +11,6 @@ import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
-import { loggedPath, requestIdOf } from './request-id.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
