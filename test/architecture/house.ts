@@ -110,6 +110,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['context.ts'],
     ['keys/', 'upstream/'],
     ['artifacts/'],
+    ['epoch-seconds.ts'],
   ],
   'lib/directory/': [
     ['index.ts'],

@@ -7,7 +7,7 @@
  * order of steps makes a chain. That a family has one account per tenant is a unique index over parent and tenant.
  *
  * A child may be struck off only while no other link is between its two steps. The second step therefore holds for the very version of
- * the child that was read before the first, and {@link strikeOff} writes each child that has no such parent anew before it strikes it
+ * the child that was read before the first, and {@link removeChildEntries} writes each child that has no such parent anew before it strikes it
  * off an unchanged list: a link that was under way then loses its second step and starts again.
  */
 import { IdpError } from '../../errors.js';
@@ -67,7 +67,7 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
         if (child.user.parentUserId === parent.user.id) return child;
         if (child.user.isParent && !swept) {
           swept = true;
-          await strikeOff(persons, child.user.id);
+          await removeChildEntries(persons, child.user.id);
           continue;
         }
         checkLink(child, parent);
@@ -81,7 +81,7 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
       }
     } catch (error) {
       // If this fails too, the entry is void all the same: the next link or unlink strikes it off.
-      if (entered) await strikeOff(persons, parentRef.userId).catch(() => undefined);
+      if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
       throw error;
     }
   }
@@ -129,7 +129,7 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
     );
     if (!hasUser(child)) throw new IdpError('not_found');
     nudge();
-    await strikeOff(persons, parentUserId);
+    await removeChildEntries(persons, parentUserId);
     return child;
   }
 
@@ -140,7 +140,7 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
     for (const child of children.filter(hasUser)) {
       await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(unlessEnded);
     }
-    if (user.isParent) await strikeOff(persons, user.id);
+    if (user.isParent) await removeChildEntries(persons, user.id);
   }
 
   return { link, unlink, endAll };
@@ -157,8 +157,8 @@ function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
   if (child.tid === parent.tid) throw new IdpError('link_same_tenant');
 }
 
-/** Strikes off the parent's list whoever does not have it as a parent. */
-export async function strikeOff(persons: CheckedCollection<Person>, parentUserId: string): Promise<void> {
+/** Removes from the parent's list each child that does not have it as a parent. */
+async function removeChildEntries(persons: CheckedCollection<Person>, parentUserId: string): Promise<void> {
   for (;;) {
     const parent = await byUser(persons, parentUserId);
     const listed = parent?.user.childUserIds ?? [];

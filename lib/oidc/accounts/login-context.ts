@@ -1,6 +1,7 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
+import { epochSeconds } from '../epoch-seconds.js';
 
 /** The login context as a grant keeps it. */
 export interface PinnedLogin extends LoginContext {
@@ -56,7 +57,7 @@ const MAX_GRANTS = 200;
 
 /** Adds a grant to what logout will end. */
 export function rememberGrant(session: OurSession, grant: SessionGrant): void {
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const others = (session.grants ?? []).filter(({ grantId, exp }) => grantId !== grant.grantId && exp > now);
   session.grants = [...others, grant].slice(-MAX_GRANTS);
 }

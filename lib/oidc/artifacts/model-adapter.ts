@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
@@ -47,8 +48,6 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
 /** Models that are listed and ended by account. */
 const ofAccount = new Set(['Session', 'Grant']);
 
-const now = () => Date.now();
-
 class ModelAdapter implements Adapter {
   readonly #model: string;
   readonly #options: ModelAdapterOptions;
@@ -92,7 +91,7 @@ class ModelAdapter implements Adapter {
   async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
-    const end = payload.exp ?? Math.floor(now() / 1000) + expiresIn;
+    const end = payload.exp ?? epochSeconds() + expiresIn;
     if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
     else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
@@ -226,4 +225,6 @@ function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKe
 
 /** True when a write would only move the end of the record by less than a twentieth of its life. */
 const isFresh = (before: Artifact, next: Put): boolean =>
-  next.expiresAt - before.expiresAt < (next.expiresAt - now()) / 20 && next.expiresAt >= before.expiresAt && before.value === next.value;
+  next.expiresAt - before.expiresAt < (next.expiresAt - Date.now()) / 20 &&
+  next.expiresAt >= before.expiresAt &&
+  before.value === next.value;

@@ -16,8 +16,6 @@ export interface TokenLifetimes {
   readonly grant: number;
 }
 
-export const epochSeconds = (): number => Math.floor(Date.now() / 1000);
-
 /** What is kept of the request that spent a refresh token, beside the token. */
 export interface RefreshUse {
   /** Digests of the address and of the agent that sent it: those who see the token again can compare, and nobody can tell them. */

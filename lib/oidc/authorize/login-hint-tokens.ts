@@ -8,6 +8,7 @@ import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { verifiedByClient } from '../upstream/client.js';
 import { allowedTenants } from './prompts.js';
 
@@ -66,7 +67,7 @@ async function read({ options, keys }: OidcParts, client: Client, token: string)
 }
 
 function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayload, issuer: string, signer: string): Hint {
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const { oid, tid } = claims;
   const texts = [sub, oid, tid].filter((value) => value !== undefined);
   const isRight =

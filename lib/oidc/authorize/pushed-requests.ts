@@ -2,6 +2,7 @@ import { UnsecuredJWT } from 'jose';
 import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { requestUriOf } from '../artifacts/ids.js';
+import { epochSeconds } from '../epoch-seconds.js';
 
 type Issuer = Pick<ResolvedOptions, 'issuer'>;
 type Parameters = Readonly<Record<string, unknown>>;
@@ -19,7 +20,7 @@ const pushedRequest = ({ issuer }: Issuer, clientId: string, parameters: Paramet
  * @see RFC 9126 §2.2
  */
 export async function urlByReference(provider: Provider, options: Issuer, clientId: string, parameters: Parameters): Promise<string> {
-  const request = pushedRequest(options, clientId, parameters, Math.floor(Date.now() / 1000));
+  const request = pushedRequest(options, clientId, parameters, epochSeconds());
   const { PushedAuthorizationRequest } = provider;
   const id = await new (PushedAuthorizationRequest as unknown as PushedConstructor)({ request }).save(PUSHED_LIFETIME);
   const url = new URL(provider.urlFor('authorization'));

@@ -1,5 +1,7 @@
 /** What is the same of all JWTs that clients sign, or that are encrypted to them. */
 
+import { epochSeconds } from '../epoch-seconds.js';
+
 /** Secrets are kept as hashes, which nothing can be verified by. */
 export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
 
@@ -18,10 +20,8 @@ export const encryptionAlgorithms = [
 /** Seconds that a client's clock may be off. */
 export const CLOCK_TOLERANCE = 15;
 
-const now = (): number => Math.floor(Date.now() / 1000);
-
-export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > now() + CLOCK_TOLERANCE;
+export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > epochSeconds() + CLOCK_TOLERANCE;
 
 /** Whether it ends within so many seconds from when it began to hold. @param from its `nbf` or `iat`; a later one counts as now. */
 export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
-  typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : now(), now()) <= seconds + CLOCK_TOLERANCE;
+  typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE;

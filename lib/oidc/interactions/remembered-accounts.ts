@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
 import { interactionsPath } from '../../paths.js';
 import type { OidcParts } from '../context.js';
-import { pathCookieName } from '../sessions/cookies.js';
-import { createSealedCookie } from '../sessions/sealed-cookie.js';
+import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
 
 /** 90 days, in milliseconds. */
 const KEPT = 90 * 24 * 60 * 60 * 1000;

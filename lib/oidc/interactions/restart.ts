@@ -3,8 +3,7 @@ import type Provider from 'oidc-provider';
 import { interactionPath, isInteractionUid } from '../../paths.js';
 import { urlByReference } from '../authorize/pushed-requests.js';
 import type { OidcParts } from '../context.js';
-import { pathCookieName } from '../sessions/cookies.js';
-import { createSealedCookie } from '../sessions/sealed-cookie.js';
+import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 
 type Parameters = Readonly<Record<string, string>>;

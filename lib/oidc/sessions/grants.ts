@@ -7,6 +7,7 @@ import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../acco
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 
 /**
  * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds
@@ -51,7 +52,7 @@ export const createGrantLoader =
     if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
     for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
     grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
-    const now = Math.floor(Date.now() / 1000);
+    const now = epochSeconds();
     const exp = all.includes('offline_access')
       ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
       : grant.login.sessionEndsAt;

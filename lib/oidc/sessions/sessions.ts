@@ -5,11 +5,12 @@ import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-st
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
+import { epochSeconds } from '../epoch-seconds.js';
 
 /** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
 export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
-  const left = session.loginTs + lifetimes.sessionAbsolute - Math.floor(Date.now() / 1000);
+  const left = session.loginTs + lifetimes.sessionAbsolute - epochSeconds();
   return Math.max(1, Math.min(lifetimes.sessionIdle, left));
 }
 

@@ -27,6 +27,8 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
     if (source.redirectUri !== redirectUri) throw new errors.InvalidGrant('authorization code redirect_uri mismatch');
     if (source.dpopJkt !== undefined && source.dpopJkt !== proof?.jkt)
       throw new errors.InvalidGrant('DPoP proof key thumbprint does not match dpop_jkt');
+    // Whatever becomes of it: it was shown by its client. @see RFC 6749 §4.1.2
+    tokens.spend(unit, 'AuthorizationCode', code);
     return issue(request, {
       source,
       grant,
@@ -36,7 +38,6 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
       ...(getsRefreshToken(client, new Set((source.scope as string).split(' ')))
         ? { refreshToken: { id: createId('RefreshToken', source.grantId), rotations: 0 } }
         : {}),
-      spend: () => tokens.spend(unit, 'AuthorizationCode', code),
     });
   };
 }

@@ -1,8 +1,8 @@
 import { errors } from 'oidc-provider';
 import type { Scopes } from '../accounts/scopes.js';
 import { createId } from '../artifacts/ids.js';
-import { epochSeconds } from '../artifacts/token-records.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import type { AccessTokens } from './access-token-jwt.js';
 import { clientCredentialsScope } from './asked-scope.js';
 import { lifetimesOf } from './lifetimes.js';

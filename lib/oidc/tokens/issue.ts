@@ -5,9 +5,9 @@ import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { createId } from '../artifacts/ids.js';
-import { epochSeconds } from '../artifacts/token-records.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { signedJwt } from '../keys/jwt.js';
 import type { AccessTokens, Holder } from './access-token-jwt.js';
 import { lifetimesOf } from './lifetimes.js';
@@ -23,8 +23,8 @@ export interface Issuance {
   readonly asked: string;
   readonly proof: Proof | undefined;
   readonly refreshToken?: { readonly id: string; readonly rotations: number };
-  /** Marks the source as used. */
-  spend(): void;
+  /** Marks the source as used, once the account was found good. */
+  readonly spend?: () => void;
 }
 
 export type Issue = (request: TokenRequest, issuance: Issuance) => Promise<TokenResponse>;
@@ -72,7 +72,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { clientId } = client;
     const iat = epochSeconds();
 
-    issuance.spend();
+    issuance.spend?.();
     if (refreshToken !== undefined) {
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
       const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);

@@ -3,8 +3,7 @@ import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider
 import type { OurGrant } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
-
-const seconds = (): number => Math.floor(Date.now() / 1000);
+import { epochSeconds } from '../epoch-seconds.js';
 
 interface TokenModel {
   readonly kind: string;
@@ -35,7 +34,7 @@ export function lifetimesOf({
   };
   const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
     const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);
-    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - seconds())) : ttl;
+    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - epochSeconds())) : ttl;
   };
   return {
     AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
@@ -44,7 +43,7 @@ export function lifetimesOf({
     RefreshToken(ctx, token, client, grant) {
       const own = clientOf(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
-      const left = (token.iiat ?? seconds()) + absolute - seconds();
+      const left = (token.iiat ?? epochSeconds()) + absolute - epochSeconds();
       return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);
     },
     // Set by whoever makes the grant: it knows the session and whether the grant outlives it.

@@ -1,5 +1,6 @@
 import Provider from 'oidc-provider';
 import { createId, type TaggedKind } from '../artifacts/ids.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { isPairwise } from './client.js';
 
 export type Payload = Record<string, unknown>;
@@ -14,7 +15,7 @@ interface PayloadModel {
 
 /** What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member. */
 async function valueAndPayload(this: PayloadModel): Promise<{ value: string; payload: Payload }> {
-  const now = Math.floor(Date.now() / 1000);
+  const now = epochSeconds();
   const payload: Payload = { iat: this.iat || now };
   const exp = this.exp || now + (this.expiration ?? Number.NaN);
   if (exp) payload.exp = exp;
