@@ -1,4 +1,4 @@
-/** Every error of our own: one table, compared with the README by a test. */
+/** Every error of our own: one table, compared with docs/reference.md by a test. */
 
 interface ErrorEntry {
   /** HTTP status when the error reaches a caller. */
