@@ -18,6 +18,8 @@ const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language
 /** Those that need no other server. */
 const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !code.includes("from 'ioredis'"));
 
+const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
+
 /** In the package, so that it goes by its own name; in dist, where nothing of it is kept. */
 let folder: string;
 beforeAll(async () => {
@@ -94,6 +96,14 @@ describe('issue 4 D12: the code of the documentation', () => {
     30_000,
   );
 
+  test('docs/claims.md: the block that prints a claim prints what it says', async () => {
+    const { code = '' } = codeBlocks.find(({ path, code: text }) => path === 'docs/claims.md' && text.includes('console.log')) ?? {};
+    const file = join(folder, 'prints.mjs');
+    await writeFile(file, typescript.transpileModule(code, { compilerOptions: modern }).outputText);
+    const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
+    expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
+  });
+
   test('the embed block signs in: its client gets as far as the page', async () => {
     const port = await freePort();
     const source = first?.code.replace(/\b3000\b/g, String(port)) ?? '';
@@ -110,10 +120,7 @@ describe('issue 4 D12: the code of the documentation', () => {
 
 /** Runs a program until `use` is through with it. `answer` waits for the server. */
 async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
-  const { outputText } = typescript.transpileModule(source, {
-    compilerOptions: { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext },
-  });
-  await writeFile(file, outputText);
+  await writeFile(file, typescript.transpileModule(source, { compilerOptions: modern }).outputText);
   let output = '';
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
