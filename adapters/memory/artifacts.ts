@@ -9,7 +9,17 @@ interface Entry {
   readonly until: number;
 }
 
-/** An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write. */
+/**
+ * An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+ *
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', artifacts: memoryArtifacts() });
+ * await idp.listen(3000);
+ * ```
+ */
 export function memoryArtifacts(): ArtifactStore {
   const entries = new Map<ArtifactKey, Entry>();
   const keysByAccount = new Map<string, Set<ArtifactKey>>();

@@ -1,7 +1,18 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { Rows } from './rows.js';
 
-/** A directory store in memory. */
+/**
+ * A directory store in memory.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+ *
+ * const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', ...stores });
+ * await idp.listen(3000);
+ * ```
+ */
 export function memoryDirectory(): DirectoryStore {
   const tables = new Map<string, Rows<Row>>();
   return {

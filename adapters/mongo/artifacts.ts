@@ -15,6 +15,18 @@ type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
 /**
  * An artifact store in MongoDB: a document for each record, found by its key alone, so the collection can be sharded by hashed `_id`.
  * @throws ConfigError
+ * @example
+ * ```ts
+ * import { MongoClient } from 'mongodb';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+ *
+ * const client = new MongoClient('mongodb://localhost:27017', mongoOptions);
+ * const db = client.db('login');
+ * const stores = { artifacts: mongoArtifacts({ db }), directory: mongoDirectory({ db }) };
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', ...stores });
+ * await idp.listen(3000);
+ * ```
  */
 export function mongoArtifacts(options: MongoOptions): ArtifactStore {
   const database = createDatabase(options);

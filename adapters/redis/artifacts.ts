@@ -23,6 +23,17 @@ const scripts = [followScript, commitScript, indexByAccountScript, hitScript, le
 /**
  * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, save a commit or read over several slots of a Cluster.
  * @throws ConfigError `invalid_options` when the client's options would break a promise.
+ * @example
+ * ```ts
+ * import { Redis } from 'ioredis';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
+ *
+ * const client = new Redis('redis://localhost:6379', redisOptions);
+ * client.on('error', console.error);
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', artifacts: redisArtifacts({ client }) });
+ * await idp.listen(3000);
+ * ```
  */
 export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
   checkOptions(client, prefix);

@@ -45,7 +45,7 @@ import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
-import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -167,6 +167,9 @@ export function createProtocol(
     if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
+
+  options.onProvider?.(provider as never);
+  seal(provider);
 
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);

@@ -239,7 +239,7 @@ export interface IdentityProviderOptions {
   readonly configure?: (configuration: Configuration) => Configuration | undefined;
   /**
    * Called for each oidc-provider instance, after it was made and before it serves: at start, and each time keys rotate, when a new instance takes
-   * over. The place for listeners.
+   * over. The place for listeners, middleware and grant types; afterwards they are refused. With it, oidc-provider's own handlers answer.
    * @default nothing
    */
   readonly onProvider?: (provider: Provider) => void;

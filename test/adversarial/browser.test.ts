@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
@@ -9,7 +9,7 @@ import { payloads } from '../support/hostile-parameters.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
-import { openWatchedPage } from '../support/watched-page.js';
+import { openWatchedPage, type WatchedPage } from '../support/watched-page.js';
 
 const hostileName = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 describeInBrowser('A5, G1, G7: in a browser', () => {
@@ -58,9 +58,12 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       },
     };
   });
+  let watched: WatchedPage;
   beforeAll(async () => {
     browser = await launch();
+    watched = await openWatchedPage(browser, [service.issuer, origin]);
   });
+  beforeEach(() => watched.renew());
   afterAll(async () => {
     await browser?.close();
     relyingParty.closeAllConnections();
@@ -80,7 +83,6 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }),
     )}`;
 
-  const openPage = () => openWatchedPage(browser, [new URL(service.issuer).origin, origin]);
   const signIn = async (page: Page, url: string, userName = 'alice@acme.test', password = 'alice') => {
     await page.goto(url);
     if (await page.locator('[name=identifier]:not([readonly])').count()) {
@@ -92,7 +94,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
   };
 
   test('design §5: a request by POST from another site finds the session of the browser', async () => {
-    const { page, incidents, close } = await openPage();
+    const { page, incidents } = watched;
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const fields = Object.fromEntries(new URL(authorize({ prompt: 'none', state: hostileName, [hostileName]: hostileName })).searchParams);
@@ -103,12 +105,14 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     const answer = Object.fromEntries(received.at(-1) as URLSearchParams);
     expect(answer).toMatchObject({ code: expect.any(String), state: hostileName, [hostileName]: hostileName });
     expect(incidents).toEqual([]);
-    await close();
   });
 
   test('G7: no name, hint or description runs on a page', async () => {
-    const { page, incidents, close } = await openPage();
-    for (const payload of payloads) await page.goto(authorize({ login_hint: payload, ui_locales: payload, acr_values: payload }, 'evil'));
+    const { page, incidents } = watched;
+    const third = Math.ceil(payloads.length / 3);
+    const some = [0, 1, 2].map((part) => payloads.slice(part * third, (part + 1) * third).join(' '));
+    for (const payload of process.env.PROVE ? payloads : some)
+      await page.goto(authorize({ login_hint: payload, ui_locales: payload, acr_values: payload }, 'evil'));
     const all = payloads.join('');
     await page.goto(authorize({ prompt: all, scope: all }, 'evil'));
     await page.goto(authorize({ redirect_uri: all }, 'evil'));
@@ -121,11 +125,10 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     await page.click('[name=logout]');
     await page.waitForURL('**/endsession/success**');
     expect(incidents).toEqual([]);
-    await close();
   });
 
   test('G1: a form of another site signs nobody in, consents to nothing and signs nobody out', async () => {
-    const { page, close } = await openPage();
+    const { page } = watched;
     await page.goto(authorize({}));
     const action = (await page.getAttribute('form', 'action')) as string;
     const csrf = (await page.getAttribute('[name=csrf]', 'value')) as string;
@@ -142,14 +145,13 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     expect((await refused).status()).toBe(400);
     await page.goto(authorize({ prompt: 'none' }));
     expect(received.at(-1)?.get('code')).toEqual(expect.any(String));
-    await close();
   });
 
   test('F9: the check-session page is shown in a frame of another site, and no other page is', async () => {
-    const { page, close } = await openPage();
+    const { page } = watched;
     /** The page that a frame of that address shows. */
     const framed = async (target: string): Promise<string> => {
-      await page.goto(origin);
+      if (page.url() !== `${origin}/`) await page.goto(origin);
       const shown = page.waitForEvent('framenavigated', (frame) => frame !== page.mainFrame());
       await page.evaluate(`{
         const frame = document.createElement('iframe');
@@ -182,7 +184,6 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       `${service.issuer}/connect/endsession?id_token_hint=x`,
       `${service.issuer}/connect/endsession/success`,
     );
-    await close();
   });
 
   test('nothing of it is in the log', () => expectQuietLog(service));

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
+import { signOutBeside } from '../support/browser-session.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
 import { testSeed } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
@@ -114,10 +115,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       );
       await page.waitForFunction('replies.length > 1', undefined, { polling: 50 });
       expect(await page.evaluate('[...new Set(replies)]')).toEqual(['unchanged']);
-      const other = await context.newPage();
-      await other.goto(`${service.issuer}/connect/endsession`);
-      await other.getByRole('button', { name: 'Sign out' }).click();
-      await other.waitForURL(/success/);
+      await signOutBeside(context, service.issuer);
       await page.waitForFunction('window.isChanged', undefined, { polling: 50 });
       expect(await run(page, type, silently)).toBe('login_required');
     },

@@ -7,6 +7,7 @@ import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
+import { signInBeside, signOutBeside } from '../support/browser-session.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
 import { testSeed } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
@@ -14,7 +15,7 @@ import { useIdp } from '../support/use-idp.js';
 jest.setTimeout(60_000);
 
 /** Seconds from one look at the session to the next. */
-const INTERVAL = 0.25;
+const INTERVAL = process.env.PROVE ? 0.25 : 0.1;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let client: BrowserClient;
@@ -78,10 +79,11 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       return application;
     }
 
-    /** One that is signed in, and has had its first reply of the frame. */
+    /** One of a browser that is signed in, which has had its first reply of the frame. */
     static async signedIn(context: BrowserContext, origin: string, settings: Settings = {}): Promise<Application> {
+      await signInElsewhere(context, 'alice@acme.test');
       const application = await Application.open(context, origin, settings);
-      await application.signIn('alice@acme.test');
+      await application.signIn();
       await application.until('replies.length > 0');
       asked = [];
       return application;
@@ -164,23 +166,12 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   }
 
   async function signInElsewhere(context: BrowserContext, userName: string): Promise<void> {
-    const other = await context.newPage();
     const redirect_uri = `${client.origin}/callback`;
     const request = { client_id: 'monitor', response_type: 'code', redirect_uri, scope: 'openid', prompt: 'login' };
     const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-    await other.goto(`${service.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`);
-    await fillIn(other, userName);
-    await other.waitForURL(`${redirect_uri}?*`);
-    await other.close();
+    await signInBeside(context, `${service.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`, userName);
   }
-
-  async function signOutElsewhere(context: BrowserContext): Promise<void> {
-    const other = await context.newPage();
-    await other.goto(`${service.issuer}/connect/endsession`);
-    await other.getByRole('button', { name: 'Sign out' }).click();
-    await other.waitForURL(/success/);
-    await other.close();
-  }
+  const signOutElsewhere = (context: BrowserContext) => signOutBeside(context, service.issuer);
 
   const silently = () => asked.filter((path) => path === '/connect/authorize none').length;
   const [byFrame, byToken] = [['/connect/authorize none', '/connect/token'], ['/connect/token']];
@@ -203,7 +194,10 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   }
 
   test('4.9 another site: silence while nothing changes, and a sign-out in another tab is seen at the next look', async () => {
-    const application = await Application.signedIn(allowed, client.origin);
+    const application = await Application.open(allowed, client.origin);
+    await application.signIn('alice@acme.test');
+    await application.until('replies.length > 0');
+    asked = [];
     await application.moreReplies(2);
     expect([await application.told(), asked]).toEqual([[[], ['unchanged']], []]);
     const other = await Application.open(allowed, client.origin, { monitorSession: false });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
@@ -196,23 +196,22 @@ describe('4.9 the frame', () => {
 
 describeInBrowser('4.9 the frame in Chromium', () => {
   let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const complaints: string[] = [];
   beforeAll(async () => {
     browser = await launch();
-  });
-  afterAll(() => browser?.close());
-
-  async function inBrowser(use: (context: BrowserContext, page: Page) => Promise<void>): Promise<void> {
-    const context = await browser.newContext();
-    const complaints: string[] = [];
+    context = await browser.newContext();
     context.on('console', (message) => complaints.push(message.text()));
     context.on('weberror', (error) => complaints.push(error.error().message));
-    try {
-      await use(context, await context.newPage());
-      expect(complaints.filter((text) => !/favicon|status of 400/.test(text))).toEqual([]);
-    } finally {
-      await context.close();
-    }
-  }
+    page = await context.newPage();
+  });
+  afterEach(async () => {
+    expect(complaints.splice(0).filter((text) => !/favicon|status of 400/.test(text))).toEqual([]);
+    await context.clearCookies();
+    for (const other of context.pages().slice(1)) await other.close();
+  });
+  afterAll(() => browser?.close());
 
   async function signInHere(page: Page, userName: string, parameters: Record<string, string> = {}): Promise<string> {
     await page.goto(request({ client_id: 'monitored', redirect_uri: `${party}/callback`, ...parameters }));
@@ -238,36 +237,30 @@ describeInBrowser('4.9 the frame in Chromium', () => {
     })`);
 
   test('4.9 unchanged in one tab until the other signs out, then changed', async () => {
-    await inBrowser(async (context, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
-      const other = await context.newPage();
-      await other.goto(`${service.issuer}/connect/endsession`);
-      expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
-      await other.getByRole('button', { name: 'Sign out' }).click();
-      await other.waitForURL(/success/);
-      expect(await ask(page, `monitored ${state}`)).toBe('changed');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
+    const other = await context.newPage();
+    await other.goto(`${service.issuer}/connect/endsession`);
+    expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.waitForURL(/success/);
+    expect(await ask(page, `monitored ${state}`)).toBe('changed');
   });
 
   test('4.9 changed when another person signs in in another tab', async () => {
-    await inBrowser(async (context, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      const other = await signInHere(await context.newPage(), 'bob@globex.test', { prompt: 'login' });
-      expect(await ask(page, `monitored ${state}`)).toBe('changed');
-      expect(await ask(page, `monitored ${other}`)).toBe('unchanged');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    const other = await signInHere(await context.newPage(), 'bob@globex.test', { prompt: 'login' });
+    expect(await ask(page, `monitored ${state}`)).toBe('changed');
+    expect(await ask(page, `monitored ${other}`)).toBe('unchanged');
   });
 
   test('4.9 error for a bad format and for an unknown client; changed for another client', async () => {
-    await inBrowser(async (_, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      for (const message of ['', 'monitored', state, `nobody ${state}`, `monitored ${state} more`, { client: 'monitored' }, 7])
-        expect(await ask(page, message)).toBe('error');
-      expect(await ask(page, `web ${state}`)).toBe('changed');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    for (const message of ['', 'monitored', state, `nobody ${state}`, `monitored ${state} more`, { client: 'monitored' }, 7])
+      expect(await ask(page, message)).toBe('error');
+    expect(await ask(page, `web ${state}`)).toBe('changed');
   });
 });
