@@ -1,4 +1,9 @@
-/** The claim contract: what a plugin is. Who computes the claims: `createClaimResolver`. */
+/**
+ * Claims: declared by plugins, computed by one resolver.
+ *
+ * This file is the contract of a plugin. `declarations` maps declared claims to served ones and says who owns a name, `checks` looks at plugins that
+ * no compiler saw, `resolver` computes the claims of an account within a `deadline`, and `failures` says what happens when a plugin fails.
+ */
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records.js';
 
 /** What is there, or will be. */

@@ -1,4 +1,9 @@
-/** The extension contract: one plain object a feature. */
+/**
+ * The extension contract: one plain object a feature.
+ *
+ * An extension imports this room, the pieces of `lib/http` and nothing of `lib/oidc`: whatever else it needs is in its context. `contributions` puts
+ * together what several extensions add, `checks` looks at extensions that no compiler saw.
+ */
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';

@@ -1,3 +1,9 @@
+/**
+ * HTTP: Koa pieces that any route may use, and the application made of them.
+ *
+ * Here are the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client authentication by secret,
+ * security headers. This room knows the directory and the extension contract; it does not know oidc-provider.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from '@koa/router';
 import type Koa from 'koa';

@@ -1,3 +1,10 @@
+/**
+ * The protocol: oidc-provider with its extension points filled in. This file wires the rooms of this folder.
+ *
+ * Rooms are named after the protocol and import downwards only, in this order: tokens and interactions, which know nothing of each other; authorize;
+ * sessions; accounts; clients; keys and upstream; artifacts. `docs/architecture.md` has the order, and the table of what we do at each step
+ * of oidc-provider; tests compare both with the code.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';

@@ -1,4 +1,9 @@
-/** The options of `createIdentityProvider`: each is documented, with its default, where it is declared. */
+/**
+ * The options of `createIdentityProvider`: each is documented, with its default, where it is declared.
+ *
+ * `schema` says their shape, `values` and `contradictions` check what a schema cannot say, `insecure` lists what production refuses, `features` which
+ * features of oidc-provider are taken. `resolve` checks all at once, fills in the `defaults` and freezes the result.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';

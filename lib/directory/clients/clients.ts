@@ -1,3 +1,9 @@
+/**
+ * Clients, API resources, and the consents that users gave to clients.
+ *
+ * A client and an API resource authenticate by name, so no two of either kind have the same (`shared-ids`). `client-metadata` says which metadata
+ * of the protocol a client may have, `client-scopes` which scopes it may be allowed.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';

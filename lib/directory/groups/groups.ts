@@ -1,3 +1,9 @@
+/**
+ * Groups of a tenant's users, and the catalogue of permissions that groups give.
+ *
+ * Users name groups by id or by name (`group-refs`). Permissions are the same for all tenants: a group refers to
+ * entries of the catalogue, and an unknown one is refused.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import { collections as specs } from '../../store/collections.js';

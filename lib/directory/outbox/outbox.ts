@@ -1,3 +1,9 @@
+/**
+ * The outbox: what has to be told, kept until it is.
+ *
+ * Events are written in the same document as the change that they tell of, then given a number and handed to listeners by one node at a time, under a
+ * lease (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and tried again, such as logout tokens.
+ */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { Collection, Row, Unsaved } from '../../store/directory-store.js';

@@ -1,3 +1,9 @@
+/**
+ * Persons and their users, who are one document: a person has at most one user.
+ *
+ * `user-record` is the user within the person, `users` the service about users. National ids are kept as a hash. `erasure` ends all
+ * that a person has and leaves a remainder until its last events are delivered.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';

@@ -1,3 +1,9 @@
+/**
+ * The service's signing keys, where the options give none: made, announced, used, retired.
+ *
+ * All nodes share one row. A lease decides which node changes it, and private keys are encrypted in it. A key is published
+ * before it signs, and stays published as long as anything that it signed is good.
+ */
 import { generateKeyPair } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';

@@ -1,3 +1,9 @@
+/**
+ * Tenants, and what else belongs to an organisation: its subsidiaries, and what it asks of a sign-in.
+ *
+ * `tenant-scope` is the only way from a service that is bound to a tenant to rows of a collection: a row of another tenant
+ * does not exist for it.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Page } from '../../store/directory-store.js';
 import type { Tenant } from '../../store/records.js';
