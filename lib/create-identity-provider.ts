@@ -1,20 +1,17 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
-import { checkSession } from '../extensions/check-session/index.js';
-import { standardClaims } from '../extensions/claims/index.js';
-import { jwtIntrospection } from '../extensions/jwt-introspection/index.js';
-import { introspectScopesFor, scopeIntrospection } from '../extensions/scope-introspection/index.js';
-import { signIn } from '../extensions/sign-in/index.js';
-import { identityScopes } from './claim-declarations.js';
-import { createClaimResolver } from './claim-resolver.js';
+import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { identityScopes } from './claims/declarations.js';
+import { createClaimResolver } from './claims/resolver.js';
+import type { FoundProblems } from './config-problem.js';
+import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
+import { discoveryOf, pagesOf } from './contract/contributions.js';
+import type { Extension, ExtensionContext, ShowPage } from './contract/extension.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
-import type { Extension, ExtensionContext, ShowPage } from './extension.js';
-import { findExtensionProblems, findIdentityScopes } from './extension-checks.js';
-import { discoveryOf, pagesOf } from './extension-contributions.js';
-import { createGuardedFetch } from './guarded-fetch.js';
-import { createHealth } from './health.js';
+import { createGuardedFetch } from './fetch/guarded-fetch.js';
+import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp, type ProtocolApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
 import { createCsrf } from './http/csrf.js';
@@ -25,56 +22,80 @@ import { createServers } from './http/servers.js';
 import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
-import { developmentNotice, OWN_SECRET_LENGTH } from './insecure-options.js';
 import { withBareErrors } from './logger.js';
-import { createBrowsers } from './oidc/browser.js';
-import { browserStateCookie } from './oidc/browser-state.js';
-import { createClientKeySets } from './oidc/client-key-sets.js';
+import { describeScopes } from './oidc/accounts/scopes.js';
+import { createClientKeySets } from './oidc/clients/key-sets.js';
 import { routes } from './oidc/configuration.js';
-import type { SigningKeys } from './oidc/keys.js';
-import { createProtocol, type Protocol } from './oidc/provider.js';
-import { createRotatingProtocol, type RotatingProtocol } from './oidc/rotating-protocol.js';
-import { describeScopes } from './oidc/scopes.js';
-import type { IdentityProviderOptions } from './options.js';
-import { createRemoteDocuments } from './remote-documents.js';
-import { type FoundProblems, resolveOptions } from './resolve-options.js';
+import type { SigningKeys } from './oidc/keys/keys.js';
+import { createRotatingProtocol, type RotatingProtocol } from './oidc/keys/rotation.js';
+import { createProtocol, type Protocol } from './oidc/protocol.js';
+import { browserStateCookie } from './oidc/sessions/browser-state.js';
+import { createBrowsers } from './oidc/sessions/browsers.js';
+import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
+import type { IdentityProviderOptions } from './options/options.js';
+import { resolveOptions } from './options/resolve.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
-import { checkedDirectory } from './store/checked-directory.js';
+import { CallTimeouts } from './store/call-timeouts.js';
+import { createCheckedDirectory } from './store/checked-directory.js';
 import { collections } from './store/collections.js';
 import type { DirectoryStore } from './store/directory-store.js';
+import { createHealth } from './store/health.js';
 import { createKeyring } from './store/keyring.js';
-import { Patience } from './store/patience.js';
-import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { createReachableArtifacts, createReachableDirectory } from './store/reachable.js';
 import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
-const LEASE = 10_000;
+const LEASE_MS = 10_000;
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.
  * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http';
+ * import { createIdentityProvider } from 'tenant-idp';
+ *
+ * const idp = await createIdentityProvider({
+ *   issuer: 'http://localhost:3000',
+ *   seed: {
+ *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
+ *     clients: [
+ *       {
+ *         id: 'web',
+ *         name: 'Web',
+ *         secret: 'web-secret',
+ *         allowedScopes: ['openid', 'profile'],
+ *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
+ *       },
+ *     ],
+ *   },
+ * });
+ * createServer(idp.callback()).listen(3000);
+ * ```
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
-  const standardExtensions: readonly Extension[] = [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection()];
-  const options = resolveOptions(input, process.env, await findProblems(input, standardExtensions));
+  const standard = standardExtensions();
+  const options = resolveOptions(input, process.env, await findProblems(input, standard));
   const { issuer, mountPath } = options;
   const logger = withBareErrors(options.logger);
   const notice = developmentNotice(options);
   if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
-  const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
-  const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
+  const callTimeouts = new CallTimeouts();
+  const artifacts = options.artifacts
+    ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
+    : memoryArtifacts();
+  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = checkedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standardExtensions, ...options.extensions];
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const claims = createClaimResolver(
     [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
     {
@@ -88,7 +109,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     caches,
     keyring,
     hasher: createPasswords(options.passwords),
-    lease: () => artifacts.lease('events', node, LEASE),
+    lease: () => artifacts.lease('events', node, LEASE_MS),
     logger,
     issuer,
     ownMetadata: options.configure !== undefined,
@@ -170,7 +191,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     changed: () => caches.changed('signingKeys'),
     nudge: directory.outbox.nudge,
     keyring,
-    lease: () => artifacts.lease('signing keys', node, LEASE),
+    lease: () => artifacts.lease('signing keys', node, LEASE_MS),
     policy: options.keys.rotation,
     logger,
   });
@@ -197,7 +218,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       addressOf,
       discovery,
     });
-    options.onProvider?.(protocol.provider as never);
     return { ...protocol, app: protocol.provider as unknown as ProtocolApp['app'] };
   };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);

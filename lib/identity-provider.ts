@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';
-import type { Health } from './health.js';
 import type { Sessions } from './sessions.js';
+import type { Health } from './store/health.js';
 
 /** Whose claims are asked for, and on whose behalf. */
 export interface ScopeIntrospection {

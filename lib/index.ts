@@ -12,7 +12,21 @@ export {
   defineClaims,
   type LinkedAccount,
   type LoginContext,
-} from './claims.js';
+} from './claims/contract.js';
+export type {
+  AccountClaims,
+  Caller,
+  CallerState,
+  Extension,
+  ExtensionContext,
+  Interaction,
+  Interactions,
+  KnownAccount,
+  ProtocolPage,
+  ShowPage,
+  SignIn,
+} from './contract/extension.js';
+export { type Locale, locales } from './contract/locales.js';
 export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,
@@ -68,37 +82,21 @@ export type {
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type {
-  AccountClaims,
-  Caller,
-  CallerState,
-  Extension,
-  ExtensionContext,
-  Interaction,
-  Interactions,
-  KnownAccount,
-  ProtocolPage,
-  ShowPage,
-  SignIn,
-} from './extension.js';
-export type { Health, HealthProblem, StoreHealth } from './health.js';
 export type { CountWrongSecret } from './http/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
-export {
-  type CookieOptions,
-  type Features,
-  type IdentityProviderOptions,
-  type KeyOptions,
-  type LifetimeOptions,
-  type LimitOptions,
-  type Locale,
-  locales,
-  type OutgoingOptions,
-  type PasswordOptions,
-  type PathOptions,
-  type RotationOptions,
-} from './options.js';
+export type {
+  CookieOptions,
+  Features,
+  IdentityProviderOptions,
+  KeyOptions,
+  LifetimeOptions,
+  LimitOptions,
+  OutgoingOptions,
+  PasswordOptions,
+  PathOptions,
+  RotationOptions,
+} from './options/options.js';
 export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {
   Artifact,
@@ -113,6 +111,7 @@ export type {
   Remove,
 } from './store/artifact-store.js';
 export type { Collection, CollectionSpec, DirectoryStore, IndexSpec, Page, Row, Unsaved, Where } from './store/directory-store.js';
+export type { Health, HealthProblem, StoreHealth } from './store/health.js';
 export type {
   ApiResource,
   Branding,

@@ -1,4 +1,4 @@
-import type { ClaimContext, LinkedAccount } from '../../lib/claims.js';
+import type { ClaimContext, LinkedAccount } from '../../lib/claims/contract.js';
 
 /** Whether there can be other accounts: spares everybody else the look-up. */
 export const isLinked = ({ user }: ClaimContext): boolean => user.isParent || user.parentUserId !== undefined;

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../lib/claims.js';
+import type { Awaitable } from '../../lib/claims/contract.js';
 
 /** Goes on with what a look-up found, at once when it is at hand: a promise for each claim of each token costs more than the claim. */
 export const onceFound = <Found, Value>(found: Awaitable<Found>, read: (found: Found) => Value): Awaitable<Value> =>

@@ -1,5 +1,5 @@
-import type { ClaimContext } from '../../lib/claims.js';
-import { defineClaims } from '../../lib/claims.js';
+import type { ClaimContext } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/claims/contract.js';
 import { isLinked, otherAccounts } from './linked-accounts.js';
 import { onceFound } from './once-found.js';
 

@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/claims.js';
+import { defineClaims } from '../../lib/claims/contract.js';
 
 export const phoneClaims = defineClaims({
   name: 'phone',

@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/claims.js';
+import { defineClaims } from '../../lib/claims/contract.js';
 import type { Group } from '../../lib/store/records.js';
 import { keptWith, onceFound } from './once-found.js';
 

@@ -1,8 +1,8 @@
 /** Current claims of a user, for APIs that would rather not rely on what a token froze. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/contract/extension.js';
 import { IdpError } from '../../lib/errors.js';
-import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/extension.js';
 import { clientAuth } from '../../lib/http/client-auth.js';
 import { form } from '../../lib/http/form.js';
 import { answerJson } from '../../lib/http/json.js';

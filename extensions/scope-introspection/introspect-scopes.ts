@@ -1,5 +1,5 @@
+import type { Caller, ExtensionContext } from '../../lib/contract/extension.js';
 import { IdpError } from '../../lib/errors.js';
-import type { Caller, ExtensionContext } from '../../lib/extension.js';
 import type { Client } from '../../lib/store/records.js';
 
 interface Query {

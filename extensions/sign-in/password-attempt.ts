@@ -1,8 +1,8 @@
 /** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
 import type { Context } from 'koa';
+import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
 import type { Account } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
-import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { type Attempt, type Attempts, turnsOf } from './attempts.js';
 
 export interface PasswordForm {
@@ -32,7 +32,7 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
     } catch (error) {
       // A second failure here would hide the first.
       await attempt.withdrawn().catch(() => undefined);
-      if (!(error instanceof IdpError) || error.code !== 'busy') throw error;
+      if (!IdpError.is(error, 'busy')) throw error;
       return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
     }
   };

@@ -1,8 +1,8 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
+import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
 import type { Account, Proof } from '../../lib/directory/index.js';
 import { IdpError } from '../../lib/errors.js';
-import type { ExtensionContext, Interaction } from '../../lib/extension.js';
 import { form } from '../../lib/http/form.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';

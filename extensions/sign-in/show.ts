@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import type { ExtensionContext, ProtocolPage, ShowPage } from '../../lib/extension.js';
+import type { ExtensionContext, ProtocolPage, ShowPage } from '../../lib/contract/extension.js';
 import { pageHeaders } from '../../lib/http/security-headers.js';
 import type { Client, Tenant } from '../../lib/store/records.js';
 import { pagePolicy, renderPage } from './render.js';

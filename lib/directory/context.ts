@@ -17,7 +17,6 @@ import type {
   Subsidiary,
   Tenant,
 } from '../store/records.js';
-import type { Voiding } from './void-sign-ins.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -43,7 +42,7 @@ export interface DirectoryContext {
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
-  readonly voiding: Voiding;
+  readonly withCutoff: WithCutoff;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
   /** Whether clients may have metadata that only the host knows. */
@@ -68,3 +67,14 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   seeds: store.collection('seeds'),
   sequences: store.collection('sequences'),
 });
+
+/** The sign-ins that a change invalidates: those of a user, by `oid`, or those of all users of a tenant. */
+export type SignInCutoff = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+
+/** From when on sign-ins count again, for a record that is written by such a change. */
+export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
+
+/**
+ * Runs a change that invalidates sign-ins. The notice is enqueued before the write (a crash cannot lose it) and delivered after it.
+ */
+export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;

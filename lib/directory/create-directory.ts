@@ -1,32 +1,32 @@
 import type { Logger } from '../logger.js';
 import type { CheckedDirectory } from '../store/checked-directory.js';
 import type { Keyring } from '../store/keyring.js';
-import { type AccountEvents, createAccountEvents } from './account-events.js';
-import { type Accounts, createAccounts } from './accounts.js';
-import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './api-resources.js';
-import { type Authenticate, createAuthenticate } from './authenticate.js';
-import { existingScopes } from './client-scopes.js';
-import { type Clients, createClients, createPkceMethods } from './clients.js';
-import { type Consents, createConsents } from './consents.js';
+import { type AccountEvents, createAccountEvents } from './accounts/account-events.js';
+import { type Accounts, createAccounts } from './accounts/accounts.js';
+import { type Credentials, createCredentials } from './accounts/credentials.js';
+import { createLinking, createLinks, type Linking } from './accounts/linking.js';
+import { createRegistration, type Registration } from './accounts/registration.js';
+import { createOnSignInCutoff, createWithCutoff, type OnSignInCutoff } from './accounts/sign-in-cutoff.js';
+import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './clients/api-resources.js';
+import { type Authenticate, createAuthenticate } from './clients/authenticate.js';
+import { existingScopes } from './clients/client-scopes.js';
+import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
+import { type Consents, createConsents } from './clients/consents.js';
 import { type DirectoryContext, openedCollections } from './context.js';
-import { type Credentials, createCredentials } from './credentials.js';
-import { createDeliveries, type Deliveries } from './deliveries.js';
-import { createErasure } from './erasure.js';
-import { createListeners, type Events } from './event-listeners.js';
-import { createEventTrials, type EventTrials } from './event-trials.js';
-import { createGroups, type Groups } from './groups.js';
-import { createLinking, createLinks, type Linking } from './linking.js';
-import { createOutbox, type Outbox } from './outbox.js';
-import { createPasswords, type Passwords } from './passwords.js';
-import { createPermissions, type Permissions } from './permissions.js';
-import { createPersons, type Persons } from './persons.js';
-import { createRegistration, type Registration } from './registration.js';
+import { createPasswords, type Passwords } from './credentials/passwords.js';
+import { createGroups, type Groups } from './groups/groups.js';
+import { createPermissions, type Permissions } from './groups/permissions.js';
+import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
+import { createListeners, type Events } from './outbox/event-listeners.js';
+import { createEventTrials, type EventTrials } from './outbox/event-trials.js';
+import { createOutbox, type Outbox } from './outbox/outbox.js';
+import { createErasure } from './persons/erasure.js';
+import { createPersons, type Persons } from './persons/persons.js';
+import { createUsers, type Users } from './persons/users.js';
 import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
-import { createPolicyWatch, type PolicyWatch } from './sign-in-policy.js';
-import { createSubsidiaries, type Subsidiaries } from './subsidiaries.js';
-import { createTenants, type Tenants } from './tenants.js';
-import { createUsers, type Users } from './users.js';
-import { createOnVoidSignIns, createVoiding, type OnVoidSignIns } from './void-sign-ins.js';
+import { createPolicyWatch, type PolicyWatch } from './tenants/sign-in-policy.js';
+import { createSubsidiaries, type Subsidiaries } from './tenants/subsidiaries.js';
+import { createTenants, type Tenants } from './tenants/tenants.js';
 
 export interface DirectoryOptions {
   /** Opened, with the collections of `lib/store/collections.ts`. */
@@ -86,7 +86,7 @@ export interface Directory {
   /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
   existingScopes(): Promise<ReadonlySet<string>>;
   /** @internal for the protocol, which keeps the sign-ins. */
-  readonly onVoidSignIns: OnVoidSignIns;
+  readonly onSignInCutoff: OnSignInCutoff;
   readonly events: Events;
   readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
   /** @internal */
@@ -108,7 +108,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     caches,
     keyring,
     nudge: outbox.nudge,
-    voiding: createVoiding(deliveries),
+    withCutoff: createWithCutoff(deliveries),
     ownSecretLength,
     ownMetadata,
     identityScopes,
@@ -122,7 +122,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const accounts = createAccounts(context, tenants, policies);
   const credentials = createCredentials(context, accounts, hasher);
   const links = createLinks(context);
-  const erase = createErasure(context, links);
+  const erase = createErasure(context, links.endAll);
 
   return {
     issuer,
@@ -140,7 +140,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),
-    onVoidSignIns: createOnVoidSignIns(deliveries, caches),
+    onSignInCutoff: createOnSignInCutoff(deliveries, caches),
     credentials,
     events,
     outbox,

@@ -1,28 +1,33 @@
-/** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
-export type { AccountEvents } from './account-events.js';
-export { type Account, type Accounts, isUsable, isVoid, type Narrowed, notBeforeOf, subOf } from './accounts.js';
-export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './api-resources.js';
-export type { Authenticate } from './authenticate.js';
-export type { ClientFields, ClientInput, Clients } from './clients.js';
-export type { Consents } from './consents.js';
+/**
+ * The directory: durable records and the rules over them. No HTTP, no oidc-provider.
+ *
+ * Each room is a subject: tenants, persons with their users, accounts, groups with permissions, clients with API resources, credentials, signing keys,
+ * seeds, the outbox of events and deliveries. A service that is bound to a tenant knows records of its tenant alone.
+ */
+export type { AccountEvents } from './accounts/account-events.js';
+export { type Account, type Accounts, isUsable, isVoid, type Narrowed, notBeforeOf, subOf } from './accounts/accounts.js';
+export type { Credentials, PasswordAttempt, Proof } from './accounts/credentials.js';
+export type { Linking, ParentRef } from './accounts/linking.js';
+export type { Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
+export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
+export type { Authenticate } from './clients/authenticate.js';
+export type { ClientFields, ClientInput, Clients } from './clients/clients.js';
+export type { Consents } from './clients/consents.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
-export type { Credentials, PasswordAttempt, Proof } from './credentials.js';
-export type { Deliveries, Enqueued, NewDelivery } from './deliveries.js';
-export type { Events } from './event-listeners.js';
-export type { GroupRefs } from './group-refs.js';
-export type { GroupFields, GroupInput, Groups } from './groups.js';
+export { createPasswords, type Passwords } from './credentials/passwords.js';
+export { isLiveSecret } from './credentials/secrets.js';
+export type { GroupRefs } from './groups/group-refs.js';
+export type { GroupFields, GroupInput, Groups } from './groups/groups.js';
+export type { PermissionFields, PermissionInput, Permissions } from './groups/permissions.js';
 export type { Patch } from './input.js';
-export { createKeyRotation, type KeyRotation } from './key-rotation.js';
-export type { Linking, ParentRef } from './linking.js';
-export type { Outbox } from './outbox.js';
-export { createPasswords, type Passwords } from './passwords.js';
-export type { PermissionFields, PermissionInput, Permissions } from './permissions.js';
-export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons.js';
-export type { Registration, RegistrationInput, RegistrationProblem } from './registration.js';
-export { isLiveSecret } from './secrets.js';
-export { applySeed, type Seed } from './seed.js';
-export { findSeedProblems } from './seed-problems.js';
-export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './subsidiaries.js';
-export type { TenantFields, TenantInput, Tenants } from './tenants.js';
-export type { UserFields, UserInput } from './user-record.js';
-export type { Users } from './users.js';
+export type { Deliveries, Enqueued, NewDelivery } from './outbox/deliveries.js';
+export type { Events } from './outbox/event-listeners.js';
+export type { Outbox } from './outbox/outbox.js';
+export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/persons.js';
+export type { UserFields, UserInput } from './persons/user-record.js';
+export type { Users } from './persons/users.js';
+export { findSeedProblems } from './seed/problems.js';
+export { applySeed, type Seed } from './seed/seed.js';
+export { createKeyRotation, type KeyRotation } from './signing-keys/key-rotation.js';
+export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './tenants/subsidiaries.js';
+export type { TenantFields, TenantInput, Tenants } from './tenants/tenants.js';

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import type { Extension, ExtensionContext } from '../extension.js';
-import { foldedPath } from './methods.js';
+import type { Extension, ExtensionContext } from '../contract/extension.js';
+import { foldedPath } from '../paths.js';
 
 /** Middleware that extensions put about named endpoints of the protocol, in the order of the extensions. */
 export function aroundEndpoints(

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
+import type { CallerState, ProtocolPage, ShowPage } from '../contract/extension.js';
 import { IdpError, isToldAlready } from '../errors.js';
-import type { CallerState, ProtocolPage, ShowPage } from '../extension.js';
 import type { Logger } from '../logger.js';
 import { loggedPath, requestIdOf } from './request-id.js';
 

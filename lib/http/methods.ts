@@ -1,4 +1,5 @@
 import type { Context, Middleware, Next } from 'koa';
+import { foldedPath } from '../paths.js';
 
 /** Methods of the protocol's endpoints; those that are not here take a form. */
 const methods: Readonly<Record<string, readonly string[]>> = {
@@ -15,9 +16,6 @@ const form = ['POST', 'OPTIONS'];
 
 /** Answers what methods a path takes; undefined when it is none of ours. */
 export type MethodsOf = (path: string) => readonly string[] | undefined;
-
-/** A path as oidc-provider's router compares it: it folds case and takes one trailing slash. */
-export const foldedPath = (path: string): string => path.toLowerCase().replace(/\/$/, '');
 
 /** The methods by the paths of the protocol's endpoints. */
 export function protocolMethods(routes: Readonly<Record<string, string>>): MethodsOf {

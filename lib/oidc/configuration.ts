@@ -1,29 +1,32 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { acrLevels } from '../acr-values.js';
-import { identityScopes } from '../claim-declarations.js';
-import { type Accounts, subjectOf } from './account.js';
-import { carriedParameter, createRequestCheck, passedOnParameters } from './authorize.js';
-import { checkClientAssertion } from './client-assertions.js';
-import { clientAlgorithms, encryptionAlgorithms } from './client-jwts.js';
-import { ClientAdapter, isClient } from './clients.js';
-import { createCookieKeys } from './cookie-keys.js';
-import { cookieName, pathCookieName } from './cookie-names.js';
-import type { OidcParts } from './dependencies.js';
-import { createGrantLoader } from './grants.js';
-import { interactionPath } from './interaction-path.js';
-import { recordOf, saveSession } from './internals.js';
-import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './introspection.js';
-import { createLoginHintCheck } from './login-hint-tokens.js';
-import type { createLogout } from './logout.js';
-import { pseudonymOf } from './pairwise.js';
-import { requiresChallenge } from './pkce.js';
-import { createPromptPolicy } from './prompts.js';
-import { checkRequestObject, checkRequestUris } from './request-objects.js';
-import { resourceIndicators } from './resource-indicators.js';
-import { restartedParameter } from './restart.js';
-import type { Scopes } from './scopes.js';
-import { commitRequest, sessionTtl } from './sessions.js';
-import { lifetimesOf } from './token.js';
+import { identityScopes } from '../claims/declarations.js';
+import { interactionPath } from '../paths.js';
+import type { Client } from '../store/records.js';
+import { type Accounts, subjectOf } from './accounts/account.js';
+import { resourceIndicators } from './accounts/resource-indicators.js';
+import type { Scopes } from './accounts/scopes.js';
+import { createRequestCheck } from './authorize/checks.js';
+import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
+import { carriedParameter, passedOnParameters } from './authorize/parameters.js';
+import { createPromptPolicy } from './authorize/prompts.js';
+import { checkRequestObject } from './authorize/request-objects.js';
+import { checkRequestUris } from './authorize/request-uris.js';
+import { checkClientAssertion } from './clients/assertions.js';
+import { ClientAdapter, clientOf } from './clients/clients.js';
+import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
+import { pseudonymOf } from './clients/pairwise.js';
+import { requiresChallenge } from './clients/pkce.js';
+import type { OidcParts } from './context.js';
+import { restartedParameter } from './interactions/restart.js';
+import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies.js';
+import { createGrantLoader } from './sessions/grants.js';
+import type { createLogout } from './sessions/logout.js';
+import { commitRequest, sessionTtl } from './sessions/sessions.js';
+import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
+import { lifetimesOf } from './tokens/lifetimes.js';
+import { getsRefreshToken } from './tokens/refresh-token.js';
+import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
 export const routes = {
@@ -74,7 +77,7 @@ export function createConfiguration(
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),
     claims: { openid: protocolClaims, ...Object.fromEntries(claims.scopes) },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none', ...certificateMethods(options)],
-    clientBasedCORS: (_ctx, origin, client) => isOriginOf(recordOf(client), origin, client.redirectUris ?? []),
+    clientBasedCORS: (_ctx, origin, client) => isOriginOf(clientOf(client), origin, client.redirectUris ?? []),
     // Scopes narrow ID tokens by the client's record, in `account.claims`.
     conformIdTokenClaims: false,
     cookies: {
@@ -127,7 +130,7 @@ export function createConfiguration(
         return options.mountPath + interactionPath(options, uid);
       },
     },
-    issueRefreshToken: (_ctx, client, source) => client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
     jwks: { keys: keys.all.map(({ external }) => external) },
     loadExistingGrant: createGrantLoader(parts, accounts),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
@@ -197,7 +200,7 @@ function createFetch({ fetch, remote }: OidcParts): NonNullable<Configuration['f
 }
 
 /** Origins that may read the answers a client gets: registered ones, and those of its redirect URIs. @see Fetch §3.2 */
-function isOriginOf(record: object | undefined, origin: string, redirectUris: readonly string[]): boolean {
-  if (!isClient(record)) return false;
+function isOriginOf(record: Client | undefined, origin: string, redirectUris: readonly string[]): boolean {
+  if (!record) return false;
   return record.corsOrigins.includes(origin) || redirectUris.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
 }

@@ -1,31 +1,29 @@
 /** Issue 5: the whole service on MongoDB, artifacts and directory. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
 import { withMongo } from '../support/mongo.js';
+import { useIdp } from '../support/use-idp.js';
 
 withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   const encryption = ['a key of the test for what is kept encrypted'];
 
   describe('issue 5: the service on MongoDB', () => {
-    let it: TestIdp;
-    beforeAll(async () => {
+    const service = useIdp(() => {
       const stores = { artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) };
-      it = await startIdp({ seed: journeySeed, ...stores });
+      return { seed: journeySeed, ...stores };
     });
-    afterAll(() => it.close());
 
     test('signs in, issues and refreshes tokens, and signs out', async () => {
-      expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-      expect(it.logged).toEqual([]);
-      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
+      expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+      expect(service.logged).toEqual([]);
+      expect(await service.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
     });
 
     test('J5: what it leaves in the database is none of what it handed out', async () => {
-      const { tokens, refreshed, setCookies } = await journey(it.issuer);
+      const { tokens, refreshed, setCookies } = await journey(service.issuer);
       const names = (await mongo.db.listCollections().toArray()).map(({ name }) => name);
       const dumps = await Promise.all(names.map((name) => mongo.db.collection(name).find().toArray()));
       const dump = JSON.stringify(dumps);

@@ -23,15 +23,15 @@ withServer('REDIS_URL', () => {
     await pause(4000);
     const server = await RedisServer.start({ port });
     ends.push(() => server.stop());
-    const it = await starting;
-    ends.push(() => it.close());
-    expect(await it.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+    const service = await starting;
+    ends.push(() => service.close());
+    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
 
     await client.config('SET', 'min-replicas-to-write', '1');
     await pause(1100);
-    expect(await it.idp.health()).toMatchObject({ status: 'down', artifacts: 'read-only', directory: 'up' });
+    expect(await service.idp.health()).toMatchObject({ status: 'down', artifacts: 'read-only', directory: 'up' });
     await client.config('SET', 'min-replicas-to-write', '0');
     await pause(1100);
-    expect(await it.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
+    expect(await service.idp.health()).toMatchObject({ status: 'up', artifacts: 'up' });
   });
 });

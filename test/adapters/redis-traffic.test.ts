@@ -6,12 +6,12 @@ import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { connected, redisClient } from '../support/redis-clients.js';
 import { RedisProxy } from '../support/redis-proxy.js';
 import { RedisServer } from '../support/redis-server.js';
 import { redirectUri } from '../support/seed.js';
 import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const scope = 'openid profile offline_access';
 
@@ -21,18 +21,18 @@ withServer('REDIS_URL', () => {
     let server: RedisServer;
     let proxy: RedisProxy;
     let client: Redis;
-    let it: TestIdp;
     let issuer: string;
 
-    beforeAll(async () => {
+    const service = useIdp(async () => {
       server = await RedisServer.start();
       proxy = await RedisProxy.to(server.url);
       client = redisClient(proxy.url);
-      it = await startIdp({ artifacts: redisArtifacts({ client }) });
-      issuer = it.issuer;
+      return { artifacts: redisArtifacts({ client }) };
+    });
+    beforeAll(() => {
+      issuer = service.issuer;
     });
     afterAll(async () => {
-      await it.close();
       client.disconnect();
       await proxy.close();
       await server.stop();
@@ -50,7 +50,7 @@ withServer('REDIS_URL', () => {
       return { agent, tokens: (await redeem(issuer, await obtainCode(issuer, agent, 'web', { scope }))).json };
     }
 
-    const service = { authorization: basic('service', 'service-secret') };
+    const credentials = { authorization: basic('service', 'service-secret') };
     const web = { authorization: basic('web', 'web-secret') };
 
     describe('round trips of a request', () => {
@@ -61,7 +61,9 @@ withServer('REDIS_URL', () => {
       });
 
       test('client credentials: 1', async () => {
-        const { trips, answer } = await during(() => postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, service));
+        const { trips, answer } = await during(() =>
+          postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, credentials),
+        );
         expect(answer.status).toBe(200);
         expect(trips).toBe(1);
       });

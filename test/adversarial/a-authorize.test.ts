@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { redirectUri } from '../support/seed.js';
 import { obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await obtainCode(it.issuer, alice);
+  await obtainCode(service.issuer, alice);
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 const authorize = (parameters: Record<string, string | undefined> = {}, agent = alice) =>
-  agent.get(authorizeUrl(it.issuer, { ...challenge, ...parameters }));
+  agent.get(authorizeUrl(service.issuer, { ...challenge, ...parameters }));
 
 /** An error page of the service: nowhere to go on to. */
 function expectErrorPage(answer: Answer): void {
@@ -80,13 +78,15 @@ describe('A1: redirect_uri is compared byte by byte', () => {
   });
 
   test('A1: two of them, or none at all', async () => {
-    expectErrorPage(await alice.get(`${authorizeUrl(it.issuer, challenge)}&redirect_uri=${encodeURIComponent('http://evil.example/')}`));
+    expectErrorPage(
+      await alice.get(`${authorizeUrl(service.issuer, challenge)}&redirect_uri=${encodeURIComponent('http://evil.example/')}`),
+    );
     expectErrorPage(await authorize({ redirect_uri: undefined }));
   });
 
   test('A1: a pushed request with a foreign one is refused', async () => {
     const { status, json } = await postForm(
-      `${it.issuer}/connect/par`,
+      `${service.issuer}/connect/par`,
       { client_id: 'web', response_type: 'code', redirect_uri: 'http://evil.example/', scope: 'openid', ...challenge },
       { authorization: basic('web', 'web-secret') },
     );
@@ -94,8 +94,8 @@ describe('A1: redirect_uri is compared byte by byte', () => {
   });
 
   test('A1: the code is bound to the one it was asked with', async () => {
-    const code = await obtainCode(it.issuer, alice);
-    const { status, json } = await redeem(it.issuer, code, { redirect_uri: `${redirectUri}/` });
+    const code = await obtainCode(service.issuer, alice);
+    const { status, json } = await redeem(service.issuer, code, { redirect_uri: `${redirectUri}/` });
     expect({ status, json }).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   });
 });
@@ -133,7 +133,7 @@ describe('A2: an error is sent to registered addresses only', () => {
       expect(status).toBe(303);
       expect(location?.startsWith(redirectUri + mark)).toBe(true);
       const response = new URLSearchParams(location?.slice(redirectUri.length + 1));
-      expect(Object.fromEntries(response)).toMatchObject({ error, state: 's', iss: it.issuer });
+      expect(Object.fromEntries(response)).toMatchObject({ error, state: 's', iss: service.issuer });
     }
   });
 });
@@ -174,7 +174,7 @@ describe('A4: custom parameters never overrule the protocol', () => {
 
   test.each(['query', 'fragment', 'form_post'])('A4: what the protocol answers is the same with and without them, in %s', async (mode) => {
     for (const parameters of [{ state: 's' }, { state: 's', prompt: 'bogus' }, { state: undefined, prompt: 'bogus' }]) {
-      const url = authorizeUrl(it.issuer, { ...challenge, ...parameters, response_mode: mode });
+      const url = authorizeUrl(service.issuer, { ...challenge, ...parameters, response_mode: mode });
       const plain = await returned(url, mode);
       for (const custom of customs) {
         const response = await returned(withCustom(url, custom), mode);
@@ -188,7 +188,7 @@ describe('A4: custom parameters never overrule the protocol', () => {
 
   test('A4: state, scope, client_id and redirect_uri cannot be returned as something else by repeating them', async () => {
     for (const name of ['state', 'scope', 'client_id', 'redirect_uri', 'response_mode']) {
-      const answer = await alice.get(`${authorizeUrl(it.issuer, { ...challenge, state: 's' })}&${name}=evil`);
+      const answer = await alice.get(`${authorizeUrl(service.issuer, { ...challenge, state: 's' })}&${name}=evil`);
       expect(responseOf(answer).get('code')).toBeNull();
     }
   });
@@ -197,8 +197,8 @@ describe('A4: custom parameters never overrule the protocol', () => {
     ['101 of them', Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, 'x']))],
     ['more than 4 KiB', { big: 'x'.repeat(4096) }],
   ])('A4: %s is invalid_request', async (_name, custom) => {
-    const answer = await alice.get(withCustom(authorizeUrl(it.issuer, challenge), custom));
-    expect(Object.fromEntries(responseOf(answer))).toMatchObject({ error: 'invalid_request', iss: it.issuer });
+    const answer = await alice.get(withCustom(authorizeUrl(service.issuer, challenge), custom));
+    expect(Object.fromEntries(responseOf(answer))).toMatchObject({ error: 'invalid_request', iss: service.issuer });
     expect(answer.location).not.toContain('xxx');
   });
 
@@ -207,10 +207,10 @@ describe('A4: custom parameters never overrule the protocol', () => {
     const direct = responseOf(await authorize({ __custom: forged }));
     expect(direct.get('__custom')).toBe(forged);
     expect(direct.has('injected')).toBe(false);
-    expect(direct.get('iss')).toBe(it.issuer);
+    expect(direct.get('iss')).toBe(service.issuer);
 
     const pushed = await postForm(
-      `${it.issuer}/connect/par`,
+      `${service.issuer}/connect/par`,
       { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...challenge, __custom: forged, mine: '1' },
       { authorization: basic('web', 'web-secret') },
     );
@@ -220,7 +220,7 @@ describe('A4: custom parameters never overrule the protocol', () => {
       __custom: '{"custom":{"late":"1"}}',
       late: '1',
     });
-    const response = responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`));
+    const response = responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`));
     expect(response.get('code')).toEqual(expect.any(String));
     expect(response.get('mine')).toBe('1');
     expect(response.get('__custom')).toBe(forged);
@@ -244,7 +244,7 @@ describe('A6: every answer says who gave it', () => {
         mode === 'form_post'
           ? formOf(answer).fields
           : Object.fromEntries(new URLSearchParams(answer.location?.slice(redirectUri.length + 1)));
-      expect(fields.iss).toBe(it.issuer);
+      expect(fields.iss).toBe(service.issuer);
     }
   });
 });
@@ -270,13 +270,13 @@ describe('A8: PKCE cannot be left out or weakened', () => {
 
   test.each(['web', 'spa'])('A8: the verifier of %s is the one, and cannot be left out', async (client) => {
     for (const verifier of ['', 'x'.repeat(42), 'x'.repeat(43), 'x'.repeat(129), 'ø'.repeat(43), pkce.challenge]) {
-      const { json, status } = await redeem(it.issuer, { ...(await obtainCode(it.issuer, alice, client)), verifier });
+      const { json, status } = await redeem(service.issuer, { ...(await obtainCode(service.issuer, alice, client)), verifier });
       expect({ status, error: json.error }).toEqual({ status: 400, error: expect.stringMatching(/^invalid_(grant|request)$/) });
     }
-    const code = await obtainCode(it.issuer, alice, client);
-    const { json } = await redeem(it.issuer, code, { code_verifier: createPkce().verifier });
+    const code = await obtainCode(service.issuer, alice, client);
+    const { json } = await redeem(service.issuer, code, { code_verifier: createPkce().verifier });
     expect(json.error).toBe('invalid_grant');
-    expect((await redeem(it.issuer, code)).status).toBe(200);
+    expect((await redeem(service.issuer, code)).status).toBe(200);
   });
 });
 
@@ -297,13 +297,13 @@ describe('A9: only single strings go in', () => {
   ];
   test.each(pollution)('A9: %s', async (query) => {
     const rest = new URLSearchParams({ response_type: 'code', scope: 'openid', redirect_uri: redirectUri, ...challenge });
-    expectErrorPage(await alice.get(`${it.issuer}/connect/authorize?${encodeURI(query).replaceAll('%25', '%')}&${rest}`));
+    expectErrorPage(await alice.get(`${service.issuer}/connect/authorize?${encodeURI(query).replaceAll('%25', '%')}&${rest}`));
   });
 
   test.each(['client_id[$ne]=x', '__proto__[client_id]=evil', 'constructor[prototype][redirect_uri]=x'])(
     'A9: %s is not that parameter',
     async (query) => {
-      const answer = await alice.get(`${authorizeUrl(it.issuer, challenge)}&${encodeURI(query)}`);
+      const answer = await alice.get(`${authorizeUrl(service.issuer, challenge)}&${encodeURI(query)}`);
       const [name = '', value] = query.split('=');
       expect(responseOf(answer).get('code')).toEqual(expect.any(String));
       expect(responseOf(answer).get(name)).toBe(value);
@@ -311,10 +311,10 @@ describe('A9: only single strings go in', () => {
   );
 
   test('A9: repeated parameters of the token endpoint are refused', async () => {
-    const { code, verifier } = await obtainCode(it.issuer, alice);
+    const { code, verifier } = await obtainCode(service.issuer, alice);
     const fields = `grant_type=authorization_code&code=${code}&redirect_uri=${encodeURIComponent(redirectUri)}&code_verifier=${verifier}`;
     for (const twice of ['code=x', 'code_verifier=x', 'grant_type=client_credentials', 'redirect_uri=x', 'client_id=spa']) {
-      const response = await fetch(`${it.issuer}/connect/token`, {
+      const response = await fetch(`${service.issuer}/connect/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', authorization: basic('web', 'web-secret') },
         body: `${fields}&client_id=web&${twice}`,
@@ -325,6 +325,6 @@ describe('A9: only single strings go in', () => {
 });
 
 test('A1–A9 leave nothing in the log', async () => {
-  await signIn(alice, authorizeUrl(it.issuer, challenge));
-  expectQuietLog(it, ['alice', 'web-secret']);
+  await signIn(alice, authorizeUrl(service.issuer, challenge));
+  expectQuietLog(service, ['alice', 'web-secret']);
 });

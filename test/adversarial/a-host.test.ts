@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { type RawAnswer, rawRequest } from '../support/raw-request.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, obtainCode } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let cookie: string;
+const service = useIdp({ trustProxy: true });
 beforeAll(async () => {
-  it = await startIdp({ trustProxy: true });
   const agent = new Agent();
-  await obtainCode(it.issuer, agent);
+  await obtainCode(service.issuer, agent);
   cookie = [...agent.cookies].map(([key, { value }]) => `${key.split(' ')[0]}=${value}`).join('; ');
 });
-afterAll(() => it.close());
 
 const query = () => new URL(authorizeUrl('http://x', { code_challenge: createPkce().challenge, code_challenge_method: 'S256' })).search;
 const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
@@ -83,7 +81,7 @@ const routes: { name: string; method?: string; path: () => string; body?: string
 ];
 
 const evil = 'evil.example';
-const own = () => new URL(it.issuer).host;
+const own = () => new URL(service.issuer).host;
 /** Ways to say that the service is somebody else. */
 const spoofs: { name: string; lines: (method: string, path: string) => string[] }[] = [
   { name: 'Host', lines: (method, path) => [`${method} ${path} HTTP/1.1`, `Host: ${evil}`] },
@@ -126,7 +124,7 @@ test.each(routes)(
   async ({ method = 'GET', path, body, authorization, signedIn }) => {
     const send = (lines: string[]) =>
       rawRequest(
-        it.issuer,
+        service.issuer,
         [
           ...lines,
           'Accept: text/html',
@@ -147,23 +145,27 @@ test.each(routes)(
 );
 
 test('A3: a second Host header changes nothing; none at all is a bad request', async () => {
-  const twice = await rawRequest(it.issuer, ['GET /.well-known/openid-configuration HTTP/1.1', `Host: ${own()}`, `Host: ${evil}`]);
+  const twice = await rawRequest(service.issuer, ['GET /.well-known/openid-configuration HTTP/1.1', `Host: ${own()}`, `Host: ${evil}`]);
   expect(twice.body).not.toContain('evil');
-  expect(await rawRequest(it.issuer, ['GET /.well-known/openid-configuration HTTP/1.1'])).toMatchObject({
+  expect(await rawRequest(service.issuer, ['GET /.well-known/openid-configuration HTTP/1.1'])).toMatchObject({
     status: 400,
     body: expect.not.stringContaining('{'),
   });
 });
 
 test('A3: a sign-in begun under a foreign Host goes on at the issuer', async () => {
-  const begun = await rawRequest(it.issuer, [`GET /connect/authorize${query()} HTTP/1.1`, `Host: ${evil}`, `X-Forwarded-Host: ${evil}`]);
+  const begun = await rawRequest(service.issuer, [
+    `GET /connect/authorize${query()} HTTP/1.1`,
+    `Host: ${evil}`,
+    `X-Forwarded-Host: ${evil}`,
+  ]);
   const cookies = [...begun.head.matchAll(/^set-cookie: ([^;]+)/gim)].map(([, pair]) => pair).join('; ');
   const location = /^location: (.*)$/im.exec(begun.head)?.[1] ?? '';
-  expect(new URL(location, it.issuer).origin).toBe(it.issuer);
-  const page = await fetch(new URL(location, it.issuer), { headers: { cookie: cookies } });
+  expect(new URL(location, service.issuer).origin).toBe(service.issuer);
+  const page = await fetch(new URL(location, service.issuer), { headers: { cookie: cookies } });
   expect(page.status).toBe(200);
   const action = /<form[^>]* action="([^"]+)"/.exec(await page.text())?.[1] ?? '';
-  expect(action.startsWith(`${it.issuer}/idp/interaction/`)).toBe(true);
+  expect(action.startsWith(`${service.issuer}/idp/interaction/`)).toBe(true);
 });
 
-test('A3: what the service logs is no cause for concern', () => expectQuietLog(it));
+test('A3: what the service logs is no cause for concern', () => expectQuietLog(service));

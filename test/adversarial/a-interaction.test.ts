@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp();
-});
-afterAll(() => it.close());
+const service = useIdp();
+
 afterEach(backToPresent);
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 /** The identifier page of a new sign-in. */
 const begin = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
 const hasCode = (answer: Answer) => responseOf(answer).get('code') !== null;
@@ -22,7 +19,7 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
   test('A12: its page, its forms and its resume URL are dead elsewhere, and nothing changed', async () => {
     const attacker = new Agent();
     const victim = new Agent();
-    await obtainCode(it.issuer, victim);
+    await obtainCode(service.issuer, victim);
     const page = await begin(attacker);
     const { action, fields } = formOf(page);
     const uid = new URL(page.url).pathname.split('/').at(-1) as string;
@@ -48,11 +45,11 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
         location: begunAnew,
         body: expect.not.stringContaining('csrf'),
       });
-    expect(await victim.get(`${it.issuer}/connect/authorize/${uid}`)).toMatchObject({ status: 303, location: page.url });
+    expect(await victim.get(`${service.issuer}/connect/authorize/${uid}`)).toMatchObject({ status: 303, location: page.url });
     expect([...victim.cookies]).toEqual(before);
 
     // Nobody is signed in to it.
-    const resumed = await attacker.follow(await attacker.get(`${it.issuer}/connect/authorize/${uid}`));
+    const resumed = await attacker.follow(await attacker.get(`${service.issuer}/connect/authorize/${uid}`));
     expect(resumed.location).toBeUndefined();
   });
 
@@ -73,11 +70,11 @@ describe('A12: a sign-in belongs to the browser that began it', () => {
 
   test('A12: a sign-in of one session does not go on in another', async () => {
     const agent = new Agent();
-    await obtainCode(it.issuer, agent);
+    await obtainCode(service.issuer, agent);
     const page = await begin(agent, { prompt: 'login' });
     for (const key of agent.cookies.keys()) if (key.startsWith('idp.session')) agent.cookies.delete(key);
     const other = new Agent();
-    await obtainCode(it.issuer, other, 'web');
+    await obtainCode(service.issuer, other, 'web');
     for (const [key, cookie] of other.cookies) if (key.startsWith('idp.session')) agent.cookies.set(key, cookie);
     const second = await agent.submit(page, { identifier: 'alice@acme.test' });
     const resumed = await agent.follow(await agent.submit(second, { password: 'alice' }));
@@ -104,19 +101,19 @@ describe('A13: a sign-in that is asked for happens', () => {
 
   test('A13: prompt=login asks although there is a session, in each of two tabs', async () => {
     const agent = new Agent();
-    await obtainCode(it.issuer, agent);
+    await obtainCode(service.issuer, agent);
     const [one, two] = [await begin(agent, { prompt: 'login' }), await begin(agent, { prompt: 'login' })];
     const done = await agent.follow(await agent.submit(await agent.submit(one, { identifier: 'alice@acme.test' }), { password: 'alice' }));
     expect(hasCode(done)).toBe(true);
     const uid = new URL(two.url).pathname.split('/').at(-1);
-    const skipped = await agent.follow(await agent.get(`${it.issuer}/connect/authorize/${uid}`));
+    const skipped = await agent.follow(await agent.get(`${service.issuer}/connect/authorize/${uid}`));
     expect(hasCode(skipped)).toBe(false);
     expect(skipped.body).toContain('name="identifier"');
   });
 
   test('A13: nothing that is posted to another step stands for a sign-in', async () => {
     const agent = new Agent();
-    await obtainCode(it.issuer, agent);
+    await obtainCode(service.issuer, agent);
     const page = await begin(agent, { prompt: 'login', scope: 'openid profile' });
     const { fields } = formOf(page);
     const consented = await agent.follow(await agent.post(`${page.url}/consent`, { ...fields, decision: 'allow' }));
@@ -128,20 +125,20 @@ describe('A13: a sign-in that is asked for happens', () => {
 
   test.each([60, 3600])('A13: max_age is kept, and auth_time is the new one, %i s after the sign-in', async (seconds) => {
     const agent = new Agent();
-    const code = await obtainCode(it.issuer, agent);
-    const before = JSON.parse(Buffer.from((await redeem(it.issuer, code)).json.id_token.split('.')[1], 'base64url').toString());
+    const code = await obtainCode(service.issuer, agent);
+    const before = JSON.parse(Buffer.from((await redeem(service.issuer, code)).json.id_token.split('.')[1], 'base64url').toString());
     passTime(seconds - 5);
     expect(hasCode(await agent.follow(await agent.get(url({ max_age: String(seconds) }))))).toBe(true);
     passTime(seconds + 5);
     expect(hasCode(await agent.follow(await agent.get(url({ max_age: String(seconds) }))))).toBe(false);
-    const again = await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', { max_age: String(seconds) }));
+    const again = await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', { max_age: String(seconds) }));
     const after = JSON.parse(Buffer.from(again.json.id_token.split('.')[1], 'base64url').toString());
     expect(after.auth_time).toBeGreaterThanOrEqual(before.auth_time + seconds);
   });
 
   test('A13: prompt=none never answers for a session that is too old', async () => {
     const agent = new Agent();
-    await obtainCode(it.issuer, agent);
+    await obtainCode(service.issuer, agent);
     passTime(100);
     expect(responseOf(await agent.get(url({ prompt: 'none', max_age: '60' }))).get('error')).toBe('login_required');
   });
@@ -157,7 +154,7 @@ describe('A14: what is on the way is neither repeated, nor cached, nor told on',
     const callback = await agent.get(signedIn.location as string);
     const consent = await agent.follow(await agent.get(url({ client_id: 'third-party', scope: 'openid profile' })));
     const posted = await agent.get(url({ response_mode: 'form_post' }));
-    const logout = await agent.get(`${it.issuer}/connect/endsession`);
+    const logout = await agent.get(`${service.issuer}/connect/endsession`);
     const confirm = await agent.submit(logout, { logout: 'yes' });
     const pages = {
       identifier,
@@ -168,11 +165,11 @@ describe('A14: what is on the way is neither repeated, nor cached, nor told on',
       logout,
       'signed out': await agent.follow(confirm),
       'authorization error': await agent.get(url({ client_id: 'nobody' })),
-      'expired sign-in': await agent.get(`${it.issuer}/idp/interaction/AAAAAAAAAAAAAAAAAAAAA`),
-      'expired restart': await agent.get(`${it.issuer}/idp/interaction/AAAAAAAAAAAAAAAAAAAAA/restart`),
-      'expired resume': await agent.follow(await agent.get(`${it.issuer}/connect/authorize/AAAAAAAAAAAAAAAAAAAAA`)),
-      'end session error': await agent.get(`${it.issuer}/connect/endsession?id_token_hint=x`),
-      'confirm without a question': await agent.post(`${it.issuer}/connect/endsession/confirm`, { logout: 'yes' }),
+      'expired sign-in': await agent.get(`${service.issuer}/idp/interaction/AAAAAAAAAAAAAAAAAAAAA`),
+      'expired restart': await agent.get(`${service.issuer}/idp/interaction/AAAAAAAAAAAAAAAAAAAAA/restart`),
+      'expired resume': await agent.follow(await agent.get(`${service.issuer}/connect/authorize/AAAAAAAAAAAAAAAAAAAAA`)),
+      'end session error': await agent.get(`${service.issuer}/connect/endsession?id_token_hint=x`),
+      'confirm without a question': await agent.post(`${service.issuer}/connect/endsession/confirm`, { logout: 'yes' }),
       'forged form': await new Agent().post(`${identifier.url}/password`, { identifier: 'x', password: 'x' }),
     };
     for (const [name, { headers, status, body }] of Object.entries(pages)) {
@@ -207,7 +204,7 @@ describe('A14: what is on the way is neither repeated, nor cached, nor told on',
 
   test.each(['token', 'introspect', 'revocation', 'par'])('A14: /connect/%s is not cached, succeeding or failing', async (path) => {
     for (const headers of [{}, authorizationOf('web')] as Record<string, string>[]) {
-      const response = await new Agent().post(`${it.issuer}/connect/${path}`, { token: 'x' }, headers);
+      const response = await new Agent().post(`${service.issuer}/connect/${path}`, { token: 'x' }, headers);
       expect({ cache: response.headers.get('cache-control'), pragma: response.headers.get('pragma') }).toEqual({
         cache: 'no-store',
         pragma: 'no-cache',
@@ -216,14 +213,14 @@ describe('A14: what is on the way is neither repeated, nor cached, nor told on',
   });
 
   test('A14: userinfo is not cached', async () => {
-    const response = await fetch(`${it.issuer}/connect/userinfo`);
+    const response = await fetch(`${service.issuer}/connect/userinfo`);
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 });
 
 test('A12–A14 leave nothing in the log, and honest sign-ins work', async () => {
-  const { json } = await redeem(it.issuer, await obtainCode(it.issuer, new Agent()));
-  expect(await isActive(it.issuer, json.access_token)).toBe(true);
+  const { json } = await redeem(service.issuer, await obtainCode(service.issuer, new Agent()));
+  expect(await isActive(service.issuer, json.access_token)).toBe(true);
   expect(hasCode(await signIn(new Agent(), url()))).toBe(true);
-  expectQuietLog(it);
+  expectQuietLog(service);
 });

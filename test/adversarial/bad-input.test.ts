@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { rawRequest } from '../support/raw-request.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, obtainCode, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await obtainCode(it.issuer, alice);
+  await obtainCode(service.issuer, alice);
 });
-afterAll(() => it.close());
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const authorization = () => authorizationOf('web').authorization as string;
 const endpoints = ['token', 'introspect', 'revocation', 'par', 'scope/introspect'];
 const urlencoded = 'application/x-www-form-urlencoded';
 const post = (path: string, body: string, type: string, headers: Record<string, string> = {}): Promise<Answer> =>
-  new Agent({ accept: '*/*' }).request(`${it.issuer}/connect/${path}`, {
+  new Agent({ accept: '*/*' }).request(`${service.issuer}/connect/${path}`, {
     method: 'POST',
     body,
     headers: { 'content-type': type, authorization: authorization(), ...headers },
@@ -123,7 +121,7 @@ describe('the authorization endpoint', () => {
 
   test('a pushed reference that is unknown, malformed or of another client is refused', async () => {
     const pushed = await postForm(
-      `${it.issuer}/connect/par`,
+      `${service.issuer}/connect/par`,
       {
         client_id: 'web',
         response_type: 'code',
@@ -145,7 +143,7 @@ describe('the authorization endpoint', () => {
       ['nobody', pushed.json.request_uri],
     ] as const) {
       const answer = await alice.get(
-        `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: reference })}`,
+        `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: reference })}`,
       );
       expect(answer.status).toBeLessThan(500);
       expect(responseOf(answer).get('code')).toBeNull();
@@ -187,7 +185,7 @@ describe('any route', () => {
     '%s of anything is answered, and is no accident',
     async (method) => {
       for (const path of [...paths, ...endpoints.map((name) => `/connect/${name}`), '/connect/userinfo', '/connect/authorize']) {
-        const answer = await rawRequest(it.issuer, [`${method} ${path} HTTP/1.1`, 'Host: x', 'Accept: text/html']);
+        const answer = await rawRequest(service.issuer, [`${method} ${path} HTTP/1.1`, 'Host: x', 'Accept: text/html']);
         expect({ method, path, ok: answer.status >= 200 && answer.status < 500 }).toEqual({ method, path, ok: true });
         expectNothingInternal(answer.body.replaceAll(path, ''));
       }
@@ -205,7 +203,7 @@ describe('any route', () => {
           '/connect/endsession',
           '/connect/authorize/AAAAAAAAAAAAAAAAAAAAA',
         ]) {
-          const { status, body } = await rawRequest(it.issuer, [
+          const { status, body } = await rawRequest(service.issuer, [
             `GET ${path} HTTP/1.1`,
             'Host: x',
             `Cookie: ${name}=${value}; ${name}.sig=${value}`,
@@ -223,7 +221,7 @@ describe('any route', () => {
       'Transfer-Encoding: x',
       'Origin: \u00e9',
     ]) {
-      const { status } = await rawRequest(it.issuer, [`GET /connect/authorize${new URL(url()).search} HTTP/1.1`, 'Host: x', header]);
+      const { status } = await rawRequest(service.issuer, [`GET /connect/authorize${new URL(url()).search} HTTP/1.1`, 'Host: x', header]);
       expect({ header, ok: status < 500 || status === 501 }).toEqual({ header, ok: true });
     }
   });
@@ -257,7 +255,7 @@ describe('the sign-in forms', () => {
   test('a form in an encoding that it is not in is refused', async () => {
     for (const encoding of ['gzip', 'deflate', 'br']) {
       const headers = { 'content-type': urlencoded, 'content-encoding': encoding };
-      const { status, body } = await new Agent().request(`${it.issuer}/idp/interaction/x/identifier`, {
+      const { status, body } = await new Agent().request(`${service.issuer}/idp/interaction/x/identifier`, {
         method: 'POST',
         body: 'csrf=x',
         headers,
@@ -268,4 +266,4 @@ describe('the sign-in forms', () => {
   });
 });
 
-test('none of it is in the log', () => expectQuietLog(it, ['web-secret']));
+test('none of it is in the log', () => expectQuietLog(service, ['web-secret']));

@@ -1,29 +1,27 @@
 /** What binds a sign-in to a browser: a sibling subdomain can set every cookie of it but one. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, obtainCode, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
+const service = useIdp(() => {
   const metadata = { redirect_uris: [redirectUri], require_pushed_authorization_requests: true };
   const pushing = { id: 'pushing', name: 'Pushing', secret: 'pushing-secret', metadata, allowedScopes: ['openid'] };
-  it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, pushing] } });
+  return { seed: { ...testSeed, clients: [...testSeed.clients, pushing] } };
 });
-afterAll(() => it.close());
 
 const challenge = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
-const url = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(it.issuer, { ...challenge(), ...parameters });
+const url = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(service.issuer, { ...challenge(), ...parameters });
 const begin = async (agent: Agent, parameters: Record<string, string> = {}) => agent.follow(await agent.get(url(parameters)));
 const beginPushed = async (agent: Agent): Promise<Answer> => {
   const request = { client_id: 'pushing', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...challenge() };
-  const { json } = await postForm(`${it.issuer}/connect/par`, request, authorizationOf('pushing'));
-  return agent.follow(await agent.get(`${it.issuer}/connect/authorize?client_id=pushing&request_uri=${json.request_uri}`));
+  const { json } = await postForm(`${service.issuer}/connect/par`, request, authorizationOf('pushing'));
+  return agent.follow(await agent.get(`${service.issuer}/connect/authorize?client_id=pushing&request_uri=${json.request_uri}`));
 };
 const uidOf = ({ url }: Pick<Answer, 'url'>): string => new URL(url).pathname.split('/')[3] as string;
-const resumeOf = (page: Answer): string => `${it.issuer}/connect/authorize/${uidOf(page)}`;
+const resumeOf = (page: Answer): string => `${service.issuer}/connect/authorize/${uidOf(page)}`;
 const secretsSetBy = ({ headers }: Answer): string[] => headers.getSetCookie().filter((line) => line.startsWith('idp.browser='));
 const cookieOf = (agent: Agent, name: string): string | undefined =>
   [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value;
@@ -53,18 +51,18 @@ describe('M1: the secret of a browser', () => {
   test('M1: is made by nothing else', async () => {
     const page = await begin(new Agent());
     const signedIn = new Agent();
-    await obtainCode(it.issuer, signedIn);
+    await obtainCode(service.issuer, signedIn);
     for (const key of signedIn.cookies.keys()) if (key.startsWith('idp.browser ')) signedIn.cookies.delete(key);
     const answers = [
       await new Agent().get(url({ prompt: 'none' })),
       await new Agent().get(url({ scope: 'nothing' })),
       await new Agent().get(url({ redirect_uri: 'https://evil.test' })),
-      await new Agent().post(`${it.issuer}/connect/authorize`, Object.fromEntries(new URL(url()).searchParams)),
+      await new Agent().post(`${service.issuer}/connect/authorize`, Object.fromEntries(new URL(url()).searchParams)),
       await new Agent().get(page.url),
       await new Agent().get(`${page.url}/restart`),
       await new Agent().post(`${page.url}/identifier`, { identifier: 'alice@acme.test' }),
       await new Agent().get(resumeOf(page)),
-      await new Agent().get(`${it.issuer}/connect/endsession`),
+      await new Agent().get(`${service.issuer}/connect/endsession`),
       await signedIn.get(url()),
       await signedIn.get(url({ prompt: 'none' })),
     ];
@@ -213,4 +211,4 @@ test('M1: a form says which browser it was shown in', async () => {
   expect([answer.status, answer.location]).toEqual([403, undefined]);
 });
 
-test('M1 leaves nothing in the log', () => expectQuietLog(it));
+test('M1 leaves nothing in the log', () => expectQuietLog(service));

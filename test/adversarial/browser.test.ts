@@ -1,25 +1,24 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { payloads } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
-import { openWatchedPage } from '../support/watched-page.js';
+import { useIdp } from '../support/use-idp.js';
+import { openWatchedPage, type WatchedPage } from '../support/watched-page.js';
 
 const hostileName = '"><script>alert(1)</script><img src=x onerror=alert(1)>';
 describeInBrowser('A5, G1, G7: in a browser', () => {
-  let it: TestIdp;
   let browser: Browser;
   let relyingParty: Server;
   let origin: string;
   const received: URLSearchParams[] = [];
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     relyingParty = createServer(async (request, response) => {
       const url = new URL(request.url ?? '/', 'http://x');
       if (url.pathname === '/callback')
@@ -40,7 +39,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     origin = `http://localhost:${(relyingParty.address() as AddressInfo).port}`;
     const redirect_uris = [`${origin}/callback`];
     const hostile = { name: hostileName, allowedScopes: ['openid', 'profile', 'evil.read'], metadata: { redirect_uris } };
-    it = await startIdp({
+    return {
       seed: {
         ...testSeed,
         tenants: [
@@ -57,18 +56,22 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
         ],
         apiResources: [...testSeed.apiResources, { id: 'evil-api', name: hostileName, secret: 'evil-api-secret', scopes: ['evil.read'] }],
       },
-    });
-    browser = await launch();
+    };
   });
+  let watched: WatchedPage;
+  beforeAll(async () => {
+    browser = await launch();
+    watched = await openWatchedPage(browser, [service.issuer, origin]);
+  });
+  beforeEach(() => watched.renew());
   afterAll(async () => {
     await browser?.close();
     relyingParty.closeAllConnections();
     await new Promise((resolve) => relyingParty.close(resolve));
-    await it.close();
   });
 
   const authorize = (parameters: Record<string, string>, client = 'plain') =>
-    `${it.issuer}/connect/authorize?${new URLSearchParams(
+    `${service.issuer}/connect/authorize?${new URLSearchParams(
       Object.entries({
         client_id: client,
         response_type: 'code',
@@ -80,7 +83,6 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }),
     )}`;
 
-  const openPage = () => openWatchedPage(browser, [new URL(it.issuer).origin, origin]);
   const signIn = async (page: Page, url: string, userName = 'alice@acme.test', password = 'alice') => {
     await page.goto(url);
     if (await page.locator('[name=identifier]:not([readonly])').count()) {
@@ -92,38 +94,41 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
   };
 
   test('design §5: a request by POST from another site finds the session of the browser', async () => {
-    const { page, incidents, close } = await openPage();
+    const { page, incidents } = watched;
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const fields = Object.fromEntries(new URL(authorize({ prompt: 'none', state: hostileName, [hostileName]: hostileName })).searchParams);
-    await page.goto(`${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${it.issuer}/connect/authorize`, fields }) })}`);
+    await page.goto(
+      `${origin}/?${new URLSearchParams({ attack: JSON.stringify({ action: `${service.issuer}/connect/authorize`, fields }) })}`,
+    );
     await page.waitForURL(`${origin}/callback**`);
     const answer = Object.fromEntries(received.at(-1) as URLSearchParams);
     expect(answer).toMatchObject({ code: expect.any(String), state: hostileName, [hostileName]: hostileName });
     expect(incidents).toEqual([]);
-    await close();
   });
 
   test('G7: no name, hint or description runs on a page', async () => {
-    const { page, incidents, close } = await openPage();
-    for (const payload of payloads) await page.goto(authorize({ login_hint: payload, ui_locales: payload, acr_values: payload }, 'evil'));
+    const { page, incidents } = watched;
+    const third = Math.ceil(payloads.length / 3);
+    const some = [0, 1, 2].map((part) => payloads.slice(part * third, (part + 1) * third).join(' '));
+    for (const payload of process.env.PROVE ? payloads : some)
+      await page.goto(authorize({ login_hint: payload, ui_locales: payload, acr_values: payload }, 'evil'));
     const all = payloads.join('');
     await page.goto(authorize({ prompt: all, scope: all }, 'evil'));
     await page.goto(authorize({ redirect_uri: all }, 'evil'));
-    await page.goto(`${it.issuer}/connect/endsession?${new URLSearchParams({ client_id: all, id_token_hint: all, state: all })}`);
+    await page.goto(`${service.issuer}/connect/endsession?${new URLSearchParams({ client_id: all, id_token_hint: all, state: all })}`);
     await signIn(page, authorize({ scope: 'openid profile evil.read' }, 'evil'), 'evil@x.test', 'evil');
     await page.waitForSelector('[name=decision]');
     expect(await page.textContent('body')).toContain(hostileName);
-    await page.goto(`${it.issuer}/connect/endsession?client_id=evil`);
+    await page.goto(`${service.issuer}/connect/endsession?client_id=evil`);
     await page.waitForSelector('[name=logout]');
     await page.click('[name=logout]');
     await page.waitForURL('**/endsession/success**');
     expect(incidents).toEqual([]);
-    await close();
   });
 
   test('G1: a form of another site signs nobody in, consents to nothing and signs nobody out', async () => {
-    const { page, close } = await openPage();
+    const { page } = watched;
     await page.goto(authorize({}));
     const action = (await page.getAttribute('form', 'action')) as string;
     const csrf = (await page.getAttribute('[name=csrf]', 'value')) as string;
@@ -136,18 +141,17 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const refused = page.waitForResponse((response) => response.url().includes('/endsession/confirm'));
-    await page.goto(attack(`${it.issuer}/connect/endsession/confirm`, { logout: 'yes', xsrf: 'x' }));
+    await page.goto(attack(`${service.issuer}/connect/endsession/confirm`, { logout: 'yes', xsrf: 'x' }));
     expect((await refused).status()).toBe(400);
     await page.goto(authorize({ prompt: 'none' }));
     expect(received.at(-1)?.get('code')).toEqual(expect.any(String));
-    await close();
   });
 
   test('F9: the check-session page is shown in a frame of another site, and no other page is', async () => {
-    const { page, close } = await openPage();
+    const { page } = watched;
     /** The page that a frame of that address shows. */
     const framed = async (target: string): Promise<string> => {
-      await page.goto(origin);
+      if (page.url() !== `${origin}/`) await page.goto(origin);
       const shown = page.waitForEvent('framenavigated', (frame) => frame !== page.mainFrame());
       await page.evaluate(`{
         const frame = document.createElement('iframe');
@@ -156,7 +160,7 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       }`);
       return (await shown).url();
     };
-    const checkSession = `${it.issuer}/connect/checksession`;
+    const checkSession = `${service.issuer}/connect/checksession`;
     expect(await framed(checkSession)).toBe(checkSession);
     const refused = async (...targets: string[]) => {
       for (const target of targets) expect([target, await framed(target)]).toEqual([target, 'chrome-error://chromewebdata/']);
@@ -174,14 +178,13 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
       authorize({ response_mode: 'form_post' }),
       authorize({ prompt: 'none', response_mode: 'form_post', scope: 'nothing' }),
       `${signInPage}/password`,
-      `${it.issuer}/idp/interaction/none`,
-      `${it.issuer}/connect/authorize/none`,
-      `${it.issuer}/connect/endsession`,
-      `${it.issuer}/connect/endsession?id_token_hint=x`,
-      `${it.issuer}/connect/endsession/success`,
+      `${service.issuer}/idp/interaction/none`,
+      `${service.issuer}/connect/authorize/none`,
+      `${service.issuer}/connect/endsession`,
+      `${service.issuer}/connect/endsession?id_token_hint=x`,
+      `${service.issuer}/connect/endsession/success`,
     );
-    await close();
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
+  test('nothing of it is in the log', () => expectQuietLog(service));
 });

@@ -5,14 +5,13 @@ import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from '
 import type { ExtensionContext } from 'tenant-idp';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let receiver: LogoutReceiver;
 const alice = new Agent();
 const other = new Agent();
@@ -22,7 +21,7 @@ let tokens: Json;
 let serviceToken: string;
 let discovery: Json;
 
-beforeAll(async () => {
+const service = useIdp(async () => {
   receiver = await startLogoutReceiver();
   asserting = await createAssertingClient();
   const clients = testSeed.clients.map((client) =>
@@ -38,7 +37,7 @@ beforeAll(async () => {
         }
       : client,
   );
-  it = await startIdp({
+  return {
     seed: { ...testSeed, clients: [...clients, asserting.seed] },
     outgoing: callLoopback,
     features: { jwtUserinfo: { enabled: true } },
@@ -50,31 +49,30 @@ beforeAll(async () => {
         },
       },
     ],
-  });
+  };
+});
+beforeAll(async () => {
   // The clients that trust a hint most, and so would be fooled most; and one whose every access token is a JWT.
-  for (const id of ['jwt', 'asserting']) await it.idp.directory.clients.update(id, { trustedLoginHint: true });
-  await it.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
-  await redeem(it.issuer, await obtainCode(it.issuer, other, 'jwt'));
-  await other.follow(await other.submit(await other.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+  for (const id of ['jwt', 'asserting']) await service.idp.directory.clients.update(id, { trustedLoginHint: true });
+  await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
+  await redeem(service.issuer, await obtainCode(service.issuer, other, 'jwt'));
+  await other.follow(await other.submit(await other.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
   await receiver.received(1);
-  tokens = (await redeem(it.issuer, await obtainCode(it.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
+  tokens = (await redeem(service.issuer, await obtainCode(service.issuer, alice, 'jwt', { scope: 'openid orders.read' }))).json;
   const clientCredentials = { grant_type: 'client_credentials' };
-  serviceToken = (await postForm(`${it.issuer}/connect/token`, clientCredentials, authorizationOf('service'))).json.access_token;
-  discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
+  serviceToken = (await postForm(`${service.issuer}/connect/token`, clientCredentials, authorizationOf('service'))).json.access_token;
+  discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
 });
-afterAll(async () => {
-  await it.close();
-  receiver.close();
-});
+afterAll(() => receiver.close());
 
 const pkce = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 const hasCode = async (agent: Agent, parameters: Record<string, string>) =>
-  responseOf(await agent.get(authorizeUrl(it.issuer, { ...pkce(), ...parameters }))).has('code');
+  responseOf(await agent.get(authorizeUrl(service.issuer, { ...pkce(), ...parameters }))).has('code');
 /** Whether a browser in which nobody is signed in gets a code. */
 const isSignedIn = (client_id: string, parameters: Record<string, string>) =>
   hasCode(new Agent(), { client_id, prompt: 'none', acr_values: `tenant:${decodeJwt(tokens.id_token).tid}`, ...parameters });
 const isAnswered = async (path: string, fields: Record<string, string>, client?: string) =>
-  (await postForm(it.issuer + path, fields, client === undefined ? {} : authorizationOf(client))).status === 200;
+  (await postForm(service.issuer + path, fields, client === undefined ? {} : authorizationOf(client))).status === 200;
 /** Of the account, which no other shares. */
 const alicesOid = (): string => String(decodeJwt(tokens.id_token).oid);
 const assertion = (jwt: string) => ({ client_assertion_type: assertionType, client_assertion: jwt });
@@ -84,21 +82,21 @@ const consumers = {
   'id_token_hint at authorize': (jwt) => hasCode(alice, { client_id: 'jwt', prompt: 'none', id_token_hint: jwt }),
   // Signed out already: a hint that counts is not an error.
   'id_token_hint at end session': async (jwt) =>
-    (await new Agent().get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
+    (await new Agent().get(`${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: jwt })}`)).status < 400,
   'login_hint_token of a trusted client': (jwt) => isSignedIn('jwt', { login_hint_token: jwt }),
   'login_hint_token of a trusted client with keys': (jwt) => isSignedIn('asserting', { login_hint_token: jwt }),
   'sso_token of a trusted client with keys': (jwt) => isSignedIn('asserting', { sso_token: jwt }),
-  'Bearer at userinfo': async (jwt) => (await userinfo(it.issuer, jwt)).status === 200,
+  'Bearer at userinfo': async (jwt) => (await userinfo(service.issuer, jwt)).status === 200,
   'access_token in a form at userinfo': (jwt) => isAnswered('/connect/userinfo', { access_token: jwt }),
   'Bearer at any other endpoint': async (jwt) => {
     const paths = ['token', 'par', 'introspect', 'revocation', 'scope/introspect'];
     const fields = { grant_type: 'client_credentials', token: 'x', sub: alicesOid(), scope: 'openid' };
-    const answers = paths.map((path) => postForm(`${it.issuer}/connect/${path}`, fields, { authorization: `Bearer ${jwt}` }));
+    const answers = paths.map((path) => postForm(`${service.issuer}/connect/${path}`, fields, { authorization: `Bearer ${jwt}` }));
     return (await Promise.all(answers)).some(({ status }) => status < 400);
   },
-  'token at introspection of the client itself': (jwt) => isActive(it.issuer, jwt, 'service'),
-  'token at introspection': (jwt) => isActive(it.issuer, jwt, 'jwt'),
-  'token at introspection by the API': (jwt) => isActive(it.issuer, jwt, 'orders'),
+  'token at introspection of the client itself': (jwt) => isActive(service.issuer, jwt, 'service'),
+  'token at introspection': (jwt) => isActive(service.issuer, jwt, 'jwt'),
+  'token at introspection by the API': (jwt) => isActive(service.issuer, jwt, 'orders'),
   client_assertion: (jwt) => isAnswered('/connect/token', { grant_type: 'client_credentials', ...assertion(jwt) }),
   'client_assertion of a client with a secret': (jwt) =>
     isAnswered('/connect/introspect', { token: 'x', client_id: 'jwt', ...assertion(jwt) }),
@@ -109,7 +107,7 @@ const consumers = {
   request: (jwt) => hasCode(alice, { client_id: 'jwt', request: jwt }),
   'request of a client with keys': (jwt) => hasCode(alice, { client_id: 'asserting', request: jwt }),
   'request at PAR': async (jwt) =>
-    (await postForm(`${it.issuer}/connect/par`, { client_id: 'jwt', request: jwt }, authorizationOf('jwt'))).status === 201,
+    (await postForm(`${service.issuer}/connect/par`, { client_id: 'jwt', request: jwt }, authorizationOf('jwt'))).status === 201,
 } satisfies Record<string, (jwt: string) => Promise<boolean>>;
 type Consumer = keyof typeof consumers;
 
@@ -121,7 +119,7 @@ const takenBy = async (jwt: string): Promise<string[]> => {
 /** Claims of a login hint token about Alice. */
 const hint = (iss: string) => ({
   iss,
-  aud: it.issuer,
+  aud: service.issuer,
   oid: alicesOid(),
   jti: randomUUID(),
   exp: Math.floor(Date.now() / 1000) + 60,
@@ -163,13 +161,13 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'userinfo response': {
     by: 'the service',
-    mint: async () => (await userinfo(it.issuer, tokens.access_token)).json as string,
+    mint: async () => (await userinfo(service.issuer, tokens.access_token)).json as string,
     takenBy: () => [],
   },
   'login hint token of the service': {
     typ: 'login-hint+jwt',
     by: 'the service',
-    mint: () => sign('login-hint+jwt', hint(it.issuer), 'RS256'),
+    mint: () => sign('login-hint+jwt', hint(service.issuer), 'RS256'),
     takenBy: () => [
       'login_hint_token of a trusted client',
       'login_hint_token of a trusted client with keys',
@@ -181,7 +179,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     by: 'the service',
     async mint() {
       const headers = { ...authorizationOf('jwt'), accept: 'application/token-introspection+jwt' };
-      return (await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token }, headers)).text;
+      return (await postForm(`${service.issuer}/connect/introspect`, { token: tokens.access_token }, headers)).text;
     },
     takenBy: () => [],
   },
@@ -189,21 +187,25 @@ const kinds: Readonly<Record<string, Kind>> = {
     by: 'the service',
     async mint() {
       const request = { client_id: 'jwt', response_mode: 'jwt', ...pkce() };
-      return responseOf(await alice.get(authorizeUrl(it.issuer, request))).get('response') ?? '';
+      return responseOf(await alice.get(authorizeUrl(service.issuer, request))).get('response') ?? '';
     },
     takenBy: () => [],
   },
   'logout token': { typ: 'logout+jwt', by: 'the service', mint: async () => receiver.tokens[0] as string, takenBy: () => [] },
   'client assertion': {
     by: 'a client',
-    mint: async () => (await asserting.sign(it.issuer)).client_assertion as string,
+    mint: async () => (await asserting.sign(service.issuer)).client_assertion as string,
     takenBy: () => ['client_assertion'],
   },
   'login hint token': {
     typ: 'login-hint+jwt',
     by: 'a client',
     async mint() {
-      const { client_assertion } = await asserting.sign(it.issuer, { ...hint('asserting'), sub: undefined }, { typ: 'login-hint+jwt' });
+      const { client_assertion } = await asserting.sign(
+        service.issuer,
+        { ...hint('asserting'), sub: undefined },
+        { typ: 'login-hint+jwt' },
+      );
       return client_assertion as string;
     },
     takenBy: () => ['login_hint_token of a trusted client with keys', 'sso_token of a trusted client with keys'],
@@ -213,7 +215,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     by: 'a client',
     async mint() {
       const request = { client_id: 'asserting', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...pkce() };
-      const { client_assertion } = await asserting.sign(it.issuer, { ...request, sub: undefined }, { typ: 'oauth-authz-req+jwt' });
+      const { client_assertion } = await asserting.sign(service.issuer, { ...request, sub: undefined }, { typ: 'oauth-authz-req+jwt' });
       return client_assertion as string;
     },
     takenBy: () => (discovery.request_parameter_supported ? ['request of a client with keys'] : []),
@@ -266,4 +268,4 @@ test('B13: changing what a JWT says it is, or signing it with a published key as
   ).toEqual([]);
 });
 
-test('B13 leaves nothing in the log', () => expectQuietLog(it));
+test('B13 leaves nothing in the log', () => expectQuietLog(service));

@@ -1,27 +1,24 @@
 /** M12: names of custom parameters that some framework reads as names of the response, or of the redirect URI's own query. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { spellings } from '../support/hostile-parameters.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { type Parameters, sendBy, ways } from '../support/ways.js';
 
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
 const ownQuery = `${redirectUri}?provider=own&org.id=1&Theme=dark`;
-
-let it: TestIdp;
 let client: SigningClient;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
   client = await createSigningClient('all', { metadata: { redirect_uris: [redirectUri, ownQuery] } });
-  await it.idp.directory.clients.create(client.record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  await service.idp.directory.clients.create(client.record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
 
 const protocol = {
   response_type: 'code',
@@ -47,7 +44,7 @@ describe.each(ways)('M12: by %s', (way) => {
       [new Agent(), { prompt: 'none' }, ['error', 'error_description']],
     ] as const) {
       const parameters = { ...protocol, ...more, response_mode: mode };
-      const answer = await agent.follow(await sendBy(way, { issuer: it.issuer, client, agent }, parameters, all));
+      const answer = await agent.follow(await sendBy(way, { issuer: service.issuer, client, agent }, parameters, all));
       expect(namesIn(answer)).toEqual([...ours, ...names].sort());
     }
   });
@@ -56,7 +53,7 @@ describe.each(ways)('M12: by %s', (way) => {
 test('M12: in a signed response, no spelling of a claim of JWTs', async () => {
   const all = evil(['AUD', 'Exp', 'iat[]', 'nbf ', 'jti.x', 'ＳＵＢ']);
   for (const mode of ['jwt', 'form_post.jwt']) {
-    const answer = await sendBy('GET', { issuer: it.issuer, client, agent: alice }, { ...protocol, response_mode: mode }, all);
+    const answer = await sendBy('GET', { issuer: service.issuer, client, agent: alice }, { ...protocol, response_mode: mode }, all);
     expect(namesIn(answer)).toEqual(['aud', 'code', 'exp', 'iss', 'scope', 'session_state', 'state']);
   }
 });
@@ -65,7 +62,7 @@ test("M12: no spelling of a name in the redirect URI's own query, which stays", 
   const all = evil(['provider', 'Provider', 'provider[]', ' provider', 'org_id', 'ORG.ID', 'org', 'theme']);
   for (const mode of ['query', 'fragment', 'form_post']) {
     const parameters = { ...protocol, redirect_uri: ownQuery, response_mode: mode };
-    const answer = await sendBy('GET', { issuer: it.issuer, client, agent: alice }, parameters, all);
+    const answer = await sendBy('GET', { issuer: service.issuer, client, agent: alice }, parameters, all);
     const url = new URL(answer.location ?? /action="([^"]*)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&') ?? '');
     expect([url.searchParams.getAll('provider'), url.searchParams.get('org.id'), url.searchParams.get('Theme')]).toEqual([
       ['own'],

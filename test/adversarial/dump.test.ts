@@ -41,7 +41,7 @@ interface Live {
   readonly tokens: Json;
   readonly spa: Json;
   readonly jwt: Json;
-  readonly service: Json;
+  readonly ownToken: Json;
   readonly code: string;
   readonly requestUri: string;
   readonly pushedAt: number;
@@ -86,7 +86,7 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
   await refresh(issuer, (await refresh(issuer, replayed.refresh_token)).json.refresh_token);
   await refresh(issuer, replayed.refresh_token);
   // Clients of themselves.
-  const service = await granted(postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service')));
+  const ownToken = await granted(postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service')));
   await postForm(`${issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(issuer)) });
   const { secret } = await idp.directory.clients.create({ id: 'made-here', name: 'Made here', allowedScopes: [], metadata: {} });
   expect(secret).toEqual(expect.any(String));
@@ -112,7 +112,7 @@ async function runAllFlows({ issuer, idp }: TestIdp, asserting: AssertingClient)
     tokens,
     spa,
     jwt,
-    service,
+    ownToken,
     code,
     requestUri: pushed.json.request_uri,
     pushedAt: Date.now(),
@@ -217,7 +217,7 @@ async function inTurns<T>(items: readonly T[], run: (item: T) => Promise<void>):
 /** @param oneOf of how many strings one is tried, where not all are to be proven: the same records are in every store. */
 function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => DumpedStore<DirectoryStore>, oneOf: number): void {
   let stores: [DumpedStore<ArtifactStore>, DumpedStore<DirectoryStore>];
-  let it: TestIdp;
+  let service: TestIdp;
   let live: Live;
   let secrets: string[];
   let words: string[];
@@ -227,7 +227,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   beforeAll(async () => {
     const asserting = await createAssertingClient();
     stores = [artifacts(), directory()];
-    it = await startIdp({
+    service = await startIdp({
       artifacts: stores[0].store,
       directory: stores[1].store,
       seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed, withoutPkce] },
@@ -235,7 +235,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
       lifetimes: { code: 600, refreshTokenGrace: 0 },
       limits: { signInFailures: 100, signInFailuresPerAccount: 100 },
     });
-    live = await runAllFlows(it, asserting);
+    live = await runAllFlows(service, asserting);
     const pieces = await dump();
     before = new Set(pieces.map((piece) => JSON.stringify(piece)));
     const strings = stringsOf(pieces);
@@ -243,7 +243,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
     words = strings.filter((text) => !secrets.includes(text));
   });
   afterAll(async () => {
-    await it.close();
+    await service.close();
     for (const each of stores) await each.end();
   });
 
@@ -264,8 +264,8 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   });
 
   test('none of what people and clients hold is in a store', () => {
-    const { tokens, spa, jwt, service, code, requestUri, alice, carol } = live;
-    const held = [tokens, spa, jwt, service].flatMap((each) => [each.access_token, each.refresh_token, each.id_token]);
+    const { tokens, spa, jwt, ownToken, code, requestUri, alice, carol } = live;
+    const held = [tokens, spa, jwt, ownToken].flatMap((each) => [each.access_token, each.refresh_token, each.id_token]);
     const cookies = [alice, carol.agent].flatMap((agent) =>
       [...agent.cookies].flatMap(([key, { value }]) => (key.includes('session') ? value : [])),
     );
@@ -277,7 +277,7 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
 
   test('each string at every endpoint and as every cookie: nothing is accepted', async () => {
     const accepted: unknown[] = [];
-    const trials = Object.entries(trialsOf(it));
+    const trials = Object.entries(trialsOf(service));
     const some = [...secrets, ...words.slice(0, 40)].filter((_, index) => index % oneOf === 0);
     const strings = process.env.PROVE ? [...secrets, ...words] : some;
     await inTurns(strings, async (text) => {
@@ -289,21 +289,21 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
 
   test('nothing changed: all that was kept is as it was, and all that was held works', async () => {
     const after = new Set((await dump()).map((piece) => JSON.stringify(piece)));
-    const { issuer } = it;
+    const { issuer } = service;
     // Outside of the counters of guesses, which count, and of what lives for a minute, where all that took longer.
     const volatile =
       Date.now() - live.pushedAt < 50_000
         ? /Attempts|lease|"events"|"revisions"/
         : /Attempts|lease|"events"|"revisions"|PushedAuth|AuthorizationCode/;
     expect([...before].filter((piece) => !after.has(piece) && !volatile.test(piece))).toEqual([]);
-    const { tokens, spa, jwt, service, code, requestUri, pushedAt, alice, carol } = live;
+    const { tokens, spa, jwt, ownToken, code, requestUri, pushedAt, alice, carol } = live;
     const cookieOf = (agent: Agent, name: string) => [...agent.cookies].find(([key]) => key.startsWith(`${name} `))?.[1].value ?? '';
-    const [trials, uid] = [trialsOf(it, cookieOf(carol.agent, 'idp.browser')), cookieOf(carol.agent, 'idp.interaction')];
+    const [trials, uid] = [trialsOf(service, cookieOf(carol.agent, 'idp.browser')), cookieOf(carol.agent, 'idp.interaction')];
     // So the trials notice what is good.
     for (const [name, good] of Object.entries({
       'an access token': tokens.access_token,
       'introspection, by a client': tokens.refresh_token,
-      'introspection, by an API resource': service.access_token,
+      'introspection, by an API resource': ownToken.access_token,
       'a refresh token': tokens.refresh_token,
       'a refresh token of a public client': spa.refresh_token,
       // They live for a minute, which all of the strings may take longer than.
@@ -326,14 +326,14 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   });
 
   test('as a password: none is', async () => {
-    const { accounts, credentials } = it.idp.directory;
+    const { accounts, credentials } = service.idp.directory;
     const candidates = await accounts.candidates('alice@acme.test');
     const own = [...secrets, ...words].filter((text) => text.length <= 128);
     const likely = own.filter((text) => /scrypt|\$/.test(text));
     for (const text of process.env.PROVE ? own : [...likely, ...own.slice(0, 10)])
       expect([text, await credentials.checkPassword(candidates, text)]).toEqual([text, []]);
     const agent = new Agent();
-    const page = await agent.submit(await agent.follow(await agent.get(authorizeUrl(it.issuer, pkceless()))), {
+    const page = await agent.submit(await agent.follow(await agent.get(authorizeUrl(service.issuer, pkceless()))), {
       identifier: 'alice@acme.test',
     });
     for (const text of likely.slice(0, 5)) expect((await agent.submit(page, { password: text })).status).toBe(400);

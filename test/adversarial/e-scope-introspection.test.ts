@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { beforeAll, expect, test } from '@jest/globals';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { authorizationOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Whoever may ask, and what: undefined stands for all. */
 interface Caller {
@@ -27,12 +27,10 @@ interface Account {
   readonly tenant: string;
   readonly isUsable: boolean;
 }
-
-let it: TestIdp;
 let accounts: Account[];
 let tids: Record<string, string>;
 
-beforeAll(async () => {
+const service = useIdp(() => {
   const more = ({ id, scopes, tenants }: Caller) => ({
     id,
     name: id,
@@ -41,14 +39,16 @@ beforeAll(async () => {
     ...(scopes ? { allowedScopes: [...scopes] } : { scopes: [] }),
   });
   const added = callers.filter(({ id }) => id !== 'orders');
-  it = await startIdp({
+  return {
     seed: {
       ...testSeed,
       clients: [...testSeed.clients, ...added.filter(({ scopes }) => scopes).map((caller) => more(caller) as never)],
       apiResources: [...testSeed.apiResources, ...added.filter(({ scopes }) => !scopes).map((caller) => more(caller) as never)],
     },
-  });
-  const { directory } = it.idp;
+  };
+});
+beforeAll(async () => {
+  const { directory } = service.idp;
   tids = Object.fromEntries((await directory.tenants.find()).map(({ id, name }) => [name, id]));
   const named = async (userName: string) => {
     const [account] = await directory.accounts.candidates(userName);
@@ -60,7 +60,7 @@ beforeAll(async () => {
     await named('bob@globex.test'),
     await named('carol@acme.test'),
   ];
-  await it.idp.tenant(tids.Acme as string).users.disable(carol.id);
+  await service.idp.tenant(tids.Acme as string).users.disable(carol.id);
   accounts = [
     { ...parent, sub: parent.id },
     { ...child, sub: parent.id },
@@ -68,7 +68,6 @@ beforeAll(async () => {
     { ...carol, sub: carol.id, isUsable: false },
   ];
 });
-afterAll(() => it.close());
 
 const identityScopes = ['openid', 'profile', 'email', 'perms'];
 
@@ -99,7 +98,7 @@ test('E6: every caller × user × tenant × scope is answered by the rules, and 
   );
   for (const { caller, sub, tid, scope } of questions) {
     const given = Object.entries({ sub, tid, scope }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const url = `${it.issuer}/connect/scope/introspect?${new URLSearchParams(given)}`;
+    const url = `${service.issuer}/connect/scope/introspect?${new URLSearchParams(given)}`;
     const response = await fetch(url, { headers: authorizationOf(caller.id) });
     const text = await response.text();
     const { error, sub: answeredSub, tid: answeredTid } = JSON.parse(text);
@@ -118,4 +117,4 @@ test('E6: every caller × user × tenant × scope is answered by the rules, and 
   expect([...refusals.keys()].sort()).toEqual(['insufficient_scope', 'invalid_scope', 'not_found', 'tid_required']);
 });
 
-test('E6 leaves nothing in the log', () => expectQuietLog(it));
+test('E6 leaves nothing in the log', () => expectQuietLog(service));

@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { Agent, type Json, obtainTokens, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 const alice = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await obtainCode(it.issuer, alice);
+  await obtainCode(service.issuer, alice);
 });
-afterAll(() => it.close());
 
 const scope = 'openid profile offline_access orders.read';
 const tokensOf = async (client: string, more: Record<string, string> = {}): Promise<Json> =>
-  (await redeem(it.issuer, await obtainCode(it.issuer, alice, client, { scope, ...more }))).json;
+  (await redeem(service.issuer, await obtainCode(service.issuer, alice, client, { scope, ...more }))).json;
 const serviceToken = async (): Promise<string> =>
-  (await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service'))).json.access_token;
+  (await postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service'))).json.access_token;
 
 const inactive = '{"active":false}';
 
@@ -31,7 +29,7 @@ describe('E1: a token is read by its client and by the APIs it opens', () => {
   ])('E1: %s of %s', async (_name, client, pick, readers) => {
     const token = pick(await tokensOf(client));
     for (const caller of callers) {
-      const { text, status } = await introspect(it.issuer, token, caller);
+      const { text, status } = await introspect(service.issuer, token, caller);
       expect({ caller, status, active: text !== inactive }).toEqual({ caller, status: 200, active: readers.includes(caller) });
     }
   });
@@ -40,32 +38,32 @@ describe('E1: a token is read by its client and by the APIs it opens', () => {
     const own = await serviceToken();
     const identity = (await tokensOf('web', { scope: 'openid' })).access_token;
     for (const caller of callers) {
-      expect({ caller, active: await isActive(it.issuer, own, caller) }).toEqual({
+      expect({ caller, active: await isActive(service.issuer, own, caller) }).toEqual({
         caller,
         active: ['service', 'orders'].includes(caller),
       });
-      expect({ caller, active: await isActive(it.issuer, identity, caller) }).toEqual({ caller, active: caller === 'web' });
+      expect({ caller, active: await isActive(service.issuer, identity, caller) }).toEqual({ caller, active: caller === 'web' });
     }
   });
 
   test('E1: who does not authenticate, or is public, reads nothing', async () => {
     const { access_token: token } = await tokensOf('web');
     const answers = [
-      await postForm(`${it.issuer}/connect/introspect`, { token }),
-      await postForm(`${it.issuer}/connect/introspect`, { token, client_id: 'web' }),
-      await postForm(`${it.issuer}/connect/introspect`, { token }, { authorization: `Bearer ${token}` }),
+      await postForm(`${service.issuer}/connect/introspect`, { token }),
+      await postForm(`${service.issuer}/connect/introspect`, { token, client_id: 'web' }),
+      await postForm(`${service.issuer}/connect/introspect`, { token }, { authorization: `Bearer ${token}` }),
     ];
     for (const { status, text } of answers) {
       expect([400, 401]).toContain(status);
       expectNothingInternal(text, [token, 'Alice']);
     }
-    const { tokens } = await obtainTokens(it.issuer, { agent: alice, client: 'spa', secret: '' });
-    expect((await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token, client_id: 'spa' })).text).toBe(inactive);
+    const { tokens } = await obtainTokens(service.issuer, { agent: alice, client: 'spa', secret: '' });
+    expect((await postForm(`${service.issuer}/connect/introspect`, { token: tokens.access_token, client_id: 'spa' })).text).toBe(inactive);
   });
 
   test('E1: introspection by GET tells nothing', async () => {
     const { access_token: token } = await tokensOf('web');
-    const response = await fetch(`${it.issuer}/connect/introspect?token=${token}`, { headers: authorizationOf('web') });
+    const response = await fetch(`${service.issuer}/connect/introspect?token=${token}`, { headers: authorizationOf('web') });
     expect(response.status).toBe(405);
   });
 });
@@ -73,10 +71,10 @@ describe('E1: a token is read by its client and by the APIs it opens', () => {
 describe('E2: all that is not to be read looks the same', () => {
   test('E2: unknown, revoked, foreign, spent, JWT-shaped and oversized tokens get the same bytes', async () => {
     const [revoked, signed, foreign, spent] = [await tokensOf('web'), await tokensOf('jwt'), await tokensOf('jwt'), await tokensOf('web')];
-    await revoke(it.issuer, revoked.access_token);
-    await refresh(it.issuer, spent.refresh_token);
+    await revoke(service.issuer, revoked.access_token);
+    await refresh(service.issuer, spent.refresh_token);
     const [header, payload, signature] = signed.access_token.split('.');
-    const forged = await new SignJWT({ jti: 'x', iss: it.issuer })
+    const forged = await new SignJWT({ jti: 'x', iss: service.issuer })
       .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'test-rs256' })
       .sign(new Uint8Array(32));
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
@@ -107,26 +105,26 @@ describe('E2: all that is not to be read looks the same', () => {
         if (caller === 'orders' && name === 'of another client') continue;
         for (const hint of ['', 'access_token', 'refresh_token', 'bogus']) {
           const { status, text } = await postForm(
-            `${it.issuer}/connect/introspect`,
+            `${service.issuer}/connect/introspect`,
             { token, ...(hint ? { token_type_hint: hint } : {}) },
             authorizationOf(caller),
           );
           expect({ caller, name, hint, status, text }).toEqual({ caller, name, hint, status: 200, text: inactive });
         }
-        expect({ name, answer: await revoke(it.issuer, token, caller) }).toMatchObject({ name, answer: { status: 200, text: '' } });
+        expect({ name, answer: await revoke(service.issuer, token, caller) }).toMatchObject({ name, answer: { status: 200, text: '' } });
       }
     }
-    expect(await isActive(it.issuer, foreign.access_token, 'jwt')).toBe(true);
+    expect(await isActive(service.issuer, foreign.access_token, 'jwt')).toBe(true);
   });
 
   test('E2: the jti of what was read is no token', async () => {
     for (const client of ['web', 'jwt']) {
       const { access_token: token } = await tokensOf(client);
-      const { json } = await introspect(it.issuer, token, client);
+      const { json } = await introspect(service.issuer, token, client);
       expect(json).toMatchObject({ active: true, jti: expect.any(String) });
       expect(json.jti).not.toBe(token);
-      expect((await introspect(it.issuer, json.jti, client)).text).toBe(inactive);
-      expect((await userinfo(it.issuer, json.jti)).status).toBe(401);
+      expect((await introspect(service.issuer, json.jti, client)).text).toBe(inactive);
+      expect((await userinfo(service.issuer, json.jti)).status).toBe(401);
     }
   });
 });
@@ -137,22 +135,22 @@ describe('E5: nobody revokes what is not theirs', () => {
       const tokens = await tokensOf(owner);
       for (const caller of ['third-party', 'service', 'orders', owner === 'web' ? 'jwt' : 'web'])
         for (const token of [tokens.access_token, tokens.refresh_token])
-          expect(await revoke(it.issuer, token, caller)).toMatchObject({ status: 200, text: '' });
-      expect((await postForm(`${it.issuer}/connect/revocation`, { token: tokens.refresh_token })).status).toBe(401);
-      expect((await postForm(`${it.issuer}/connect/revocation`, { token: tokens.refresh_token, client_id: 'spa' })).text).toBe('');
-      for (const token of [tokens.access_token, tokens.refresh_token]) expect(await isActive(it.issuer, token, owner)).toBe(true);
+          expect(await revoke(service.issuer, token, caller)).toMatchObject({ status: 200, text: '' });
+      expect((await postForm(`${service.issuer}/connect/revocation`, { token: tokens.refresh_token })).status).toBe(401);
+      expect((await postForm(`${service.issuer}/connect/revocation`, { token: tokens.refresh_token, client_id: 'spa' })).text).toBe('');
+      for (const token of [tokens.access_token, tokens.refresh_token]) expect(await isActive(service.issuer, token, owner)).toBe(true);
     }
   });
 
   test('E5: a refresh token takes its family along', async () => {
     for (const owner of ['web', 'jwt']) {
       const first = await tokensOf(owner);
-      const second = (await refresh(it.issuer, first.refresh_token, owner)).json;
-      await revoke(it.issuer, second.refresh_token, owner);
+      const second = (await refresh(service.issuer, first.refresh_token, owner)).json;
+      await revoke(service.issuer, second.refresh_token, owner);
       for (const token of [first.access_token, second.access_token, second.refresh_token])
-        expect(await isActive(it.issuer, token, owner)).toBe(false);
-      expect((await userinfo(it.issuer, second.access_token)).status).toBe(401);
-      expect((await refresh(it.issuer, second.refresh_token, owner)).json.error).toBe('invalid_grant');
+        expect(await isActive(service.issuer, token, owner)).toBe(false);
+      expect((await userinfo(service.issuer, second.access_token)).status).toBe(401);
+      expect((await refresh(service.issuer, second.refresh_token, owner)).json.error).toBe('invalid_grant');
     }
   });
 });
@@ -161,7 +159,7 @@ describe('E7: userinfo takes access tokens that a user gave with openid', () => 
   test('E7: nothing else', async () => {
     const tokens = await tokensOf('web');
     const withoutOpenid = (await tokensOf('web', { scope: 'orders.read' })).access_token;
-    const code = await obtainCode(it.issuer, alice);
+    const code = await obtainCode(service.issuer, alice);
     const wrong: Record<string, [string, number, string]> = {
       'of a service': [await serviceToken(), 401, 'invalid_token'],
       'without openid': [withoutOpenid, 403, 'insufficient_scope'],
@@ -172,16 +170,16 @@ describe('E7: userinfo takes access tokens that a user gave with openid', () => 
       empty: ['', 400, 'invalid_request'],
     };
     for (const [name, [token, status, error]] of Object.entries(wrong)) {
-      const answer = await userinfo(it.issuer, token);
+      const answer = await userinfo(service.issuer, token);
       expect({ name, status: answer.status, error: answer.json.error }).toEqual({ name, status, error });
       expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
     }
-    expect((await userinfo(it.issuer, tokens.access_token)).json).toMatchObject({ sub: expect.any(String), given_name: 'Alice' });
+    expect((await userinfo(service.issuer, tokens.access_token)).json).toMatchObject({ sub: expect.any(String), given_name: 'Alice' });
   });
 
   test('E7: not in the query, not twice, not by another scheme', async () => {
     const { access_token: token } = await tokensOf('web');
-    const url = `${it.issuer}/connect/userinfo`;
+    const url = `${service.issuer}/connect/userinfo`;
     const answers = [
       await fetch(`${url}?access_token=${token}`),
       await fetch(url, {
@@ -200,4 +198,4 @@ describe('E7: userinfo takes access tokens that a user gave with openid', () => 
   });
 });
 
-test('E1–E7 leave nothing in the log', () => expectQuietLog(it));
+test('E1–E7 leave nothing in the log', () => expectQuietLog(service));

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
 import { isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp();
-});
-afterAll(() => it.close());
+const service = useIdp();
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const sessionOf = (agent: Agent): Map<string, { value: string; path: string }> =>
   new Map([...agent.cookies].filter(([key]) => key.startsWith('idp.session')));
 const holding = (cookies: Iterable<[string, { value: string; path: string }]>): Agent => {
@@ -23,12 +19,12 @@ const holding = (cookies: Iterable<[string, { value: string; path: string }]>): 
 };
 /** Signed in, with what a client got. */
 const signedIn = async (agent = new Agent(), client = 'web'): Promise<{ agent: Agent; tokens: Json }> => {
-  const { json } = await redeem(it.issuer, await obtainCode(it.issuer, agent, client));
+  const { json } = await redeem(service.issuer, await obtainCode(service.issuer, agent, client));
   return { agent, tokens: json };
 };
 const isSignedIn = async (agent: Agent): Promise<boolean> => responseOf(await agent.get(url({ prompt: 'none' }))).get('code') !== null;
 const endSession = (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/endsession?${new URLSearchParams(parameters)}`);
+  agent.get(`${service.issuer}/connect/endsession?${new URLSearchParams(parameters)}`);
 
 describe('F1: a session id that somebody knew before is not the one after', () => {
   test('F1: at the first sign-in', async () => {
@@ -118,22 +114,22 @@ describe('F2: a session that ended stays ended', () => {
       await again.get(url());
       expect(await isSignedIn(again)).toBe(false);
     }
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(false);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(false);
   });
 
   test('F2: a code that was not redeemed before buys nothing after', async () => {
     const { agent } = await signedIn();
-    const code = await obtainCode(it.issuer, agent);
+    const code = await obtainCode(service.issuer, agent);
     await agent.follow(await agent.submit(await endSession(agent), { logout: 'yes' }));
-    expect((await redeem(it.issuer, code)).json.error).toBe('invalid_grant');
+    expect((await redeem(service.issuer, code)).json.error).toBe('invalid_grant');
   });
 
   test('F2: when another person takes the browser over, what the first one’s clients got is dead', async () => {
     const { agent, tokens } = await signedIn();
     const answer = await signIn(agent, url({ prompt: 'login' }), 'bob@globex.test', 'bob');
     expect(responseOf(answer).get('code')).not.toBeNull();
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(false);
-    const { json } = await redeem(it.issuer, await obtainCode(it.issuer, agent));
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(false);
+    const { json } = await redeem(service.issuer, await obtainCode(service.issuer, agent));
     expect(decodeJwt(json.id_token).sub).not.toBe(decodeJwt(tokens.id_token).sub);
   });
 
@@ -141,14 +137,14 @@ describe('F2: a session that ended stays ended', () => {
     const { agent, tokens } = await signedIn();
     const answer = await signIn(agent, url({ prompt: 'login' }), 'alice@globex.test', 'alice');
     expect(responseOf(answer).get('code')).not.toBeNull();
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(true);
-    const { json } = await redeem(it.issuer, await obtainCode(it.issuer, agent));
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(true);
+    const { json } = await redeem(service.issuer, await obtainCode(service.issuer, agent));
     expect(decodeJwt(json.id_token)).toMatchObject({
       sub: decodeJwt(tokens.id_token).sub,
       tid: expect.not.stringMatching(String(decodeJwt(tokens.id_token).tid)),
     });
     await agent.follow(await agent.submit(await endSession(agent), { logout: 'yes' }));
-    for (const { access_token: token } of [tokens, json]) expect(await isActive(it.issuer, token)).toBe(false);
+    for (const { access_token: token } of [tokens, json]) expect(await isActive(service.issuer, token)).toBe(false);
   });
 });
 
@@ -166,7 +162,7 @@ describe('F6: nobody is signed out who did not mean it', () => {
     for (const hint of hints) {
       const page = await endSession(agent, hint ? { id_token_hint: hint } : {});
       expect({ status: page.status, location: page.location }).toEqual({ status: 200, location: undefined });
-      expect(formOf(page).action).toBe(`${it.issuer}/connect/endsession/confirm`);
+      expect(formOf(page).action).toBe(`${service.issuer}/connect/endsession/confirm`);
       expect(await isSignedIn(agent)).toBe(true);
     }
   });
@@ -181,7 +177,7 @@ describe('F6: nobody is signed out who did not mean it', () => {
   test('F6: a hint of a linked account is another’s', async () => {
     const family = new Agent();
     await signIn(family, url(), 'alice@globex.test', 'alice');
-    const globex = (await redeem(it.issuer, await obtainCode(it.issuer, family))).json.id_token;
+    const globex = (await redeem(service.issuer, await obtainCode(service.issuer, family))).json.id_token;
     const { agent, tokens } = await signedIn();
     expect(decodeJwt(globex).sub).toBe(decodeJwt(tokens.id_token).sub);
     expect((await endSession(agent, { id_token_hint: globex })).status).toBe(200);
@@ -219,7 +215,7 @@ describe('F6: nobody is signed out who did not mean it', () => {
 
   test('F6: the answer to the question is a form of this session’s, once', async () => {
     const { agent } = await signedIn();
-    const confirm = `${it.issuer}/connect/endsession/confirm`;
+    const confirm = `${service.issuer}/connect/endsession/confirm`;
     const stranger = await signedIn();
     const foreign = formOf(await endSession(stranger.agent)).fields;
     const { fields } = formOf(await endSession(agent));
@@ -265,7 +261,7 @@ describe('F7: after a sign-out nobody lands at a foreign address', () => {
         });
       }
       const unnamed = await endSession(new Agent(), { post_logout_redirect_uri });
-      expect(unnamed.location).toBe(`${it.issuer}/connect/endsession/success`);
+      expect(unnamed.location).toBe(`${service.issuer}/connect/endsession/success`);
       expect(formOf(await endSession(agent, { post_logout_redirect_uri })).fields).toEqual({ xsrf: expect.any(String) });
     }
     expect(await isSignedIn(agent)).toBe(true);
@@ -277,12 +273,14 @@ describe('F7: after a sign-out nobody lands at a foreign address', () => {
       'client_id=nobody&post_logout_redirect_uri=http://evil.example/',
       `client_id=web&post_logout_redirect_uri=${encodeURIComponent(postLogoutRedirectUri)}&post_logout_redirect_uri=http://evil.example/`,
     ]) {
-      const answer = await agent.get(`${it.issuer}/connect/endsession?${query}`);
+      const answer = await agent.get(`${service.issuer}/connect/endsession?${query}`);
       expect(answer).toMatchObject({ status: 400, location: undefined });
     }
-    const success = await agent.get(`${it.issuer}/connect/endsession/success?post_logout_redirect_uri=http://evil.example/&client_id=web`);
+    const success = await agent.get(
+      `${service.issuer}/connect/endsession/success?post_logout_redirect_uri=http://evil.example/&client_id=web`,
+    );
     expect(success.body).not.toContain('evil');
   });
 });
 
-test('F1–F7 leave nothing in the log', () => expectQuietLog(it));
+test('F1–F7 leave nothing in the log', () => expectQuietLog(service));

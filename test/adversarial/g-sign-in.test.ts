@@ -1,12 +1,12 @@
 import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let jobs = 0;
 /** Password hashes begun so far. */
 const hashes = () => jobs;
@@ -16,29 +16,29 @@ const counter = createHook({
   },
 }).enable();
 
+const guests = [
+  { givenName: 'Dora', familyName: 'Disabled', user: { userName: 'dora@acme.test', devPassword: 'dora' } },
+  { givenName: 'Dana', familyName: 'None', user: { userName: 'dana@acme.test' } },
+  { givenName: 'Dina', familyName: 'Dale', user: { userName: 'dina@acme.test', devPassword: 'dina' } },
+  ...Array.from({ length: 3 }, (_, index) => ({
+    givenName: 'Guess',
+    familyName: `${index}`,
+    user: { userName: `guess${index}@acme.test`, devPassword: 'right' },
+  })),
+];
+const service = useIdp({
+  seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech', persons: guests }] },
+  trustProxy: true,
+});
 beforeAll(async () => {
-  const guests = [
-    { givenName: 'Dora', familyName: 'Disabled', user: { userName: 'dora@acme.test', devPassword: 'dora' } },
-    { givenName: 'Dana', familyName: 'None', user: { userName: 'dana@acme.test' } },
-    { givenName: 'Dina', familyName: 'Dale', user: { userName: 'dina@acme.test', devPassword: 'dina' } },
-    ...Array.from({ length: 3 }, (_, index) => ({
-      givenName: 'Guess',
-      familyName: `${index}`,
-      user: { userName: `guess${index}@acme.test`, devPassword: 'right' },
-    })),
-  ];
-  it = await startIdp({ seed: { ...testSeed, tenants: [...testSeed.tenants, { name: 'Initech', persons: guests }] }, trustProxy: true });
-  const [dora] = await it.idp.directory.accounts.candidates('dora@acme.test');
+  const [dora] = await service.idp.directory.accounts.candidates('dora@acme.test');
   const { person, tenant } = dora as NonNullable<typeof dora>;
-  await it.idp.tenant(tenant.id).users.disable(person.user.id);
+  await service.idp.tenant(tenant.id).users.disable(person.user.id);
 });
-afterAll(() => {
-  counter.disable();
-  return it.close();
-});
+afterAll(() => void counter.disable());
 
 const url = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 let addresses = 0;
 /** A browser at an address of its own. */
 const browser = () => {
@@ -81,7 +81,7 @@ describe('G1: a form counts only where our page was, and GET changes nothing', (
       [{ csrf }, { 'sec-fetch-site': 'same-site' }],
       [{ csrf }, { 'sec-fetch-site': 'none' }],
       [{ csrf }, { origin: 'https://evil.example' }],
-      [{ csrf }, { origin: `${it.issuer}.evil.example` }],
+      [{ csrf }, { origin: `${service.issuer}.evil.example` }],
       [{ csrf }, { origin: 'null', 'sec-fetch-site': 'cross-site' }],
     ];
     for (const [token, headers] of attempts) {
@@ -96,7 +96,11 @@ describe('G1: a form counts only where our page was, and GET changes nothing', (
     }
     expect(await isSignedIn(agent)).toBe(false);
     // The sign-in itself is as it was.
-    const proven = await agent.post(`${page.url}/password`, { ...fields, csrf }, { origin: it.issuer, 'sec-fetch-site': 'same-origin' });
+    const proven = await agent.post(
+      `${page.url}/password`,
+      { ...fields, csrf },
+      { origin: service.issuer, 'sec-fetch-site': 'same-origin' },
+    );
     expect(responseOf(await agent.follow(proven)).get('code')).not.toBeNull();
   });
 
@@ -253,7 +257,7 @@ describe('G6: consent is to what was asked', () => {
     const { verifier, challenge } = createPkce();
     const page = await signIn(
       agent,
-      authorizeUrl(it.issuer, {
+      authorizeUrl(service.issuer, {
         client_id: 'third-party',
         scope: 'openid profile',
         code_challenge: challenge,
@@ -273,7 +277,7 @@ describe('G6: consent is to what was asked', () => {
       rejected: '',
     };
     const answer = await agent.follow(await agent.submit(page, tampered));
-    const { json } = await redeem(it.issuer, { client: 'third-party', code: responseOf(answer).get('code') as string, verifier });
+    const { json } = await redeem(service.issuer, { client: 'third-party', code: responseOf(answer).get('code') as string, verifier });
     expect(json.scope).toBe('openid profile');
     expect(json.refresh_token).toBeUndefined();
     const again = await agent.follow(await agent.get(url({ client_id: 'third-party', scope: 'openid profile email' })));
@@ -291,7 +295,7 @@ describe('G6: consent is to what was asked', () => {
 
   test('G6: who was never shown the page has allowed nothing', async () => {
     const agent = browser();
-    await obtainCode(it.issuer, agent);
+    await obtainCode(service.issuer, agent);
     const login = await begin(agent, { client_id: 'third-party', scope: 'openid phone', prompt: 'login' });
     await agent.follow(await agent.post(`${login.url}/consent`, { ...formOf(login).fields, decision: 'allow' }));
     expect(responseOf(await agent.get(url({ client_id: 'third-party', scope: 'openid phone', prompt: 'none' }))).get('error')).toBe(
@@ -300,4 +304,4 @@ describe('G6: consent is to what was asked', () => {
   });
 });
 
-test('G1–G6 leave nothing in the log', () => expectQuietLog(it, ['alice@acme.test']));
+test('G1–G6 leave nothing in the log', () => expectQuietLog(service, ['alice@acme.test']));

@@ -1,25 +1,23 @@
 /** What the ids we hand out give away, and what they open. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 const agent = new Agent();
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await obtainTokens(it.issuer, { agent });
+  await obtainTokens(service.issuer, { agent });
 });
-afterAll(() => it.close());
 
 const codeFor = async (client: string): Promise<string> => {
-  const url = authorizeUrl(it.issuer, { client_id: client, code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+  const url = authorizeUrl(service.issuer, { client_id: client, code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
   const { location } = await signIn(agent, url);
   return new URL(location ?? '').searchParams.get('code') ?? '';
 };
 
 test('F1: the uid in a session cookie, which names its record, finds no session without the secret beside it', async () => {
   const cookie = agent.cookies.get('idp.session /')?.value ?? '';
-  const { Session } = it.idp.provider;
+  const { Session } = service.idp.provider;
   expect(await Session.find(cookie)).toBeDefined();
   for (const part of [cookie.slice(0, 22), `${cookie.slice(0, 22)}${'A'.repeat(32)}`, `${cookie}A`]) {
     expect(await Session.find(part)).toBeUndefined();

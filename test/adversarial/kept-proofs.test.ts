@@ -1,30 +1,29 @@
 /** What was proven on one page and is used on the next: it holds as long as what it was proven with. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const password = 'the same in both of the organisations';
 const dave = (userName: string) => ({ givenName: 'Dave', familyName: 'Dale', user: { userName, devPassword: password } });
 /** A name of its own for each test, in two organisations. */
 const names = ['dave1', 'dave2', 'dave3', 'dave4', 'dave5', 'dave6', 'dave7', 'dave8'];
-let it: TestIdp;
-beforeAll(async () => {
+const service = useIdp(() => {
   const [acme, globex, ...others] = testSeed.tenants;
   const tenants = [acme, globex].map((tenant) => ({ ...tenant, persons: [...(tenant?.persons ?? []), ...names.map(dave)] }));
-  it = await startIdp({ seed: { ...testSeed, tenants: [...tenants, ...others] as typeof testSeed.tenants } });
+  return { seed: { ...testSeed, tenants: [...tenants, ...others] as typeof testSeed.tenants } };
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();
-const url = () => authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
+const url = () => authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
 const accountsOf = async (userName: string) => {
-  const accounts = await it.idp.directory.accounts.candidates(userName);
+  const accounts = await service.idp.directory.accounts.candidates(userName);
   const of = (name: string) => accounts.find(({ tenant }) => tenant.name === name) as (typeof accounts)[number];
   return { acme: of('Acme'), globex: of('Globex') };
 };
@@ -33,9 +32,9 @@ const choiceOf = ({ body }: Answer, oid: string): string => new RegExp(`name="ch
 type Accounts = Awaited<ReturnType<typeof accountsOf>>;
 const idOf = ({ person }: Accounts['acme']): string => person.user.id;
 const changes: Record<string, (accounts: Accounts) => Promise<unknown>> = {
-  'the password was changed': ({ acme }) => it.idp.directory.credentials.setPassword(idOf(acme), 'another password than before'),
-  'the user was signed out everywhere': ({ acme }) => it.idp.tenant(acme.tenant.id).users.signOutEverywhere(idOf(acme)),
-  'the user was disabled': ({ acme }) => it.idp.tenant(acme.tenant.id).users.disable(idOf(acme)),
+  'the password was changed': ({ acme }) => service.idp.directory.credentials.setPassword(idOf(acme), 'another password than before'),
+  'the user was signed out everywhere': ({ acme }) => service.idp.tenant(acme.tenant.id).users.signOutEverywhere(idOf(acme)),
+  'the user was disabled': ({ acme }) => service.idp.tenant(acme.tenant.id).users.disable(idOf(acme)),
 };
 
 describe('M7: a proof that is used later', () => {
@@ -81,14 +80,14 @@ describe('M7: a proof that is used later', () => {
     const { acme } = await accountsOf(names[6] as string);
     const { location } = await agent.follow(await agent.submit(page, { choice: choiceOf(page, idOf(acme)) }));
     const code = responseOf({ location }).get('code') as string;
-    const { auth_time: time } = decodeJwt((await redeem(it.issuer, { client: 'web', code, verifier: pkce.verifier })).json.id_token);
+    const { auth_time: time } = decodeJwt((await redeem(service.issuer, { client: 'web', code, verifier: pkce.verifier })).json.id_token);
     expect(time).toBeGreaterThanOrEqual(before);
     expect(time).toBeLessThanOrEqual(after);
   });
 
   test('M7: who signs in again right after being signed out everywhere is signed in', async () => {
     const { acme } = await accountsOf(names[7] as string);
-    await it.idp.tenant(acme.tenant.id).users.signOutEverywhere(idOf(acme));
+    await service.idp.tenant(acme.tenant.id).users.signOutEverywhere(idOf(acme));
     const agent = new Agent();
     const page = await signIn(agent, url(), names[7], password);
     const { location } = await agent.follow(await agent.submit(page, { choice: choiceOf(page, idOf(acme)) }));
@@ -96,4 +95,4 @@ describe('M7: a proof that is used later', () => {
   });
 });
 
-test('M7 leaves nothing in the log', () => expectQuietLog(it));
+test('M7 leaves nothing in the log', () => expectQuietLog(service));

@@ -2,16 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type CollectionName, collections } from '../../lib/store/collections.js';
 import type { Row } from '../../lib/store/directory-store.js';
 import { Agent, basic, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../support/steps.js';
 import { silentLogger } from '../support/test-directory.js';
+import { useIdp } from '../support/use-idp.js';
 
 const isWhole = process.env.PROVE !== undefined;
 jest.setTimeout(isWhole ? 1_800_000 : 120_000);
@@ -180,22 +180,20 @@ describe('M17: rows that are not of their form', () => {
   };
   const options = { ...stores, seed, keys: { encryption: ['what the keys are encrypted with in this test'] } };
   /** Another node of the same service. */
-  const begin = () => createIdentityProvider({ ...options, issuer: it.issuer, logger: silentLogger });
+  const begin = () => createIdentityProvider({ ...options, issuer: service.issuer, logger: silentLogger });
   const alice = new Agent();
   const heard: string[] = [];
-  let it: TestIdp;
   let tid: string;
+  const service = useIdp(options);
   beforeAll(async () => {
-    it = await startIdp(options);
-    it.idp.events.on('PersonCreated', ({ subject }) => void heard.push(subject));
-    tid = (await it.idp.directory.accounts.candidates('alice@acme.test'))[0]!.tenant.id;
-    await obtainCode(it.issuer, alice);
+    service.idp.events.on('PersonCreated', ({ subject }) => void heard.push(subject));
+    tid = (await service.idp.directory.accounts.candidates('alice@acme.test'))[0]!.tenant.id;
+    await obtainCode(service.issuer, alice);
   });
-  afterAll(() => it.close());
 
   /** All that a service does for the others, on a node that was there and on one that begins. */
   async function drive(): Promise<void> {
-    const { issuer, idp } = it;
+    const { issuer, idp } = service;
     await expectServed(issuer);
     const other = await begin();
     try {
@@ -214,7 +212,7 @@ describe('M17: rows that are not of their form', () => {
     for (let waited = 0; !heard.includes(id) && waited < 15_000; waited += 50) await sleep(50);
     expect(heard).toContain(id);
     expect(await idp.health()).toMatchObject({ status: 'up' });
-    expect(JSON.stringify(it.logged)).not.toContain(MARK);
+    expect(JSON.stringify(service.logged)).not.toContain(MARK);
   }
 
   async function expectServed(issuer: string): Promise<void> {
@@ -286,9 +284,9 @@ describe('M17: rows that are not of their form', () => {
     const poisoned = new Map<CollectionName, string[]>();
     for (const name of names) if (name in templates('')) poisoned.set(name, await poison(name));
     await drive();
-    const { directory } = it.idp;
+    const { directory } = service.idp;
     await Promise.all([directory.clients.find(), directory.apiResources.find(), directory.tenants.find()]);
-    const { problems } = await it.idp.health();
+    const { problems } = await service.idp.health();
     for (const name of ['persons', 'clients', 'apiResources', 'tenants'] as const) {
       const told = problems.filter(
         ({ collection, code, id }) => collection === name && code === 'record_unreadable' && poisoned.get(name)?.includes(id),
@@ -296,18 +294,18 @@ describe('M17: rows that are not of their form', () => {
       expect(told.length).toBeGreaterThan(10);
     }
     // Once each, by collection and id.
-    const lines = it.logged.filter(([, message]) => String(message).startsWith('a stored record is not of its form'));
+    const lines = service.logged.filter(([, message]) => String(message).startsWith('a stored record is not of its form'));
     expect(new Set(lines.map(([fields]) => JSON.stringify(fields))).size).toBe(lines.length);
 
     const unreadable = problems.find(({ id }) => poisoned.get('clients')?.includes(id))!.id;
-    const { clients, apiResources } = it.idp.directory;
+    const { clients, apiResources } = service.idp.directory;
     expect(await clients.get(unreadable)).toBeUndefined();
     await expect(clients.create({ id: unreadable, name: 'Taken', secret: 'x'.repeat(32) })).rejects.toMatchObject({ code: 'conflict' });
     await expect(apiResources.create({ id: unreadable, name: 'Taken', scopes: [] })).rejects.toMatchObject({ code: 'conflict' });
     await expect(clients.update(unreadable, { name: 'Other' })).rejects.toMatchObject({ code: 'record_unreadable' });
     for (const [name, ids] of poisoned) await clean(name, ids);
     await drive();
-    for (let looks = 0; (await it.idp.health()).problems.length > 0; looks += 1) expect(looks).toBeLessThan(500);
+    for (let looks = 0; (await service.idp.health()).problems.length > 0; looks += 1) expect(looks).toBeLessThan(500);
   });
 
   const ofRing = ['keys', 'pendingEvents', 'outbox', 'createdAt', 'updatedAt'];
@@ -331,7 +329,7 @@ describe('M17: rows that are not of their form', () => {
 
   test('M17: a signing key that cannot be read, whatever its state, keeps no node from starting', async () => {
     const rows = stores.directory.collection<Row & { keys: Member[] }>('signingKeys');
-    await it.idp.keys.rotate({ now: true });
+    await service.idp.keys.rotate({ now: true });
     const { keys } = (await rows.get('ring'))!;
     for (const [index, key] of keys.entries()) {
       const damaged = { ...key, sealed: `v1.${MARK}` };
@@ -349,8 +347,8 @@ describe('M17: rows that are not of their form', () => {
   });
 
   test('M17: an id that is no text is refused, and no store is said to be away', async () => {
-    const { tenants, clients, apiResources, permissions, consents } = it.idp.directory;
-    const { persons, users, groups, subsidiaries } = it.idp.tenant(tid);
+    const { tenants, clients, apiResources, permissions, consents } = service.idp.directory;
+    const { persons, users, groups, subsidiaries } = service.idp.tenant(tid);
     for (const id of [5, null, undefined, {}, ['a'], { $ne: '' }] as unknown as string[]) {
       const calls: (() => Promise<unknown>)[] = [
         ...[tenants, clients, apiResources, permissions, persons, groups, subsidiaries].map(
@@ -368,10 +366,10 @@ describe('M17: rows that are not of their form', () => {
         () => clients.remove(id),
         () => persons.remove(id),
         () => consents.find(id),
-        () => it.idp.tenant(id).persons.find({ limit: 1 }),
+        () => service.idp.tenant(id).persons.find({ limit: 1 }),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_record', status: 422 });
-      expect(await it.idp.directory.accounts.findByOid(id)).toBeUndefined();
+      expect(await service.idp.directory.accounts.findByOid(id)).toBeUndefined();
     }
   });
 });

@@ -26,7 +26,7 @@ const seed = {
 
 describe('M10: the seed against live data', () => {
   let directory: DirectoryStore;
-  let it: IdentityProvider;
+  let idp: IdentityProvider;
   let listener: RequestListener;
   let server: Server;
   let issuer: string;
@@ -35,8 +35,8 @@ describe('M10: the seed against live data', () => {
   const create = (more: object = {}) =>
     createIdentityProvider({ issuer, artifacts, directory, seed: { ...seed, ...more }, keys: { signing: testKeys }, logger: silentLogger });
   const start = async (more: object = {}) => {
-    it = await create(more);
-    listener = it.callback();
+    idp = await create(more);
+    listener = idp.callback();
   };
   beforeEach(async () => {
     directory = memoryDirectory();
@@ -48,10 +48,10 @@ describe('M10: the seed against live data', () => {
   afterEach(async () => {
     server.closeAllConnections();
     server.close();
-    await it.close();
+    await idp.close();
   });
 
-  const accountOf = async (userName: string) => (await it.directory.accounts.candidates(userName))[0]!;
+  const accountOf = async (userName: string) => (await idp.directory.accounts.candidates(userName))[0]!;
   const authenticates = async (secret: string, id = 'nightly') => {
     const { status } = await postForm(
       `${issuer}/connect/token`,
@@ -63,7 +63,7 @@ describe('M10: the seed against live data', () => {
 
   /** What an administrator takes away, and how it shows that it is back. */
   async function takeAway(): Promise<() => Promise<Record<string, unknown>>> {
-    const { clients, apiResources, permissions, forTenant } = it.directory;
+    const { clients, apiResources, permissions, forTenant } = idp.directory;
     const alice = await accountOf('alice@acme.test');
     const child = await accountOf('alice@globex.test');
     const carol = await accountOf('carol@acme.test');
@@ -83,14 +83,14 @@ describe('M10: the seed against live data', () => {
 
     return async () => ({
       'rotated secret': await authenticates('nightly-secret'),
-      scope: (await it.directory.clients.require('nightly')).allowedScopes.includes('orders.write'),
-      client: (await it.directory.clients.get('retired')) !== undefined,
-      'API scope': (await it.directory.apiResources.require(resource!.id)).scopes.includes(resource!.scopes[0]!),
+      scope: (await idp.directory.clients.require('nightly')).allowedScopes.includes('orders.write'),
+      client: (await idp.directory.clients.get('retired')) !== undefined,
+      'API scope': (await idp.directory.apiResources.require(resource!.id)).scopes.includes(resource!.scopes[0]!),
       link: (await accountOf('alice@globex.test')).person.user.parentUserId !== undefined,
       membership: (await accountOf('alice@acme.test')).person.user.groupIds.length > 0,
-      'erased person': (await it.directory.accounts.candidates('carol@acme.test')).length > 0,
-      permission: (await it.directory.permissions.get('orders.approve')) !== undefined,
-      'permission of a group': (await it.directory.forTenant(acme).groups.find()).some(({ permissionIds }) =>
+      'erased person': (await idp.directory.accounts.candidates('carol@acme.test')).length > 0,
+      permission: (await idp.directory.permissions.get('orders.approve')) !== undefined,
+      'permission of a group': (await idp.directory.forTenant(acme).groups.find()).some(({ permissionIds }) =>
         permissionIds.includes('orders.approve'),
       ),
     });
@@ -113,7 +113,7 @@ describe('M10: the seed against live data', () => {
     const isBack = await takeAway();
     expect(await isBack()).toEqual(nothing);
     for (const mode of ['update', 'create', 'update']) {
-      await it.close();
+      await idp.close();
       await start({ mode });
       expect(await isBack()).toEqual(nothing);
     }
@@ -121,49 +121,49 @@ describe('M10: the seed against live data', () => {
 
   test('M10: nor when the seed has changed meanwhile, and several nodes start at once', async () => {
     const isBack = await takeAway();
-    await it.close();
+    await idp.close();
     const tenants = seed.tenants.map((tenant) => ({ ...tenant, organisationNumber: '910000009' }));
     const clients = seed.clients.map((client) => ({ ...client, name: `${client.name} 2` }));
     const others = await Promise.all([create({ tenants, clients }), create({ tenants, clients }), start({ tenants, clients })]);
     expect(await isBack()).toEqual(nothing);
-    expect(await it.directory.clients.require('nightly')).toMatchObject({ name: 'Nightly 2' });
+    expect(await idp.directory.clients.require('nightly')).toMatchObject({ name: 'Nightly 2' });
     for (const other of others) await other?.close();
   });
 
   test('M10: nor in a database of a release that kept no account of seeds', async () => {
     const isBack = await takeAway();
-    await it.close();
+    await idp.close();
     for (const { id } of await directory.collection('seeds').find({})) await directory.collection('seeds').remove(id);
     for (let restart = 0; restart < 2; restart += 1) {
       await start();
       expect(await isBack()).toEqual(nothing);
-      await it.close();
+      await idp.close();
     }
     // What is new in the seed afterwards is made.
     await start({ permissions: [...seed.permissions, { id: 'orders.archive', name: 'Archive orders' }] });
     expect(await isBack()).toEqual(nothing);
-    expect(await it.directory.permissions.get('orders.archive')).toBeDefined();
+    expect(await idp.directory.permissions.get('orders.archive')).toBeDefined();
   });
 
   test('M10: a release that is rolled back, or a node of it that starts late, undoes no rotation', async () => {
     const newer = seed.clients.map((client) => (client.id === 'nightly' ? { ...client, secret: 'nightly-secret-2' } : client));
-    await it.close();
+    await idp.close();
     await start({ clients: newer });
     expect(await authenticates('nightly-secret-2')).toBe(true);
-    await it.directory.clients.rotateSecret('nightly', 'nightly-secret-3');
+    await idp.directory.clients.rotateSecret('nightly', 'nightly-secret-3');
     for (const clients of [seed.clients, newer, seed.clients]) {
-      await it.close();
+      await idp.close();
       await start({ clients });
     }
     expect(await authenticates('nightly-secret')).toBe(false);
-    expect((await it.directory.clients.require('nightly')).secrets).toHaveLength(2);
+    expect((await idp.directory.clients.require('nightly')).secrets).toHaveLength(2);
     expect(await authenticates('nightly-secret-3')).toBe(true);
   });
 
   test('M10: nothing of an erased person is left in the account of seeds', async () => {
     const carol = await accountOf('carol@acme.test');
     const { seeds } = { seeds: directory.collection<{ id: string; version: number; values: unknown[]; items: unknown[] }>('seeds') };
-    await it.directory.forTenant(carol.tenant.id).persons.remove(carol.person.id);
+    await idp.directory.forTenant(carol.tenant.id).persons.remove(carol.person.id);
     const entries = await seeds.find({ byRecord: [carol.person.id] });
     expect(entries).toMatchObject([{ values: [], items: [] }]);
     expect(await seeds.find({ byRecord: [carol.person.user.id] })).toMatchObject([{ values: [], items: [] }]);

@@ -1,31 +1,31 @@
 /** Requests that no client sends: each is answered as the standards have it, none is an accident, and none gets what it should not. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Agent, type Answer, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type AssertingClient, createAssertingClient } from '../support/assertions.js';
 import { membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let asserting: AssertingClient;
 let signing: SigningClient;
-beforeAll(async () => {
+const service = useIdp(async () => {
   asserting = await createAssertingClient();
   signing = await createSigningClient('signing');
-  it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] } });
-  await it.idp.directory.clients.create(signing.record);
-  endpoints = endpointsOf(it.issuer);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  return { seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] } };
 });
-afterAll(() => it.close());
+beforeAll(async () => {
+  await service.idp.directory.clients.create(signing.record);
+  endpoints = endpointsOf(service.issuer);
+  ({ agent: alice } = await obtainTokens(service.issuer));
+});
 
 /** A content type of which the first is answered without oidc-provider. */
 const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
@@ -47,7 +47,7 @@ function outcomeOf(answer: Answer): string {
 }
 
 describe('the authorization endpoint', () => {
-  const outcome = async (query: string) => outcomeOf(await alice.follow(await alice.get(`${it.issuer}/connect/authorize?${query}`)));
+  const outcome = async (query: string) => outcomeOf(await alice.follow(await alice.get(`${service.issuer}/connect/authorize?${query}`)));
   const more = (parameters: Record<string, string>, ...without: string[]) => {
     const query = new URLSearchParams({ ...usual, ...parameters });
     for (const name of without) query.delete(name);
@@ -106,15 +106,15 @@ describe('a request object whose members are no strings', () => {
     [{ nonce: { a: 1 }, login_hint: { a: 1 }, eid_user_visible_data: { a: 1 }, cart: '\ud800' }, 'code'],
   ])('%j', async (members, expected) => {
     const { client_id: _, ...parameters } = usual;
-    const request = await signing.sign(it.issuer, { ...parameters, ...members });
+    const request = await signing.sign(service.issuer, { ...parameters, ...members });
     const query = new URLSearchParams({ client_id: 'signing', redirect_uri: redirectUri, response_type: 'code', request });
-    expect(outcomeOf(await alice.follow(await alice.get(`${it.issuer}/connect/authorize?${query}`)))).toBe(expected);
+    expect(outcomeOf(await alice.follow(await alice.get(`${service.issuer}/connect/authorize?${query}`)))).toBe(expected);
   });
 });
 
 describe.each(types)('the token endpoint, %s', (type) => {
   const post = (fields: Record<string, string>, headers: Record<string, string>) =>
-    postForm(`${it.issuer}/connect/token`, fields, { ...headers, 'content-type': type });
+    postForm(`${service.issuer}/connect/token`, fields, { ...headers, 'content-type': type });
   const web = { authorization: basic('web', 'web-secret') };
   const raw = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
@@ -136,7 +136,7 @@ describe.each(types)('the token endpoint, %s', (type) => {
     ['a client of prototypes', { client_id: '__proto__', client_secret: 'x' }, {}, [401, 'invalid_client']],
     ['an API resource', {}, { authorization: basic('orders', 'orders-secret') }, [400, 'unauthorized_client']],
   ])('%s', async (_, fields, headers, expected) => {
-    const { code } = await obtainTokens(it.issuer, { agent: alice });
+    const { code } = await obtainTokens(service.issuer, { agent: alice });
     const given = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier, ...fields };
     const { status, json } = await post(given, headers);
     expect([status, json.error]).toEqual(expected);
@@ -161,16 +161,16 @@ describe('a client assertion with odd members', () => {
     { aud: null },
     { aud: '' },
   ])('%j', async (claims) => {
-    const fields = { grant_type: 'client_credentials', ...(await asserting.sign(it.issuer, claims)) };
-    expect(await postForm(`${it.issuer}/connect/token`, fields)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
+    const fields = { grant_type: 'client_credentials', ...(await asserting.sign(service.issuer, claims)) };
+    expect(await postForm(`${service.issuer}/connect/token`, fields)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   });
 
   test.each(['a.b.c', 'x', '..', '{}.{}.x', `${btoa('null')}.${btoa('null')}.`, `${btoa('{"alg":"ES256"}')}.${btoa('[]')}.x`])(
     'that is none: %s',
     async (assertion) => {
-      const { client_assertion_type: type = '' } = await asserting.sign(it.issuer);
+      const { client_assertion_type: type = '' } = await asserting.sign(service.issuer);
       const fields = { grant_type: 'client_credentials', client_assertion_type: type, client_assertion: assertion };
-      const { status, json } = await postForm(`${it.issuer}/connect/token`, fields);
+      const { status, json } = await postForm(`${service.issuer}/connect/token`, fields);
       expect([status, json.error]).toEqual([400, 'invalid_request']);
     },
   );
@@ -183,11 +183,11 @@ describe('E2: introspection and revocation of what is no token of the caller', (
   ])('%s answers the same bytes and headers, whatever it is', async (path, status, text) => {
     const offline = { scope: 'openid offline_access orders.read' };
     const tokensOf = async (client: string): Promise<Json> =>
-      (await obtainTokens(it.issuer, { client, secret: `${client}-secret`, ...offline })).tokens;
+      (await obtainTokens(service.issuer, { client, secret: `${client}-secret`, ...offline })).tokens;
     const [revoked, signed, foreign] = [await tokensOf('web'), await tokensOf('jwt'), await tokensOf('jwt')];
     await endpoints.revoke(revoked.access_token);
     await endpoints.revoke(signed.access_token, 'jwt');
-    const { code: spent, tokens: own } = await obtainTokens(it.issuer, { agent: alice });
+    const { code: spent, tokens: own } = await obtainTokens(service.issuer, { agent: alice });
     const dead: [string, string][] = [
       ...['a'.repeat(44), 'x', ' ', 'a.b.c', '..', '\0', 'jwt~', 'jwt~x', '😀', 'x'.repeat(5000), 'x.'.repeat(2000), spent, own.id_token],
       ...[revoked.access_token, revoked.refresh_token, foreign.access_token, foreign.refresh_token],
@@ -203,7 +203,7 @@ describe('E2: introspection and revocation of what is no token of the caller', (
     for (const [caller, token] of dead)
       for (const type of types) {
         const headers = { authorization: basic(caller, `${caller}-secret`), 'content-type': type };
-        const answer = await postForm(`${it.issuer}/connect/${path}`, { token }, headers);
+        const answer = await postForm(`${service.issuer}/connect/${path}`, { token }, headers);
         expect({ token, status: answer.status, text: answer.text }).toEqual({ token, status, text });
         seen.add(JSON.stringify([...answer.headers].filter(([name]) => name !== 'date')));
       }
@@ -216,7 +216,7 @@ describe('a connection that ends early', () => {
   const headers = (path: string, length: number) =>
     [
       `POST ${path} HTTP/1.1`,
-      `Host: ${new URL(it.issuer).host}`,
+      `Host: ${new URL(service.issuer).host}`,
       'Content-Type: application/x-www-form-urlencoded',
       `Authorization: ${basic('service', 'service-secret')}`,
       `Content-Length: ${length}`,
@@ -225,7 +225,7 @@ describe('a connection that ends early', () => {
 
   /** What came back before the connection was closed. */
   async function send(bytes: string, close: (socket: Socket) => void): Promise<string> {
-    const { hostname, port } = new URL(it.issuer);
+    const { hostname, port } = new URL(service.issuer);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     const closed = once(socket, 'close');
@@ -257,4 +257,4 @@ describe('a connection that ends early', () => {
   });
 });
 
-test('none of it is in the log', () => expectQuietLog(it, ['web-secret']));
+test('none of it is in the log', () => expectQuietLog(service, ['web-secret']));

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { defineClaims } from 'tenant-idp';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const everything = ['openid', 'org', 'email', 'family'];
 const client = (id: string, more: object) => ({
@@ -39,33 +39,28 @@ const familyClaim = defineClaims({
     },
   },
 });
-
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp({
-    claims: [familyClaim],
-    seed: {
-      ...testSeed,
-      tenants: [...testSeed.tenants, initech],
-      clients: [
-        ...testSeed.clients,
-        client('all-tenants', {}),
-        client('two-tenants', { allowedTenants: ['Acme', 'Globex'] }),
-        client('one-tenant', { allowedTenants: ['Acme'] }),
-        client('pairwise-two', {
-          allowedTenants: ['Acme', 'Globex'],
-          metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise' },
-        }),
-      ],
-      apiResources: [
-        ...testSeed.apiResources,
-        { id: 'two-api', name: 'Two', secret: 'two-api-secret', scopes: [], allowedTenants: ['Acme', 'Globex'] },
-        { id: 'one-api', name: 'One', secret: 'one-api-secret', scopes: [], allowedTenants: ['Acme'] },
-      ],
-    },
-  });
+const service = useIdp({
+  claims: [familyClaim],
+  seed: {
+    ...testSeed,
+    tenants: [...testSeed.tenants, initech],
+    clients: [
+      ...testSeed.clients,
+      client('all-tenants', {}),
+      client('two-tenants', { allowedTenants: ['Acme', 'Globex'] }),
+      client('one-tenant', { allowedTenants: ['Acme'] }),
+      client('pairwise-two', {
+        allowedTenants: ['Acme', 'Globex'],
+        metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise' },
+      }),
+    ],
+    apiResources: [
+      ...testSeed.apiResources,
+      { id: 'two-api', name: 'Two', secret: 'two-api-secret', scopes: [], allowedTenants: ['Acme', 'Globex'] },
+      { id: 'one-api', name: 'One', secret: 'one-api-secret', scopes: [], allowedTenants: ['Acme'] },
+    ],
+  },
 });
-afterAll(() => it.close());
 
 /** Organisations of the other accounts that an answer tells of, by each claim that can. */
 const told = ({ may_login = [], secondary_emails = [], family }: Json) => ({
@@ -79,7 +74,8 @@ const of = (...tenants: ('Globex' | 'Initech')[]) => ({
   family: ['Acme', ...tenants],
 });
 const introspect = async (caller: string, sub: string, tid: string) =>
-  (await postForm(`${it.issuer}/connect/scope/introspect`, { sub, tid, scope: 'openid org email family' }, credentialsOf(caller))).json;
+  (await postForm(`${service.issuer}/connect/scope/introspect`, { sub, tid, scope: 'openid org email family' }, credentialsOf(caller)))
+    .json;
 
 test.each([
   ['all-tenants', of('Globex', 'Initech')],
@@ -87,18 +83,18 @@ test.each([
   ['pairwise-two', of('Globex')],
   ['one-tenant', of()],
 ])('M8: linked accounts, to client %s: those in its tenants', async (id, expected) => {
-  const { tokens } = await obtainTokens(it.issuer, { client: id, secret: `${id}-secret`, scope: everything.join(' ') });
+  const { tokens } = await obtainTokens(service.issuer, { client: id, secret: `${id}-secret`, scope: everything.join(' ') });
   const claims: Json = decodeJwt(tokens.id_token);
   const { sub, tid } = claims;
   expect(told(claims)).toEqual(expected);
   // Directly, then by oidc-provider.
   for (const query of ['', '?unknown=1']) {
     const headers = { authorization: `Bearer ${tokens.access_token}` };
-    const response = await fetch(`${it.issuer}/connect/userinfo${query}`, { headers });
+    const response = await fetch(`${service.issuer}/connect/userinfo${query}`, { headers });
     expect(told(await response.json())).toEqual(expected);
   }
   expect(told(await introspect(id, sub, tid))).toEqual(expected);
-  expect(told(await it.idp.introspectScopes({ client: id, sub, tid, scope: 'openid org email family' }))).toEqual(expected);
+  expect(told(await service.idp.introspectScopes({ client: id, sub, tid, scope: 'openid org email family' }))).toEqual(expected);
 });
 
 test.each([
@@ -106,19 +102,19 @@ test.each([
   ['two-api', of('Globex')],
   ['one-api', of()],
 ])('M8: linked accounts, to API resource %s: those in its tenants', async (id, expected) => {
-  const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
+  const [account] = await service.idp.directory.accounts.candidates('alice@acme.test');
   const [sub, tid] = [account?.person.user.id ?? '', account?.tenant.id ?? ''];
   expect(told(await introspect(id, sub, tid))).toEqual(expected);
-  expect(told(await it.idp.introspectScopes({ client: id, sub, tid, scope: 'openid org email family' }))).toEqual(expected);
+  expect(told(await service.idp.introspectScopes({ client: id, sub, tid, scope: 'openid org email family' }))).toEqual(expected);
 });
 
 test('may_login leaves out accounts that cannot sign in', async () => {
-  const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
-  const [child] = await it.idp.directory.accounts.candidates('alice@globex.test');
+  const [account] = await service.idp.directory.accounts.candidates('alice@acme.test');
+  const [child] = await service.idp.directory.accounts.candidates('alice@globex.test');
   const named = { sub: account?.person.user.id ?? '', tid: account?.tenant.id ?? '', scope: 'openid org email' };
-  const { users } = it.idp.tenant(child?.tenant.id ?? '');
-  const { tenants } = it.idp.directory;
-  const mayLogin = async () => told(await it.idp.introspectScopes(named)).may_login;
+  const { users } = service.idp.tenant(child?.tenant.id ?? '');
+  const { tenants } = service.idp.directory;
+  const mayLogin = async () => told(await service.idp.introspectScopes(named)).may_login;
   const changes: [() => Promise<unknown>, () => Promise<unknown>][] = [
     [() => users.disable(child?.person.user.id ?? ''), () => users.enable(child?.person.user.id ?? '')],
     [() => tenants.disable(child?.tenant.id ?? ''), () => tenants.enable(child?.tenant.id ?? '')],
@@ -132,7 +128,7 @@ test('may_login leaves out accounts that cannot sign in', async () => {
 });
 
 test('M8: the host itself knows all', async () => {
-  const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
+  const [account] = await service.idp.directory.accounts.candidates('alice@acme.test');
   const [sub, tid] = [account?.person.user.id ?? '', account?.tenant.id ?? ''];
-  expect(told(await it.idp.introspectScopes({ sub, tid, scope: 'openid org email family' }))).toEqual(of('Globex', 'Initech'));
+  expect(told(await service.idp.introspectScopes({ sub, tid, scope: 'openid org email family' }))).toEqual(of('Globex', 'Initech'));
 });

@@ -21,9 +21,9 @@ afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();
 });
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
-  const it = await startIdp(options);
-  opened.push(it);
-  return it;
+  const service = await startIdp(options);
+  opened.push(service);
+  return service;
 };
 
 /** An extension that keeps answers to token requests until they are let go. */
@@ -85,27 +85,27 @@ describe.each<[string, TestIdpOptions]>([
 ])('M18: overload, %s', (_where, host) => {
   test('more requests at once than the limit: 503 with Retry-After at once, documents still answered, and all is well afterwards', async () => {
     const { extensions, holding, letGo } = heldTokens();
-    const it = await start({ ...host, extensions, limits: { requestsAtOnce: 10 } });
-    const waiting = Array.from({ length: 10 }, () => tokenRequest(it));
+    const service = await start({ ...host, extensions, limits: { requestsAtOnce: 10 } });
+    const waiting = Array.from({ length: 10 }, () => tokenRequest(service));
     await holding(10);
 
     // At once: those that are worked on are still.
-    const refused = await Promise.all(Array.from({ length: 20 }, () => tokenRequest(it)));
+    const refused = await Promise.all(Array.from({ length: 20 }, () => tokenRequest(service)));
     for (const { status, headers, json } of refused) {
       expect([status, json.error]).toEqual([503, 'temporarily_unavailable']);
       expect(headers.get('retry-after')).toMatch(/^\d+$/);
     }
-    const page = await fetch(`${it.issuer}/connect/authorize?client_id=web`, { headers: { accept: 'text/html' } });
+    const page = await fetch(`${service.issuer}/connect/authorize?client_id=web`, { headers: { accept: 'text/html' } });
     expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
     for (const path of ['/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks']) {
-      expect((await fetch(`${it.issuer}${path}`)).status).toBe(200);
+      expect((await fetch(`${service.issuer}${path}`)).status).toBe(200);
     }
 
     letGo();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array(10).fill(200));
-    expect((await tokenRequest(it)).status).toBe(200);
+    expect((await tokenRequest(service)).status).toBe(200);
     // One line when it began and one when it ended, however many were refused.
-    const told = it.lines
+    const told = service.lines
       .filter(({ message }) => message.includes('requests'))
       .map(({ level, message, fields }) => [level, message, fields]);
     expect(told).toEqual([
@@ -116,11 +116,11 @@ describe.each<[string, TestIdpOptions]>([
 
   test('a connection that pipelines gets its own ten, is closed, and starves nobody', async () => {
     const { extensions, holding, letGo } = heldTokens();
-    const it = await start({ ...host, extensions, limits: { requestsAtOnce: 100 } });
-    const greedy = await open(it);
+    const service = await start({ ...host, extensions, limits: { requestsAtOnce: 100 } });
+    const greedy = await open(service);
     greedy.socket.write(rawTokenRequest().repeat(300));
     await holding(10);
-    const others = Array.from({ length: 20 }, () => tokenRequest(it));
+    const others = Array.from({ length: 20 }, () => tokenRequest(service));
     await holding(30);
     letGo();
     expect((await Promise.all(others)).map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -131,21 +131,21 @@ describe.each<[string, TestIdpOptions]>([
   });
 
   test('requests whose bodies are slow take nobody’s place', async () => {
-    const it = await start({ ...host, limits: { requestsAtOnce: 10 } });
-    const slow = await Promise.all(Array.from({ length: 40 }, () => open(it)));
+    const service = await start({ ...host, limits: { requestsAtOnce: 10 } });
+    const slow = await Promise.all(Array.from({ length: 40 }, () => open(service)));
     for (const { socket } of slow) socket.write(rawTokenRequest(body.length + 1));
     await pause(200);
-    expect((await tokenRequest(it)).status).toBe(200);
+    expect((await tokenRequest(service)).status).toBe(200);
     for (const { socket } of slow) socket.end('&');
     await Promise.all(slow.map(({ ended }) => ended));
-    expect((await tokenRequest(it)).status).toBe(200);
+    expect((await tokenRequest(service)).status).toBe(200);
   });
 });
 
 test('M18: requests of one HTTP/2 connection are counted one by one: a proxy multiplexes people', async () => {
   const { extensions, holding, letGo } = heldTokens();
-  const it = await start({ extensions });
-  const server = createHttp2Server({}, it.idp.callback() as never);
+  const service = await start({ extensions });
+  const server = createHttp2Server({}, service.idp.callback() as never);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const ask = () =>
@@ -169,13 +169,13 @@ test('M18: requests of one HTTP/2 connection are counted one by one: a proxy mul
 });
 
 test(`M18: ${SIGN_INS} people who sign in at once wait in turn; whoever would wait more than 20 s is told at once`, async () => {
-  const it = await start({ passwords: { scryptCost: SCRYPT_COST }, trustProxy: fromEverywhere() });
+  const service = await start({ passwords: { scryptCost: SCRYPT_COST }, trustProxy: fromEverywhere() });
   const names = ['alice@acme.test', 'carol@acme.test', 'bob@globex.test'];
   const pages = await Promise.all(
     Array.from({ length: SIGN_INS }, async (_, index) => {
       const [agent, name = ''] = [new Agent(), names[index % names.length]];
       const identifier = await agent.follow(
-        await agent.get(authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
+        await agent.get(authorizeUrl(service.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
       );
       return { agent, page: await agent.submit(identifier, { identifier: name }), password: name.split('@')[0] ?? '' };
     }),
@@ -202,10 +202,10 @@ test(`M18: ${SIGN_INS} people who sign in at once wait in turn; whoever would wa
 });
 
 test('L2: listen() ends connections that send slowly or too much', async () => {
-  const it = await start();
-  const server = await it.idp.listen(0, '127.0.0.1');
+  const service = await start();
+  const server = await service.idp.listen(0, '127.0.0.1');
   expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 15_000, maxConnections: 10_000 });
-  const here = { ...it, issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const here = { ...service, issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const endOf = async (text: string) => {
     const connection = await open(here);
     const began = performance.now();

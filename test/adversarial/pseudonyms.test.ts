@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
 import { obtainCode, redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const redirects = { first: 'https://first.test/callback', second: 'https://second.test/callback', narrow: 'https://narrow.test/callback' };
 const pairwise = (id: keyof typeof redirects, more: object = {}) => ({
@@ -15,44 +15,41 @@ const pairwise = (id: keyof typeof redirects, more: object = {}) => ({
   ...more,
 });
 const apiResource = (id: string, more: object) => ({ id, name: id, secret: `${id}-secret`, scopes: [], ...more });
-
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp({
-    seed: {
-      ...testSeed,
-      clients: [...testSeed.clients, pairwise('first'), pairwise('second'), pairwise('narrow', { allowedTenants: ['Acme'] })],
-      apiResources: [
-        ...testSeed.apiResources,
-        apiResource('gateway', { introspects: 'all' }),
-        apiResource('acme-gateway', { introspects: 'all', allowedTenants: ['Acme'] }),
-      ],
-    },
-  });
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp({
+  seed: {
+    ...testSeed,
+    clients: [...testSeed.clients, pairwise('first'), pairwise('second'), pairwise('narrow', { allowedTenants: ['Acme'] })],
+    apiResources: [
+      ...testSeed.apiResources,
+      apiResource('gateway', { introspects: 'all' }),
+      apiResource('acme-gateway', { introspects: 'all', allowedTenants: ['Acme'] }),
+    ],
+  },
 });
-afterAll(() => it.close());
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
+});
 
 type Query = Readonly<Record<string, string>>;
 const post = (fields: Query, caller: string, query: Query = {}) =>
   postForm(
-    `${it.issuer}/connect/scope/introspect?${new URLSearchParams(query)}`,
+    `${service.issuer}/connect/scope/introspect?${new URLSearchParams(query)}`,
     { scope: 'openid org', ...fields },
     credentialsOf(caller),
   );
 const get = async (query: Query, caller: string) => {
-  const url = `${it.issuer}/connect/scope/introspect?${new URLSearchParams({ scope: 'openid org', ...query })}`;
+  const url = `${service.issuer}/connect/scope/introspect?${new URLSearchParams({ scope: 'openid org', ...query })}`;
   const response = await fetch(url, { headers: credentialsOf(caller) });
   return { status: response.status, json: (await response.json()) as Json };
 };
 /** What an API resource learns of a token. */
 async function introspected(client: keyof typeof redirects, caller = 'orders', userName = 'alice@acme.test', password = 'alice') {
   const agent = new Agent();
-  await obtainTokens(it.issuer, { agent, userName, password });
+  await obtainTokens(service.issuer, { agent, userName, password });
   const redirect = { redirect_uri: redirects[client] };
-  const code = await obtainCode(it.issuer, agent, client, { ...redirect, scope: 'openid org orders.read' });
-  const { access_token } = (await redeem(it.issuer, code, redirect)).json;
+  const code = await obtainCode(service.issuer, agent, client, { ...redirect, scope: 'openid org orders.read' });
+  const { access_token } = (await redeem(service.issuer, code, redirect)).json;
   const { json } = await endpoints.introspect(access_token, caller);
   const learned = json as { sub: string; tid: string; oid: string; client_id: string };
   return { ...learned, userinfo: (await endpoints.userinfo(access_token)).json };
@@ -68,13 +65,13 @@ describe('M19: an API resource asks about whom introspection named, by the name 
         await get(query, caller),
         await post(query, caller),
         await post({ sub, tid }, caller, { client_id }),
-        await postForm(`${it.issuer}/connect/scope/introspect?client_id=${client_id}`, inForm),
+        await postForm(`${service.issuer}/connect/scope/introspect?client_id=${client_id}`, inForm),
         await get({ ...query, sub: oid }, caller),
       ];
       for (const { status, json } of answers) expect({ status, json }).toEqual({ status: 200, json: userinfo });
       const inProcess = { sub, tid, scope: 'openid org', clientId: client_id };
-      expect(await it.idp.introspectScopes({ ...inProcess, client: caller })).toEqual(userinfo);
-      expect(await it.idp.introspectScopes(inProcess)).toEqual(userinfo);
+      expect(await service.idp.introspectScopes({ ...inProcess, client: caller })).toEqual(userinfo);
+      expect(await service.idp.introspectScopes(inProcess)).toEqual(userinfo);
       const [other] = userinfo.may_login;
       expect(await get({ ...query, sub: other.oid, tid: other.tid }, caller)).toMatchObject({ json: { sub, oid: other.oid } });
     }
@@ -83,7 +80,7 @@ describe('M19: an API resource asks about whom introspection named, by the name 
   test('M19: pseudonyms of one client say nothing under the name of another, or of none; nor do plain ids under a name', async () => {
     const [first, second] = [await introspected('first'), await introspected('second')];
     expect(new Set([first.sub, first.oid, second.sub, second.oid]).size).toBe(2);
-    const [account] = await it.idp.directory.accounts.candidates('alice@acme.test');
+    const [account] = await service.idp.directory.accounts.candidates('alice@acme.test');
     const plain = account?.person.user.id ?? '';
     const wrong: Query[] = [
       { sub: first.sub, client_id: 'second' },
@@ -107,12 +104,12 @@ describe('M19: an API resource asks about whom introspection named, by the name 
     expect(await get({ sub, tid, client_id: 'first' }, 'invoices')).toMatchObject({ status: 404 });
     expect(await get({ sub, tid, client_id: 'first' }, 'second')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
     expect(await post({ sub, tid, client_id: 'first' }, 'web')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
-    await it.idp.directory.clients.update('first', { status: 'disabled' });
+    await service.idp.directory.clients.update('first', { status: 'disabled' });
     expect(await get({ sub, tid, client_id: 'first' }, 'orders')).toMatchObject({ status: 404 });
-    await it.idp.directory.clients.update('first', { status: 'active', allowedScopes: ['openid', 'org'] });
+    await service.idp.directory.clients.update('first', { status: 'active', allowedScopes: ['openid', 'org'] });
     expect(await get({ sub, tid, client_id: 'first' }, 'orders')).toMatchObject({ status: 404 });
     expect(await get({ sub, tid, client_id: 'first' }, 'gateway')).toMatchObject({ status: 200 });
-    await it.idp.directory.clients.update('first', { allowedScopes: ['openid', 'org', 'orders.read'] });
+    await service.idp.directory.clients.update('first', { allowedScopes: ['openid', 'org', 'orders.read'] });
   });
 
   test('M19: only users of tenants of both', async () => {

@@ -1,33 +1,30 @@
 /** Requests at once over a store that takes its time: the memory store answers too soon for them to meet. */
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { latentArtifacts } from '../support/latent-artifacts.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback } from '../support/logout-receiver.js';
 import { testRaces } from '../support/races.js';
 import { type Contestants, createContestants, ssoClients, tabOf } from '../support/rounds.js';
 import { obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
 const ROUNDS = process.env.PROVE ? 100 : 2;
 jest.setTimeout(15_000 * ROUNDS);
-
-let it: TestIdp;
 let contestants: Contestants;
-beforeAll(async () => {
+const service = useIdp(async () => {
   contestants = await createContestants();
-  it = await startIdp({ artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback });
+  return { artifacts: latentArtifacts(memoryArtifacts()), seed: contestants.seed, outgoing: callLoopback };
 });
 afterAll(async () => {
-  await it.close();
   contestants.receiver.close();
 });
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-testRaces(() => ({ ...contestants, issuer: it.issuer }), {
+testRaces(() => ({ ...contestants, issuer: service.issuer }), {
   credentials: ROUNDS,
   uses: 50,
   signIns: ROUNDS,
@@ -37,13 +34,13 @@ testRaces(() => ({ ...contestants, issuer: it.issuer }), {
 
 const { verifier, challenge } = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: challenge, code_challenge_method: 'S256', ...parameters });
 
 test('F2: another person’s sign-in raced with authorizations leaves nothing of the first', async () => {
   for (let round = 0; round < 2 * ROUNDS; round += 1) {
     const client = ssoClients[round % 3] as string;
     const agent = new Agent();
-    await obtainCode(it.issuer, agent, 'pairwise');
+    await obtainCode(service.issuer, agent, 'pairwise');
     const tab = tabOf(agent);
     const page = await agent.submit(await agent.follow(await agent.get(url({ prompt: 'login' }))), { identifier: 'bob@globex.test' });
     const [answers, proven] = await Promise.all([
@@ -57,11 +54,11 @@ test('F2: another person’s sign-in raced with authorizations leaves nothing of
     ]);
     expect(responseOf(await agent.follow(proven)).get('code')).not.toBeNull();
     const codes = answers.flatMap((answer) => responseOf(answer).get('code') ?? []);
-    const bought = await Promise.all(codes.map((code) => redeem(it.issuer, { client, code, verifier })));
+    const bought = await Promise.all(codes.map((code) => redeem(service.issuer, { client, code, verifier })));
     const tokens = bought.flatMap(({ json }) => json.access_token ?? []);
-    for (const token of tokens) expect((await userinfo(it.issuer, token)).status).toBe(401);
+    for (const token of tokens) expect((await userinfo(service.issuer, token)).status).toBe(401);
     expect(responseOf(await tab().get(url({ prompt: 'none' }))).get('error')).toBe('login_required');
   }
 });
 
-test('races leave nothing in the log', () => expectQuietLog(it));
+test('races leave nothing in the log', () => expectQuietLog(service));

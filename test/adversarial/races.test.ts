@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import { Agent, createPkce, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { callLoopback } from '../support/logout-receiver.js';
 import { testRaces } from '../support/races.js';
 import { atOnce, type Contestants, createContestants } from '../support/rounds.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
 const ROUNDS = process.env.PROVE ? 100 : 3;
 jest.setTimeout(10_000 * ROUNDS);
-
-let it: TestIdp;
 let contestants: Contestants;
-beforeAll(async () => {
+const service = useIdp(async () => {
   contestants = await createContestants();
-  it = await startIdp({ seed: contestants.seed, outgoing: callLoopback });
+  return { seed: contestants.seed, outgoing: callLoopback };
 });
 afterAll(async () => {
-  await it.close();
   contestants.receiver.close();
 });
 
@@ -28,11 +25,17 @@ const pause = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-testRaces(() => ({ ...contestants, issuer: it.issuer }), { credentials: ROUNDS, uses: 50, signIns: ROUNDS, logouts: 2 * ROUNDS, pause });
+testRaces(() => ({ ...contestants, issuer: service.issuer }), {
+  credentials: ROUNDS,
+  uses: 50,
+  signIns: ROUNDS,
+  logouts: 2 * ROUNDS,
+  pause,
+});
 
 test('C1: a pushed request in two browsers', async () => {
   const pushed = await postForm(
-    `${it.issuer}/connect/par`,
+    `${service.issuer}/connect/par`,
     {
       client_id: 'web',
       response_type: 'code',
@@ -43,7 +46,7 @@ test('C1: a pushed request in two browsers', async () => {
     },
     authorizationOf('web'),
   );
-  const url = `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: pushed.json.request_uri })}`;
+  const url = `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: pushed.json.request_uri })}`;
   const agents = [new Agent(), new Agent()];
   const passwords = await Promise.all(
     agents.map(async (agent) => agent.submit(await agent.follow(await agent.get(url)), { identifier: 'alice@acme.test' })),
@@ -56,9 +59,9 @@ test('C1: a pushed request in two browsers', async () => {
 });
 
 test('B11: a client assertion, spread over the endpoints', async () => {
-  const assertion = await contestants.asserting.sign(it.issuer);
+  const assertion = await contestants.asserting.sign(service.issuer);
   const answers = await atOnce(50, (index) =>
-    postForm(`${it.issuer}/connect/${['token', 'introspect', 'revocation'][index % 3]}`, {
+    postForm(`${service.issuer}/connect/${['token', 'introspect', 'revocation'][index % 3]}`, {
       grant_type: 'client_credentials',
       token: 'x',
       ...assertion,
@@ -69,12 +72,12 @@ test('B11: a client assertion, spread over the endpoints', async () => {
 
 test('F3: ten tabs of one client at once: every code works, and one logout ends what each bought', async () => {
   const agent = new Agent();
-  await obtainCode(it.issuer, agent, 'jwt');
-  const codes = await atOnce(10, () => obtainCode(it.issuer, agent));
-  const granted = await Promise.all(codes.map((code) => redeem(it.issuer, code)));
+  await obtainCode(service.issuer, agent, 'jwt');
+  const codes = await atOnce(10, () => obtainCode(service.issuer, agent));
+  const granted = await Promise.all(codes.map((code) => redeem(service.issuer, code)));
   expect(new Set(granted.map(({ status }) => status))).toEqual(new Set([200]));
-  await agent.follow(await agent.submit(await agent.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
-  for (const { json } of granted) expect(await isActive(it.issuer, json.access_token)).toBe(false);
+  await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+  for (const { json } of granted) expect(await isActive(service.issuer, json.access_token)).toBe(false);
 });
 
-test('races leave nothing in the log', () => expectQuietLog(it));
+test('races leave nothing in the log', () => expectQuietLog(service));

@@ -1,12 +1,12 @@
 /** M2: a refresh token that was used before ends its family, whatever else the request says and whoever answers requests. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, basic, type Json } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { isActive, obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const plain = 'application/x-www-form-urlencoded';
 const unusual = `${plain}; charset="utf-8"`;
@@ -50,12 +50,8 @@ const besides: [string, string, Record<string, string>][] = [
 
 describe.each(ways)('M2: answered %s', (_way, type, options) => {
   const directory = memoryDirectory();
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ artifacts: memoryArtifacts(), directory, ...options });
-  });
+  const service = useIdp({ artifacts: memoryArtifacts(), directory, ...options });
   afterEach(() => backToPresent());
-  afterAll(() => it.close());
 
   const recorded = async (): Promise<EventRecord[]> => {
     const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);
@@ -63,7 +59,7 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
     return [...new Map(all.filter((event) => event.type === 'RefreshTokenReplayed').map((event) => [event.id, event])).values()];
   };
   const send = async (body: string, headers: Record<string, string>) => {
-    const response = await fetch(`${it.issuer}/connect/token`, {
+    const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': type, ...secret, ...headers },
       body,
@@ -72,27 +68,28 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
   };
   const replay = (token: string, beside: string, headers: Record<string, string> = {}) =>
     send(`grant_type=refresh_token&refresh_token=${token}${beside}`, headers);
-  const family = async (agent: Agent): Promise<Json> => (await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline))).json;
+  const family = async (agent: Agent): Promise<Json> =>
+    (await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline))).json;
 
   test('every request that replays is `invalid_grant`, ends the family, and is told once', async () => {
     const agent = new Agent();
     for (const [what, beside, headers] of besides) {
       const before = (await recorded()).length;
       const first = await family(agent);
-      const second = (await refresh(it.issuer, first.refresh_token)).json;
-      const third = (await refresh(it.issuer, second.refresh_token)).json;
+      const second = (await refresh(service.issuer, first.refresh_token)).json;
+      const third = (await refresh(service.issuer, second.refresh_token)).json;
       const answers = [await replay(first.refresh_token, beside, headers), await replay(first.refresh_token, beside, headers)];
       for (const { status, text } of answers)
         expect({ what, status, text }).toEqual({ what, status: 400, text: expect.stringContaining('invalid_grant') });
       for (const token of [first.access_token, second.access_token, third.access_token, third.refresh_token])
-        expect([what, await isActive(it.issuer, token)]).toEqual([what, false]);
+        expect([what, await isActive(service.issuer, token)]).toEqual([what, false]);
       expect([what, (await recorded()).length - before]).toEqual([what, 1]);
     }
   });
 
   test('a replay after the grace, and of a client that may no longer refresh', async () => {
     const agent = new Agent();
-    const { directory: services } = it.idp;
+    const { directory: services } = service.idp;
     const web = (await services.clients.get('web')) as Json;
     const endings: [string, () => Promise<unknown>, () => Promise<unknown>][] = [
       ['nothing', async () => {}, async () => {}],
@@ -105,34 +102,34 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
     for (const [what, end, restore] of endings) {
       const before = (await recorded()).length;
       const first = await family(agent);
-      const second = (await refresh(it.issuer, first.refresh_token)).json;
+      const second = (await refresh(service.issuer, first.refresh_token)).json;
       await end();
       passTime(11);
       const answer = await replay(first.refresh_token, '&scope=openid');
       expect({ what, ...answer }).toEqual({ what, status: 400, text: expect.stringContaining('invalid_grant') });
       backToPresent();
       await restore();
-      expect([what, await isActive(it.issuer, second.access_token)]).toEqual([what, false]);
+      expect([what, await isActive(service.issuer, second.access_token)]).toEqual([what, false]);
       expect([what, (await recorded()).length - before]).toEqual([what, 1]);
     }
   });
 
   test('a retry within the grace is answered by what stands beside the token, and ends nothing', async () => {
     const first = await family(new Agent());
-    const second = (await refresh(it.issuer, first.refresh_token)).json;
+    const second = (await refresh(service.issuer, first.refresh_token)).json;
     expect(await replay(first.refresh_token, '&scope=openid+org')).toMatchObject({
       status: 400,
       text: expect.stringContaining('invalid_scope'),
     });
     expect(await replay(first.refresh_token, '&scope=openid')).toMatchObject({ status: 200 });
-    expect(await isActive(it.issuer, second.access_token)).toBe(true);
+    expect(await isActive(service.issuer, second.access_token)).toBe(true);
   });
 
   test('who did not prove to be the client ends nothing', async () => {
     const before = (await recorded()).length;
     const first = await family(new Agent());
-    const second = (await refresh(it.issuer, first.refresh_token)).json;
-    const third = (await refresh(it.issuer, second.refresh_token)).json;
+    const second = (await refresh(service.issuer, first.refresh_token)).json;
+    const third = (await refresh(service.issuer, second.refresh_token)).json;
     const strangers: Record<string, string>[] = [
       { authorization: basic('web', 'wrong') },
       { authorization: basic('jwt', 'jwt-secret') },
@@ -141,7 +138,7 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
     ];
     for (const headers of strangers)
       expect((await replay(first.refresh_token, '&scope=openid', headers)).status).toBeGreaterThanOrEqual(400);
-    expect(await isActive(it.issuer, third.access_token)).toBe(true);
+    expect(await isActive(service.issuer, third.access_token)).toBe(true);
     expect((await recorded()).length).toBe(before);
   });
 });

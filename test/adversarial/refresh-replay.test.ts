@@ -14,6 +14,7 @@ import { startIdp } from '../support/idp.js';
 import { type Instances, startInstances } from '../support/instances.js';
 import { isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { useIdp } from '../support/use-idp.js';
 
 type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
@@ -150,20 +151,20 @@ describe('B3: one person, two nodes', () => {
 describe('B3: a replay while a store fails', () => {
   test.each(['writes', 'directoryWrites'] as const)('%s: 503, and the next attempt does what is left, told once', async (what) => {
     const { artifacts, directory, down } = failingStores();
-    const it = await startIdp({ artifacts, directory });
+    const service = await startIdp({ artifacts, directory });
     const heard: Replayed[] = [];
-    it.idp.events.on('RefreshTokenReplayed', (event) => void heard.push(event));
-    const first = (await redeem(it.issuer, await obtainCode(it.issuer, new Agent(), 'web', offline))).json;
-    const second = (await refresh(it.issuer, first.refresh_token)).json;
-    const third = (await refresh(it.issuer, second.refresh_token)).json;
+    service.idp.events.on('RefreshTokenReplayed', (event) => void heard.push(event));
+    const first = (await redeem(service.issuer, await obtainCode(service.issuer, new Agent(), 'web', offline))).json;
+    const second = (await refresh(service.issuer, first.refresh_token)).json;
+    const third = (await refresh(service.issuer, second.refresh_token)).json;
     down[what] = true;
-    expect(await refresh(it.issuer, first.refresh_token)).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
+    expect(await refresh(service.issuer, first.refresh_token)).toMatchObject({ status: 503, json: { error: 'temporarily_unavailable' } });
     down[what] = false;
-    expect(await refresh(it.issuer, first.refresh_token)).toMatchObject(invalidGrant);
-    expect(await isActive(it.issuer, third.access_token)).toBe(false);
+    expect(await refresh(service.issuer, first.refresh_token)).toMatchObject(invalidGrant);
+    expect(await isActive(service.issuer, third.access_token)).toBe(false);
     await untilHeard(heard);
     expect(await recorded(directory)).toEqual([heard[0]?.id]);
-    await it.close();
+    await service.close();
   });
 });
 
@@ -179,12 +180,12 @@ describe('design §4: a lost answer', () => {
         return result;
       },
     };
-    const it = await startIdp({ artifacts, directory });
-    const { hostname, port } = new URL(it.issuer);
+    const service = await startIdp({ artifacts, directory });
+    const { hostname, port } = new URL(service.issuer);
     const network = await startTcpProxy({ host: hostname, port: Number(port) });
     const through = `http://127.0.0.1:${network.port}`;
     const agent = new Agent();
-    let { json: tokens } = await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline));
+    let { json: tokens } = await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline));
     const seen = new Set([tokens.refresh_token]);
     for (let round = 1; round <= 3; round += 1) {
       network.hang('answers');
@@ -204,49 +205,48 @@ describe('design §4: a lost answer', () => {
       seen.add(retry.json.refresh_token);
       tokens = retry.json;
     }
-    expect((await userinfo(it.issuer, tokens.access_token)).status).toBe(200);
-    expect((await refresh(it.issuer, tokens.refresh_token)).status).toBe(200);
+    expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(200);
+    expect((await refresh(service.issuer, tokens.refresh_token)).status).toBe(200);
     const { challenge } = createPkce();
-    const silent = await agent.get(authorizeUrl(it.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }));
+    const silent = await agent.get(
+      authorizeUrl(service.issuer, { prompt: 'none', code_challenge: challenge, code_challenge_method: 'S256' }),
+    );
     expect(responseOf(silent).get('code')).not.toBeNull();
     expect(await recorded(directory)).toEqual([]);
     await network.close();
-    await it.close();
+    await service.close();
   });
 });
 
 describe('design §4: logout and revocation win over a refresh in flight', () => {
   const { artifacts, holdNext } = heldCommits(memoryArtifacts());
-  let it: Awaited<ReturnType<typeof startIdp>>;
-  beforeAll(async () => {
-    it = await startIdp({ artifacts });
-  });
-  afterAll(() => it.close());
+  const service = useIdp({ artifacts });
+
   const refreshes = (writes: readonly ArtifactWrite[]) => writes.some((write) => write.op === 'put' && write.key.startsWith('AccessToken'));
   const logout = async (agent: Agent) =>
-    agent.follow(await agent.submit(await agent.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
+    agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
 
   const endings = {
     'a logout': (agent: Agent) => logout(agent),
-    'a revocation of the refresh token': (_agent: Agent, tokens: { refresh_token: string }) => revoke(it.issuer, tokens.refresh_token),
-    'a revocation of the access token': (_agent: Agent, tokens: { access_token: string }) => revoke(it.issuer, tokens.access_token),
+    'a revocation of the refresh token': (_agent: Agent, tokens: { refresh_token: string }) => revoke(service.issuer, tokens.refresh_token),
+    'a revocation of the access token': (_agent: Agent, tokens: { access_token: string }) => revoke(service.issuer, tokens.access_token),
   };
 
   test.each(Object.entries(endings))('%s between its read and its write: it is refused, and nothing is live', async (_name, end) => {
     for (const isRetry of [false, true]) {
       const agent = new Agent();
-      const { json: first } = await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline));
-      const before = isRetry ? [(await refresh(it.issuer, first.refresh_token)).json] : [];
+      const { json: first } = await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline));
+      const before = isRetry ? [(await refresh(service.issuer, first.refresh_token)).json] : [];
       const held = holdNext(refreshes);
-      const refreshing = refresh(it.issuer, first.refresh_token);
+      const refreshing = refresh(service.issuer, first.refresh_token);
       const goOn = await held;
       await end(agent, first);
       goOn();
       expect(await refreshing).toMatchObject(invalidGrant);
       for (const { access_token: access, refresh_token: token } of [first, ...before]) {
-        expect((await userinfo(it.issuer, access)).status).toBe(401);
-        expect(await isActive(it.issuer, token)).toBe(false);
-        expect(await refresh(it.issuer, token)).toMatchObject(invalidGrant);
+        expect((await userinfo(service.issuer, access)).status).toBe(401);
+        expect(await isActive(service.issuer, token)).toBe(false);
+        expect(await refresh(service.issuer, token)).toMatchObject(invalidGrant);
       }
     }
   });
@@ -254,13 +254,13 @@ describe('design §4: logout and revocation win over a refresh in flight', () =>
   test('two refreshes of one sign-in do not stand in each other’s way', async () => {
     const agent = new Agent();
     const [one, two] = [
-      (await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline))).json,
-      (await redeem(it.issuer, await obtainCode(it.issuer, agent, 'web', offline))).json,
+      (await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline))).json,
+      (await redeem(service.issuer, await obtainCode(service.issuer, agent, 'web', offline))).json,
     ];
     const held = holdNext(refreshes);
-    const refreshing = refresh(it.issuer, one.refresh_token);
+    const refreshing = refresh(service.issuer, one.refresh_token);
     const goOn = await held;
-    expect((await refresh(it.issuer, two.refresh_token)).status).toBe(200);
+    expect((await refresh(service.issuer, two.refresh_token)).status).toBe(200);
     goOn();
     expect((await refreshing).status).toBe(200);
   });

@@ -1,11 +1,11 @@
 /** B4: a refresh token that comes again within the grace: a retry, up to a point. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, type Json, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const plain = 'application/x-www-form-urlencoded';
 const offline = { scope: 'openid offline_access' };
@@ -16,14 +16,12 @@ describe.each([
   ['by oidc-provider', `${plain}; charset="utf-8"`],
 ])('B4: answered %s', (_way, type) => {
   const directory = memoryDirectory();
-  let it: TestIdp;
+  const service = useIdp({ artifacts: memoryArtifacts(), directory, trustProxy: 1 });
   beforeAll(async () => {
-    it = await startIdp({ artifacts: memoryArtifacts(), directory, trustProxy: 1 });
-    await it.idp.directory.clients.update('spa', { lifetimes: { refreshTokenGrace: 0 } });
-    await it.idp.directory.clients.update('jwt', { lifetimes: { refreshTokenGrace: 60 } });
+    await service.idp.directory.clients.update('spa', { lifetimes: { refreshTokenGrace: 0 } });
+    await service.idp.directory.clients.update('jwt', { lifetimes: { refreshTokenGrace: 60 } });
   });
   afterEach(() => backToPresent());
-  afterAll(() => it.close());
 
   const recorded = async (name: string): Promise<EventRecord[]> => {
     const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);
@@ -31,10 +29,10 @@ describe.each([
     return [...new Map(all.filter((event) => event.type === name).map((event) => [event.id, event])).values()];
   };
   const family = async (client = 'web'): Promise<Json> =>
-    (await redeem(it.issuer, await obtainCode(it.issuer, new Agent(), client, offline), {})).json;
+    (await redeem(service.issuer, await obtainCode(service.issuer, new Agent(), client, offline), {})).json;
   const from = (token: string, address: string, agent: string, client = 'web') =>
     postForm(
-      `${it.issuer}/connect/token`,
+      `${service.issuer}/connect/token`,
       { grant_type: 'refresh_token', refresh_token: token, ...(client === 'spa' ? { client_id: client } : {}) },
       { ...authorizationOf(client), 'content-type': type, 'user-agent': agent, 'x-forwarded-for': address },
     );
@@ -45,7 +43,7 @@ describe.each([
     for (let retry = 1; retry <= 5; retry += 1)
       expect((await from(first.refresh_token, '192.0.2.1', 'one')).json.refresh_token).toBe(second.json.refresh_token);
     for (let retry = 6; retry <= 8; retry += 1) expect(await from(first.refresh_token, '192.0.2.1', 'one')).toMatchObject(invalidGrant);
-    expect(await isActive(it.issuer, second.json.access_token)).toBe(true);
+    expect(await isActive(service.issuer, second.json.access_token)).toBe(true);
     expect((await from(second.json.refresh_token, '192.0.2.1', 'one')).status).toBe(200);
     expect(await recorded('RefreshTokenReplayed')).toEqual([]);
     expect(await recorded('RefreshTokenRetriedElsewhere')).toEqual([]);
@@ -76,7 +74,7 @@ describe.each([
       SpentAt: expect.any(String),
     });
     expect(JSON.stringify(events)).not.toMatch(/192\.0|two/);
-    expect(await isActive(it.issuer, second.json.access_token)).toBe(true);
+    expect(await isActive(service.issuer, second.json.access_token)).toBe(true);
   });
 
   test('a client without a grace has no retries: the second use ends the family', async () => {
@@ -84,7 +82,7 @@ describe.each([
     const second = await from(first.refresh_token, '192.0.2.1', 'one', 'spa');
     expect(second.status).toBe(200);
     expect(await from(first.refresh_token, '192.0.2.1', 'one', 'spa')).toMatchObject(invalidGrant);
-    expect(await refresh(it.issuer, second.json.refresh_token, 'spa')).toMatchObject(invalidGrant);
+    expect(await refresh(service.issuer, second.json.refresh_token, 'spa')).toMatchObject(invalidGrant);
     expect(await recorded('RefreshTokenReplayed')).toHaveLength(1);
   });
 

@@ -1,51 +1,22 @@
 /** M14, M15: what strangers can have fetched, and what they can have kept. */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { useDocumentHost } from '../support/document-host.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-/** Where clients keep request objects and key sets. */
-let answer: RequestListener = (_request, response) => void response.end();
-let asked: string[] = [];
-let underWay = 0;
-let mostUnderWay = 0;
-const host = createServer((request, response) => {
-  asked.push(request.url ?? '');
-  underWay += 1;
-  mostUnderWay = Math.max(mostUnderWay, underWay);
-  response.on('close', () => {
-    underWay -= 1;
-  });
-  void answer(request, response);
-});
-
-let it: TestIdp;
-let hostUrl: string;
 let alice: Agent;
+const host = useDocumentHost();
+const service = useIdp(() => ({ outgoing: { allowHosts: [host.address] } }));
 beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const { port } = host.address() as AddressInfo;
-  hostUrl = `http://127.0.0.1:${port}`;
-  it = await startIdp({ outgoing: { allowHosts: [`127.0.0.1:${port}`] } });
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await it.close();
-});
-afterEach(() => {
-  backToPresent();
-  asked = [];
-  mostUnderWay = 0;
-});
+afterEach(backToPresent);
 
 const atOnce = <T>(count: number, run: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => run(index)));
@@ -57,62 +28,62 @@ const protocol = {
   code_challenge_method: 'S256',
 };
 const authorize = (query: Record<string, string>, agent = alice): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ ...protocol, ...query })}`);
+  agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ ...protocol, ...query })}`);
 const respond = async (query: Record<string, string>) => membersOf(await authorize(query));
 
 describe('M14: a request_uri', () => {
   const paths = ['failing', 'own', 'kept#v1', ...Array.from({ length: 40 }, (_, index) => `many${index}`)];
   let client: SigningClient;
   beforeAll(async () => {
-    client = await createSigningClient('by-url', { metadata: { request_uris: paths.map((path) => `${hostUrl}/${path}`) } });
-    await it.idp.directory.clients.create(client.record);
+    client = await createSigningClient('by-url', { metadata: { request_uris: paths.map((path) => `${host.url}/${path}`) } });
+    await service.idp.directory.clients.create(client.record);
   });
-  const ask = (path: string) => respond({ client_id: client.id, request_uri: `${hostUrl}/${path}` });
+  const ask = (path: string) => respond({ client_id: client.id, request_uri: `${host.url}/${path}` });
   /** Another object each time. */
   const answerWithObjects = () => {
     let count = 0;
-    answer = async (_, response) => {
+    host.answerBy(async (_, response) => {
       count += 1;
-      const object = await client.sign(it.issuer, { ...protocol, state: `object ${count}` });
+      const object = await client.sign(service.issuer, { ...protocol, state: `object ${count}` });
       response.writeHead(200, { 'content-type': 'application/jwt' }).end(object);
-    };
+    });
   };
 
   test('M14: that fails is called once, however many ask, and a minute later again', async () => {
-    answer = (_, response) => void setTimeout(() => response.writeHead(404).end(), 50);
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(404).end(), 50));
     const refused = { error: 'invalid_request_uri', error_description: 'request_uri could not be read' };
     for (const response of await atOnce(30, () => ask('failing'))) expect(response).toMatchObject(refused);
     passTime(50);
     expect(await ask('failing')).toMatchObject(refused);
-    expect(asked).toEqual(['/failing']);
+    expect(host.asked).toEqual(['/failing']);
     answerWithObjects();
     passTime(61);
     expect(await ask('failing')).toMatchObject({ state: 'object 1' });
-    expect(asked).toEqual(['/failing', '/failing']);
+    expect(host.asked).toEqual(['/failing', '/failing']);
   });
 
   test('M14: without a fragment is read for each request alone, one at a time', async () => {
     answerWithObjects();
     const states = (await atOnce(12, () => ask('own'))).map(({ state }) => state);
     expect(new Set(states)).toEqual(new Set(Array.from({ length: 12 }, (_, index) => `object ${index + 1}`)));
-    expect([asked.length, mostUnderWay]).toEqual([12, 1]);
+    expect([host.asked.length, host.mostUnderWay]).toEqual([12, 1]);
   });
 
   test('M14: with a fragment is read once, whatever the fragment is, and again when it was kept for ten minutes', async () => {
     answerWithObjects();
     for (const { state } of await atOnce(12, () => ask('kept#v1'))) expect(state).toBe('object 1');
     expect(await ask('kept#v1')).toMatchObject({ state: 'object 1' });
-    expect(asked).toEqual(['/kept']);
+    expect(host.asked).toEqual(['/kept']);
     passTime(601);
     expect(await ask('kept#v1')).toMatchObject({ state: 'object 2' });
   });
 
   test('M14: there are only so many calls at once, whatever they are for', async () => {
-    answer = (_, response) => void setTimeout(() => response.writeHead(404).end(), 300);
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(404).end(), 300));
     await atOnce(40, (index) => ask(`many${index}`));
-    expect(asked.length).toBe(40);
-    expect(mostUnderWay).toBeLessThanOrEqual(32);
-    expect(mostUnderWay).toBeGreaterThan(1);
+    expect(host.asked.length).toBe(40);
+    expect(host.mostUnderWay).toBeLessThanOrEqual(32);
+    expect(host.mostUnderWay).toBeGreaterThan(1);
   });
 });
 
@@ -121,14 +92,14 @@ describe('M14: a jwks_uri', () => {
   async function clientWithKeys() {
     count += 1;
     const id = `keys-${count}`;
-    const client = await createSigningClient(id, { metadata: { jwks_uri: `${hostUrl}/${id}` } });
-    await it.idp.directory.clients.create(client.record);
-    const ask = async (header = {}) => respond({ client_id: id, request: await client.sign(it.issuer, protocol, header) });
+    const client = await createSigningClient(id, { metadata: { jwks_uri: `${host.url}/${id}` } });
+    await service.idp.directory.clients.create(client.record);
+    const ask = async (header = {}) => respond({ client_id: id, request: await client.sign(service.issuer, protocol, header) });
     return { client, ask };
   }
   const publish = (body: unknown, status = 200, headers = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    answer = (_, response) => void setTimeout(() => response.writeHead(status, headers).end(text), 20);
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(status, headers).end(text), 20));
   };
 
   test('M14: that fails is called once a minute, however many ask', async () => {
@@ -137,10 +108,10 @@ describe('M14: a jwks_uri', () => {
     for (const response of await atOnce(20, () => ask())) expect(response).toMatchObject({ error: 'invalid_client_metadata' });
     passTime(50);
     await ask();
-    expect(asked.length).toBe(1);
+    expect(host.asked.length).toBe(1);
     passTime(61);
     await ask();
-    expect(asked.length).toBe(2);
+    expect(host.asked.length).toBe(2);
   });
 
   test('M14: a key that is not there is looked for once a minute', async () => {
@@ -149,7 +120,7 @@ describe('M14: a jwks_uri', () => {
     for (const response of await atOnce(20, () => ask({ kid: 'unknown' })))
       expect(response).toMatchObject({ error: 'invalid_request_object' });
     expect(await ask()).toHaveProperty('code');
-    expect(asked.length).toBe(1);
+    expect(host.asked.length).toBe(1);
   });
 
   test.each<[string, unknown, number]>([
@@ -167,10 +138,10 @@ describe('M14: a jwks_uri', () => {
       passTime(seconds);
       expect(await ask({ kid: 'unknown' })).toMatchObject({ error: 'invalid_request_object' });
       expect(await ask()).toHaveProperty('code');
-      await it.idp.directory.clients.update(client.id, { name: `${seconds} later` });
+      await service.idp.directory.clients.update(client.id, { name: `${seconds} later` });
       expect(await ask()).toHaveProperty('code');
     }
-    expect(asked.length).toBe(3);
+    expect(host.asked.length).toBe(3);
   });
 
   test('M14: a key that cannot be used is passed over, and a set without keys is one', async () => {
@@ -189,16 +160,16 @@ describe('M14: a jwks_uri', () => {
 
 describe('M14: a sector_identifier_uri', () => {
   test('M14: that fails is called once a minute, however many ask', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'sector',
       name: 'Sector',
       secret: 'sector-secret',
-      metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise', sector_identifier_uri: `${hostUrl}/sector` },
+      metadata: { redirect_uris: [redirectUri], subject_type: 'pairwise', sector_identifier_uri: `${host.url}/sector` },
     });
-    answer = (_, response) => void setTimeout(() => response.writeHead(404).end(), 20);
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(404).end(), 20));
     for (const { status } of await atOnce(20, () => authorize({ client_id: 'sector' }))) expect(status).toBe(400);
     await authorize({ client_id: 'sector' });
-    expect(asked.length).toBeLessThanOrEqual(1);
+    expect(host.asked.length).toBeLessThanOrEqual(1);
   });
 });
 
@@ -209,7 +180,7 @@ describe('M15: what an authorization request may hold', () => {
     const parameters = (length: number) => ({ ...protocol, client_id: 'web', [name]: `${'x'.repeat(length - 2)}å` });
     expect(await respond(parameters(limit))).toHaveProperty('code');
     expect(await respond(parameters(limit + 1))).toMatchObject({ error: 'invalid_request' });
-    const { par } = endpointsOf(it.issuer);
+    const { par } = endpointsOf(service.issuer);
     expect(await par(parameters(limit))).toMatchObject({ status: 201 });
     expect(await par(parameters(limit + 1))).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   });
@@ -217,7 +188,7 @@ describe('M15: what an authorization request may hold', () => {
   test('M15: by POST as much as by GET, 8 KiB, whether or not it could be kept for a reference', async () => {
     for (const more of [{}, { request: 'x' }] as Record<string, string>[]) {
       const post = (length: number) =>
-        new Agent().post(`${it.issuer}/connect/authorize`, {
+        new Agent().post(`${service.issuer}/connect/authorize`, {
           ...protocol,
           client_id: 'web',
           ...more,

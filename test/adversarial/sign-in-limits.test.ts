@@ -1,11 +1,11 @@
 /** Security table M4, M5, M6, M11, M16: guessing is slow, tells nothing, and keeps nobody from an account whose browser knows it. */
 import { createHook } from 'node:async_hooks';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 // Hundreds of password hashes.
 jest.setTimeout(300_000);
@@ -30,8 +30,7 @@ const tenants = {
   closed: '00000000-0000-7000-8000-0000000000c1',
   open: ['a', 'b', 'c', 'd'].map((letter) => `00000000-0000-7000-8000-0000000000${letter}0`),
 };
-let idp: TestIdp;
-beforeAll(async () => {
+const idp = useIdp(() => {
   const artifacts = memoryArtifacts();
   const closed = {
     id: tenants.closed,
@@ -51,7 +50,7 @@ beforeAll(async () => {
       ...(index === 0 ? [person('second@closed.test', 'namesake'), person('spread@closed.test', 'other')] : []),
     ],
   }));
-  idp = await startIdp({
+  return {
     trustProxy: true,
     seed: { ...testSeed, tenants: [...testSeed.tenants, ...open, closed] } as unknown as typeof testSeed,
     limits: PROVING ? {} : { signInFailures: perName, signInFailuresPerAddress: perAddress, signInFailuresPerAccount: perOwner },
@@ -62,12 +61,9 @@ beforeAll(async () => {
         return artifacts.hit(...call);
       },
     },
-  });
+  };
 });
-afterAll(() => {
-  counter.disable();
-  return idp.close();
-});
+afterAll(() => void counter.disable());
 
 let addresses = 0;
 const newAddress = () => {

@@ -34,8 +34,8 @@ interface Stage {
 async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<void> {
   const stage = await set();
   // A family whose answer was lost in the outage is to be found alive after it, however slow the machine brings the server back.
-  const it = await startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } });
-  const load = await startLoad(it.issuer);
+  const service = await startIdp({ ...stage.stores, lifetimes: { refreshTokenGrace: 60 } });
+  const load = await startLoad(service.issuer);
   const outages: { readonly from: number; readonly to: number }[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
     await pause(700);
@@ -62,14 +62,14 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
 
   // What was granted is there.
   const lost: string[] = [];
-  for (const token of load.ledger) if (!(await isActive(it.issuer, token))) lost.push(token);
+  for (const token of load.ledger) if (!(await isActive(service.issuer, token))) lost.push(token);
   expect(lost).toEqual([]);
-  for (const token of load.families.values()) expect((await refresh(it.issuer, token)).status).toBe(200);
+  for (const token of load.families.values()) expect((await refresh(service.issuer, token)).status).toBe(200);
   for (const agent of load.agents) {
-    const url = authorizeUrl(it.issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    const url = authorizeUrl(service.issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
     expect(responseOf(await agent.get(url)).get('code')).not.toBeNull();
   }
-  expect(await it.idp.health()).toMatchObject({ status: 'up' });
+  expect(await service.idp.health()).toMatchObject({ status: 'up' });
   const told = {
     name,
     kills: KILLS,
@@ -80,7 +80,7 @@ async function killUnderLoad(name: string, set: () => Promise<Stage>): Promise<v
     ledger: load.ledger.length,
   };
   if (process.env.PROVE) process.stderr.write(`${JSON.stringify(told)}\n`);
-  await it.close();
+  await service.close();
   await stage.end();
 }
 const milliseconds = (noted: Noted | undefined): number => (noted ? noted.ended - noted.began : 0);

@@ -48,7 +48,7 @@ for (const flow of flows)
         for (const hint of ['nobody', 'alice at Acme', 'alice at Globex', 'bob'] as const)
           cases.push({ flow, way: ways[cases.length % ways.length] ?? 'GET', tenant, session, loginHint, hint });
 
-let it: TestIdp;
+let service: TestIdp;
 let endpoints: Endpoints;
 const accounts = {} as Record<Name, { oid: string; tid: string; agent: Agent; idToken: string }>;
 const tids: Record<string, string> = { unknown: '01890a5d-ac96-774b-bcce-b302099a8057' };
@@ -60,9 +60,9 @@ const limits = { signInFailures: 100, signInFailuresPerAccount: 100, signInFailu
 const CASES_OF_ONE_SERVICE = 120;
 
 async function start(): Promise<void> {
-  it = await startIdp({ limits });
-  endpoints = endpointsOf(it.issuer);
-  const { directory } = it.idp;
+  service = await startIdp({ limits });
+  endpoints = endpointsOf(service.issuer);
+  const { directory } = service.idp;
   await directory.clients.create({
     id: 'all',
     name: 'All flows',
@@ -76,7 +76,7 @@ async function start(): Promise<void> {
   });
   tids.Initech = (await directory.tenants.create({ name: 'Initech' })).id;
   for (const name of names) {
-    const { agent, tokens } = await obtainTokens(it.issuer, { ...client, ...people[name] });
+    const { agent, tokens } = await obtainTokens(service.issuer, { ...client, ...people[name] });
     const [account] = await directory.accounts.candidates(people[name].userName);
     if (!account) throw new Error(`no ${name}`);
     accounts[name] = { oid: account.person.user.id, tid: account.tenant.id, agent, idToken: tokens.id_token };
@@ -84,7 +84,7 @@ async function start(): Promise<void> {
   }
 }
 beforeAll(start);
-afterAll(() => it.close());
+afterAll(() => service.close());
 
 const isOfTenant = (name: Name, { tenant }: Case): boolean => tenant === 'any' || accounts[name].tid === tids[tenant];
 /** Whether an account may answer the request. */
@@ -102,13 +102,13 @@ async function send(agent: Agent, { flow, way, tenant, loginHint, hint }: Case, 
     ...(loginHint === 'nobody' ? {} : { login_hint: people[loginHint].userName }),
     ...(hint === 'nobody' ? {} : { id_token_hint: accounts[hint].idToken }),
   };
-  const url = authorizeUrl(it.issuer, parameters);
+  const url = authorizeUrl(service.issuer, parameters);
   if (way === 'GET') return agent.follow(await agent.get(url));
   const fields = Object.fromEntries(new URL(url).searchParams);
-  if (way === 'POST') return agent.follow(await agent.post(`${it.issuer}/connect/authorize`, fields));
+  if (way === 'POST') return agent.follow(await agent.post(`${service.issuer}/connect/authorize`, fields));
   const { json } = await endpoints.par(fields, 'all');
   return agent.follow(
-    await agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'all', request_uri: json.request_uri })}`),
+    await agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'all', request_uri: json.request_uri })}`),
   );
 }
 
@@ -126,7 +126,7 @@ async function accountsIn(members: Record<string, string>): Promise<{ tid: unkno
   await noteTokens(members);
   if (members.code) {
     const { json } = await postForm(
-      `${it.issuer}/connect/token`,
+      `${service.issuer}/connect/token`,
       { grant_type: 'authorization_code', code: members.code, redirect_uri: redirectUri, code_verifier: pkce.verifier },
       { authorization: `Basic ${Buffer.from('all:all-secret').toString('base64')}` },
     );
@@ -206,7 +206,7 @@ describe('4.2 tenant: with the pages', () => {
     const minted = new Set<boolean>();
     const tryOne = async ({ one, who }: (typeof withPages)[number]): Promise<void> => {
       const { session } = one;
-      const agent = session === 'nobody' ? new Agent() : (await obtainTokens(it.issuer, { ...client, ...people[session] })).agent;
+      const agent = session === 'nobody' ? new Agent() : (await obtainTokens(service.issuer, { ...client, ...people[session] })).agent;
       const expected =
         (session === 'nobody' ? undefined : answering(session, one)) ?? (isOfTenant(who, one) ? answering(who, one) : undefined);
       await expectOnly(await goThrough(agent, await send(agent, one), who), expected, one);
@@ -215,8 +215,8 @@ describe('4.2 tenant: with the pages', () => {
     const wanted = someOf(withPages, WITH_PAGES, seed);
     for (let from = 0; from < wanted.length; from += CASES_OF_ONE_SERVICE) {
       if (from > 0) {
-        expectQuietLog(it);
-        await it.close();
+        expectQuietLog(service);
+        await service.close();
         await start();
       }
       const waiting = wanted.slice(from, from + CASES_OF_ONE_SERVICE).values();
@@ -245,7 +245,7 @@ describe('two tabs on two linked accounts', () => {
     const acr = `tenant:${accounts[name].tid}`;
     let answer = await agent.follow(
       await agent.get(
-        authorizeUrl(it.issuer, {
+        authorizeUrl(service.issuer, {
           client_id: 'all',
           scope: 'openid orders.read offline_access',
           acr_values: acr,
@@ -266,7 +266,7 @@ describe('two tabs on two linked accounts', () => {
   };
 
   test('design §3: the tokens of both stay valid, each for its own account, however often the tabs take turns', async () => {
-    const { agent } = await obtainTokens(it.issuer, { ...client, ...people['alice at Acme'] });
+    const { agent } = await obtainTokens(service.issuer, { ...client, ...people['alice at Acme'] });
     const tabs: { name: 'alice at Acme' | 'alice at Globex'; tokens: Json }[] = [];
     for (const name of ['alice at Acme', 'alice at Globex', 'alice at Acme', 'alice at Globex'] as const)
       tabs.push({ name, tokens: await tokensOf(agent, name) });
@@ -280,13 +280,19 @@ describe('two tabs on two linked accounts', () => {
   });
 
   test('design §3: a silent renewal in the tab that is not current asks for its account, and gets no other', async () => {
-    const { agent } = await obtainTokens(it.issuer, { ...client, ...people['alice at Acme'] });
+    const { agent } = await obtainTokens(service.issuer, { ...client, ...people['alice at Acme'] });
     const [acme, globex] = [await tokensOf(agent, 'alice at Acme'), await tokensOf(agent, 'alice at Globex')];
     const silently = async (idToken: string) =>
       membersOf(
         await agent.follow(
           await agent.get(
-            authorizeUrl(it.issuer, { client_id: 'all', response_type: 'id_token', nonce: 'n', prompt: 'none', id_token_hint: idToken }),
+            authorizeUrl(service.issuer, {
+              client_id: 'all',
+              response_type: 'id_token',
+              nonce: 'n',
+              prompt: 'none',
+              id_token_hint: idToken,
+            }),
           ),
         ),
       );
@@ -296,4 +302,4 @@ describe('two tabs on two linked accounts', () => {
   });
 });
 
-test('design §3: nothing here was an error of the service', () => expectQuietLog(it));
+test('design §3: nothing here was an error of the service', () => expectQuietLog(service));

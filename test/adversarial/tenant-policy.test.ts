@@ -1,15 +1,16 @@
 /** Security table M3: a policy that nothing here can meet signs nobody in, by whatever way; clearing it lets everything go on. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { fromEverywhere } from '../support/addresses.js';
 import { Agent, authorizeUrl, createPkce, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { type CodeInHand, introspect, obtainCode, redeem, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 type Policy = { methods?: readonly string[]; requireMfa?: boolean };
 
@@ -23,7 +24,6 @@ const policies: readonly (readonly [string, Policy])[] = [
 
 const rows = memoryDirectory();
 const tenantId = '00000000-0000-7000-8000-0000000000ac';
-let idp: TestIdp;
 let key: Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
 const setPolicy = async (signIn: Policy | undefined) => {
   await rows.collection<{ id: string; version: number }>('tenants').update(tenantId, (row) => ({ ...row, signIn }));
@@ -31,7 +31,7 @@ const setPolicy = async (signIn: Policy | undefined) => {
   await idp.idp.directory.tenants.update(tenantId, { name: `Acme ${randomUUID()}` });
 };
 
-beforeAll(async () => {
+const idp = useIdp(async () => {
   const [acme, globex] = testSeed.tenants;
   const tenants = [{ ...acme, id: tenantId }, globex];
   const trusted = await generateKeyPair('ES256');
@@ -42,13 +42,13 @@ beforeAll(async () => {
     ...testSeed.clients,
     { id: 'trusted', name: 'Trusted', secret: 'trusted-secret', metadata, allowedScopes: ['openid'], trustedLoginHint: true },
   ];
-  idp = await startIdp({
+  return {
     directory: rows,
     trustProxy: fromEverywhere(),
     seed: { ...testSeed, tenants, clients } as unknown as typeof testSeed,
-  });
+  };
 });
-afterAll(() => idp.close());
+
 afterEach(async () => {
   await setPolicy(undefined);
   idp.logged.length = 0;

@@ -1,20 +1,18 @@
 /** Security table M9: secrets of clients and API resources are not guessed without limit, and nobody is locked out by who tries. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { basic, postForm } from '../support/agent.js';
 import { type AssertingClient, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const GUESSES = process.env.PROVE === undefined ? 40 : 500;
-
-let idp: TestIdp;
 let asserting: AssertingClient;
 let hits = 0;
-beforeAll(async () => {
+const idp = useIdp(async () => {
   const artifacts = memoryArtifacts();
   asserting = await createAssertingClient();
-  idp = await startIdp({
+  return {
     trustProxy: true,
     seed: { ...testSeed, clients: [...testSeed.clients, asserting.seed] },
     artifacts: {
@@ -24,9 +22,8 @@ beforeAll(async () => {
         return artifacts.hit(...call);
       },
     },
-  });
+  };
 });
-afterAll(() => idp.close());
 
 let addresses = 0;
 const newAddress = () => {

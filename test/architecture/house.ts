@@ -13,36 +13,81 @@ interface Room {
 /** The first room that fits a file is its room. */
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
-  { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/'] },
+  { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/errors.ts', mayImport: [] },
   { files: 'lib/logger.ts', mayImport: [] },
   {
     files: 'lib/*.ts',
-    mayImport: ['lib/errors.ts', 'lib/logger.ts', 'lib/store/', 'type lib/directory/', 'type lib/oidc/', 'type lib/http/'],
+    mayImport: [
+      'lib/errors.ts',
+      'lib/logger.ts',
+      'lib/store/',
+      'type lib/options/',
+      'type lib/directory/',
+      'type lib/oidc/',
+      'type lib/http/',
+    ],
   },
   { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
+  { files: 'lib/fetch/', mayImport: [] },
+  {
+    files: 'lib/claims/',
+    mayImport: ['lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
+  },
+  {
+    files: 'lib/contract/',
+    mayImport: [
+      'lib/claims/',
+      'lib/config-problem.ts',
+      'lib/errors.ts',
+      'type lib/*.ts',
+      'type lib/directory/',
+      'type lib/http/',
+      'type lib/store/',
+    ],
+  },
+  {
+    files: 'lib/options/',
+    mayImport: [
+      'lib/claims/',
+      'lib/config-problem.ts',
+      'lib/contract/locales.ts',
+      'lib/errors.ts',
+      'type lib/logger.ts',
+      'type lib/contract/',
+      'type lib/directory/',
+      'type lib/store/',
+    ],
+  },
   { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'] },
   {
     files: 'lib/oidc/',
     mayImport: [
       'lib/directory/',
-      'lib/claim*.ts',
-      'lib/acr-values.ts',
+      'lib/claims/',
       'lib/http/basic-credentials.ts',
+      'lib/http/posted-form.ts',
       'lib/http/request-id.ts',
       'lib/store/',
+      'lib/acr-values.ts',
       'lib/errors.ts',
+      'lib/paths.ts',
       'type lib/*.ts',
+      'type lib/contract/',
+      'type lib/fetch/',
       'type lib/http/',
+      'type lib/options/',
     ],
   },
-  { files: 'lib/http/', mayImport: ['lib/directory/', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/extension.ts'] },
+  { files: 'lib/http/', mayImport: ['lib/directory/', 'lib/errors.ts', 'lib/paths.ts', 'type lib/logger.ts', 'type lib/contract/'] },
+  { files: 'extensions/index.ts', mayImport: ['extensions/', 'type lib/contract/'] },
   {
     files: 'extensions/*/',
     mayImport: [
-      'lib/extension.ts',
-      'lib/claims.ts',
-      'lib/sign-in-method.ts',
+      'lib/contract/extension.ts',
+      'lib/contract/locales.ts',
+      'lib/contract/sign-in-method.ts',
+      'lib/claims/contract.ts',
       'lib/http/',
       'lib/errors.ts',
       'lib/events.ts',
@@ -54,6 +99,39 @@ const rooms: readonly Room[] = [
   { files: 'examples/*/', mayImport: [] },
 ];
 
+/** The rooms of a folder from top to bottom: each imports what is below it. Rooms beside one another know nothing of each other. */
+export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  'lib/oidc/': [
+    ['protocol.ts'],
+    ['configuration.ts', 'discovery.ts'],
+    ['tokens/', 'interactions/'],
+    ['authorize/'],
+    ['sessions/'],
+    ['accounts/'],
+    ['clients/'],
+    ['context.ts'],
+    ['keys/', 'upstream/'],
+    ['artifacts/'],
+    ['epoch-seconds.ts'],
+  ],
+  'lib/directory/': [
+    ['index.ts'],
+    ['seed/'],
+    ['create-directory.ts'],
+    ['accounts/'],
+    ['persons/'],
+    ['groups/'],
+    ['tenants/'],
+    ['clients/'],
+    ['credentials/', 'signing-keys/'],
+    ['outbox/'],
+    ['cached-collection.ts'],
+    ['seed-ledger.ts'],
+    ['context.ts'],
+    ['input.ts', 'identifiers.ts'],
+  ],
+};
+
 /** Files with one importer each: the inside of the library never goes through its own door. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
@@ -61,7 +139,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
-const passOn = ['lib/options.ts', 'lib/identity-provider.ts'];
+const passOn = ['lib/options/options.ts', 'lib/identity-provider.ts'];
 
 const drawers = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'shared'];
 
@@ -85,6 +163,25 @@ function roomOf(file: string) {
   );
 }
 
+/** The room of a file within its folder, and how far from the top it is. */
+function floorOf(file: string): { readonly folder: string; readonly room: string; readonly floor: number } | undefined {
+  for (const [folder, all] of Object.entries(floors)) {
+    if (!file.startsWith(folder)) continue;
+    const room = all.flat().find((name) => (name.endsWith('/') ? file.startsWith(folder + name) : file === folder + name)) ?? '';
+    return { folder, room, floor: all.findIndex((rooms) => rooms.includes(room)) };
+  }
+  return undefined;
+}
+
+/** An import between rooms of a folder that does not go down. */
+function orderProblem(file: string, target: string): string | undefined {
+  const from = floorOf(file);
+  const to = floorOf(target);
+  if (!from || from.folder !== to?.folder || from.room === to.room) return undefined;
+  if (from.floor < to.floor) return undefined;
+  return `imports ${target}, which is ${from.floor === to.floor ? 'beside' : 'above'} it`;
+}
+
 const isPath = (target: string) => /^(lib|adapters|extensions|examples|test|bench)\//.test(target) || target.startsWith('.');
 
 function importProblem(file: string, entry: string, dependencies: readonly string[]): string | undefined {
@@ -96,7 +193,8 @@ function importProblem(file: string, entry: string, dependencies: readonly strin
     const allowed = [room.own, ...room.mayImport].some((pattern) =>
       pattern.startsWith('type ') ? entry.startsWith('type ') && fits(target, pattern.slice(5)) : fits(target, pattern),
     );
-    return allowed && (importers[target]?.includes(file) ?? true) ? undefined : `imports ${entry}`;
+    if (!allowed || importers[target]?.includes(file) === false) return `imports ${entry}`;
+    return orderProblem(file, target);
   }
   if (target.startsWith('node:')) return undefined;
   const name = target.split('/', target.startsWith('@') ? 2 : 1).join('/');
@@ -105,8 +203,7 @@ function importProblem(file: string, entry: string, dependencies: readonly strin
   if (name === 'oidc-provider') {
     if (!file.startsWith('lib/oidc/') && !(entry.startsWith('type ') && passOn.includes(file)))
       return `imports ${entry}: only lib/oidc may`;
-    if (target !== name && !/^lib\/oidc\/(internals|oidc-provider\.d)\.ts$/.test(file))
-      return `imports ${entry}: only lib/oidc/internals.ts goes that deep`;
+    if (target !== name && !file.startsWith('lib/oidc/upstream/')) return `imports ${entry}: only lib/oidc/upstream goes that deep`;
   }
   return example || dependencies.includes(name) ? undefined : `imports ${entry}, which users of the package do not get`;
 }
@@ -114,7 +211,7 @@ function importProblem(file: string, entry: string, dependencies: readonly strin
 /** Every import that the house does not allow. `dependencies`: packages that users of the package get. */
 export function importProblems(graph: Graph, dependencies: readonly string[]): string[] {
   return Object.entries(graph).flatMap(([file, imports]) => {
-    if (!roomOf(file)) return [`${file} is in no room of the house`];
+    if (!roomOf(file) || floorOf(file)?.room === '') return [`${file} is in no room of the house`];
     return imports.flatMap((entry) => importProblem(file, entry, dependencies) ?? []).map((problem) => `${file} ${problem}`);
   });
 }

@@ -11,7 +11,7 @@ export type Graph = Readonly<Record<string, readonly string[]>>;
 
 export const parse = (file: string, text: string) => ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
 
-/** `./clients.js` in `lib/oidc/provider.ts` → `lib/oidc/clients.ts`. */
+/** `./clients.js` in `lib/oidc/protocol.ts` → `lib/oidc/clients/clients.ts`. */
 const resolve = (file: string, specifier: string) =>
   specifier.startsWith('.') ? normalize(join(file, '..', specifier)).replace(/\.js$/, '.ts') : specifier;
 

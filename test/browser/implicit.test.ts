@@ -2,17 +2,17 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
+import { signOutBeside } from '../support/browser-session.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 describeInBrowser('4.2 openid-client in Chromium', () => {
-  let it: TestIdp;
   let client: BrowserClient;
   let browser: BrowserWithCookies;
   let context: BrowserContext;
   let origin: string;
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = await serveBrowserClient();
     // A frame of the same site has the cookies of the session.
     origin = client.sameSite;
@@ -22,7 +22,9 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       token_endpoint_auth_method: 'none',
     };
     const page = { id: 'page', name: 'Page', metadata, allowedScopes: ['openid', 'profile'] };
-    it = await startIdp({ tls: true, seed: { ...testSeed, clients: [...testSeed.clients, page] } });
+    return { tls: true, seed: { ...testSeed, clients: [...testSeed.clients, page] } };
+  });
+  beforeAll(async () => {
     browser = await launchWithCookies('blocked');
     ({ context } = browser);
   });
@@ -30,13 +32,12 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();
-    await it.close();
   });
 
   /** What every script below begins with. */
   const prelude = (responseType: string) => `
     const openid = await import('openid-client');
-    const settings = [new URL(${JSON.stringify(it.issuer)}), 'page', undefined, openid.None()];
+    const settings = [new URL(${JSON.stringify(service.issuer)}), 'page', undefined, openid.None()];
     const use = ${JSON.stringify(responseType)}.includes('code') ? openid.useCodeIdTokenResponseType : openid.useIdTokenResponseType;
     const party = await openid.discovery(...settings, { execute: [use, openid.enableNonRepudiationChecks] });
     const urlOf = (nonce, state, more) => openid.buildAuthorizationUrl(party, {
@@ -85,7 +86,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
        const token = new URLSearchParams(url.hash.slice(1)).get('access_token');
        return { claims, hash: token && await halfHash(token), user: token && await openid.fetchUserInfo(party, token, claims.sub) };`,
       )) as Record<'claims' | 'user' | 'hash', Record<string, unknown> | null>;
-      expect(claims).toMatchObject({ iss: it.issuer, aud: 'page', sid: expect.any(String) });
+      expect(claims).toMatchObject({ iss: service.issuer, aud: 'page', sid: expect.any(String) });
       expect([claims?.at_hash ?? null, (user ?? claims)?.name]).toEqual([hash, 'Alice Adams']);
       expect(user === null).toBe(type === 'id_token');
 
@@ -105,7 +106,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
         type,
         `const state = new URLSearchParams(location.hash.slice(1)).get('session_state');
          window.replies = [];
-         addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(it.issuer)} && replies.push(data));
+         addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(service.issuer)} && replies.push(data));
          const frame = new oidc.CheckSessionIFrame(
            async () => { window.isChanged = true; }, 'page', party.serverMetadata().check_session_iframe, 0.25, true,
          );
@@ -114,10 +115,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
       );
       await page.waitForFunction('replies.length > 1', undefined, { polling: 50 });
       expect(await page.evaluate('[...new Set(replies)]')).toEqual(['unchanged']);
-      const other = await context.newPage();
-      await other.goto(`${it.issuer}/connect/endsession`);
-      await other.getByRole('button', { name: 'Sign out' }).click();
-      await other.waitForURL(/success/);
+      await signOutBeside(context, service.issuer);
       await page.waitForFunction('window.isChanged', undefined, { polling: 50 });
       expect(await run(page, type, silently)).toBe('login_required');
     },
@@ -137,7 +135,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
        const claims = tokens.claims();
        return { claims, user: await openid.fetchUserInfo(party, tokens.access_token, claims.sub) };`,
       )) as Record<'claims' | 'user', Record<string, unknown>>;
-      expect(claims).toMatchObject({ iss: it.issuer, aud: 'page' });
+      expect(claims).toMatchObject({ iss: service.issuer, aud: 'page' });
       expect(user).toMatchObject({ sub: claims.sub, name: 'Alice Adams' });
     },
   );

@@ -7,17 +7,17 @@ import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { createPkce } from '../support/agent.js';
 import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
+import { signInBeside, signOutBeside } from '../support/browser-session.js';
 import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 /** Seconds from one look at the session to the next. */
-const INTERVAL = 0.25;
+const INTERVAL = process.env.PROVE ? 0.25 : 0.1;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
-  let it: TestIdp;
   let client: BrowserClient;
   let browsers: BrowserWithCookies[] = [];
   /** Browsers with third-party cookies and without. */
@@ -25,7 +25,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let blocked: BrowserContext;
   /** The paths that were asked for, with `prompt`. */
   let asked: string[] = [];
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     client = await serveBrowserClient();
     const under = (path: string) => [client.origin, client.sameSite].map((origin) => origin + path);
     const metadata = {
@@ -34,7 +34,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'none',
     };
-    it = await startIdp({
+    return {
       tls: true,
       seed: { ...testSeed, clients: [...testSeed.clients, { id: 'monitor', name: 'Monitor', metadata, allowedScopes: ['openid'] }] },
       host: (idp) => {
@@ -45,7 +45,9 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
           callback(request, response);
         };
       },
-    });
+    };
+  });
+  beforeAll(async () => {
     browsers = await Promise.all([launchWithCookies('allowed'), launchWithCookies('blocked')]);
     [allowed, blocked] = browsers.map(({ context }) => context) as [BrowserContext, BrowserContext];
   });
@@ -58,7 +60,6 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   afterAll(async () => {
     for (const browser of browsers) await browser[Symbol.asyncDispose]();
     await client[Symbol.asyncDispose]();
-    await it.close();
   });
 
   type Settings = Partial<UserManagerSettings>;
@@ -78,10 +79,11 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       return application;
     }
 
-    /** One that is signed in, and has had its first reply of the frame. */
+    /** One of a browser that is signed in, which has had its first reply of the frame. */
     static async signedIn(context: BrowserContext, origin: string, settings: Settings = {}): Promise<Application> {
+      await signInElsewhere(context, 'alice@acme.test');
       const application = await Application.open(context, origin, settings);
-      await application.signIn('alice@acme.test');
+      await application.signIn();
       await application.until('replies.length > 0');
       asked = [];
       return application;
@@ -89,7 +91,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
 
     async #manage(): Promise<void> {
       const settings: UserManagerSettings = {
-        authority: it.issuer,
+        authority: service.issuer,
         client_id: 'monitor',
         redirect_uri: `${this.origin}/callback`,
         silent_redirect_uri: `${this.origin}/silent`,
@@ -102,7 +104,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
       await this.read(`{
         window.seen = [];
         window.replies = [];
-        addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(it.issuer)} && replies.push(data));
+        addEventListener('message', ({ origin, data }) => origin === ${JSON.stringify(service.issuer)} && replies.push(data));
         window.manager = new oidc.UserManager(${JSON.stringify(settings)});
         for (const event of ['UserSignedIn', 'UserSignedOut', 'UserSessionChanged'])
           manager.events['add' + event](() => seen.push(event));
@@ -164,23 +166,12 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   }
 
   async function signInElsewhere(context: BrowserContext, userName: string): Promise<void> {
-    const other = await context.newPage();
     const redirect_uri = `${client.origin}/callback`;
     const request = { client_id: 'monitor', response_type: 'code', redirect_uri, scope: 'openid', prompt: 'login' };
     const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-    await other.goto(`${it.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`);
-    await fillIn(other, userName);
-    await other.waitForURL(`${redirect_uri}?*`);
-    await other.close();
+    await signInBeside(context, `${service.issuer}/connect/authorize?${new URLSearchParams({ ...request, ...pkce })}`, userName);
   }
-
-  async function signOutElsewhere(context: BrowserContext): Promise<void> {
-    const other = await context.newPage();
-    await other.goto(`${it.issuer}/connect/endsession`);
-    await other.getByRole('button', { name: 'Sign out' }).click();
-    await other.waitForURL(/success/);
-    await other.close();
-  }
+  const signOutElsewhere = (context: BrowserContext) => signOutBeside(context, service.issuer);
 
   const silently = () => asked.filter((path) => path === '/connect/authorize none').length;
   const [byFrame, byToken] = [['/connect/authorize none', '/connect/token'], ['/connect/token']];
@@ -197,13 +188,16 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     const message = JSON.stringify(`monitor ${before.session_state}`);
     await application.read(`{
       const frame = [...document.querySelectorAll('iframe')].find(({ src }) => src.endsWith('/checksession'));
-      frame.contentWindow.postMessage(${message}, ${JSON.stringify(it.issuer)});
+      frame.contentWindow.postMessage(${message}, ${JSON.stringify(service.issuer)});
     }`);
     await application.moreReplies(2);
   }
 
   test('4.9 another site: silence while nothing changes, and a sign-out in another tab is seen at the next look', async () => {
-    const application = await Application.signedIn(allowed, client.origin);
+    const application = await Application.open(allowed, client.origin);
+    await application.signIn('alice@acme.test');
+    await application.until('replies.length > 0');
+    asked = [];
     await application.moreReplies(2);
     expect([await application.told(), asked]).toEqual([[[], ['unchanged']], []]);
     const other = await Application.open(allowed, client.origin, { monitorSession: false });

@@ -2,19 +2,20 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core';
+import type { Browser, Cookie, Page } from 'playwright-core';
 import { authorizeUrl, createPkce } from '../support/agent.js';
-import { describeInBrowser, launch, launchAmong } from '../support/chromium.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { describeInBrowser, launchAmong } from '../support/chromium.js';
+import { startIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { testTls } from '../support/tls.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 const domain = 'example.test';
 
-const authorize = ({ issuer }: TestIdp, redirectUri: string, more: Record<string, string> = {}) =>
+const authorize = ({ issuer }: IdpInUse, redirectUri: string, more: Record<string, string> = {}) =>
   authorizeUrl(issuer, {
     client_id: 'app',
     redirect_uri: redirectUri,
@@ -38,15 +39,16 @@ async function signIn(page: Page, name = 'alice'): Promise<void> {
 }
 
 describeInBrowser('M1: a sibling subdomain in Chromium', () => {
-  let it: TestIdp;
   let browser: Browser;
   /** Every other host of the domain: the application, and whoever sets cookies there. */
   let others: Server;
   let evil: string;
   let callback: string;
-  const contexts: BrowserContext[] = [];
+  /** An attacker's browser heeds no policy. */
+  let attacker: Page;
+  let victim: Page;
 
-  beforeAll(async () => {
+  const service = useIdp(async () => {
     others = createServer(testTls, (request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'https://others.invalid');
       response.setHeader('set-cookie', JSON.parse(searchParams.get('cookies') ?? '[]'));
@@ -57,33 +59,31 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const { port } = others.address() as AddressInfo;
     evil = `https://evil.${domain}:${port}/`;
     callback = `https://app.${domain}:${port}/callback`;
-    it = await startIdp({ hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } });
+    return { hostname: `login.${domain}`, tls: true, seed: { ...testSeed, clients: [app(callback)] } };
+  });
+  beforeAll(async () => {
     browser = await launchAmong(domain);
+    attacker = await (await browser.newContext({ ignoreHTTPSErrors: true, bypassCSP: true })).newPage();
+    victim = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
   });
   afterEach(async () => {
-    for (const context of contexts.splice(0)) await context.close();
+    for (const page of [attacker, victim]) await page.context().clearCookies();
   });
   afterAll(async () => {
     await browser?.close();
     others.closeAllConnections();
     others.close();
-    await it.close();
   });
 
-  async function person(options: { bypassCSP?: boolean } = {}): Promise<Page> {
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
-    contexts.push(context);
-    return context.newPage();
-  }
   const begin = async (page: Page, more: Record<string, string> = {}): Promise<string> => {
-    await page.goto(authorize(it, callback, more));
+    await page.goto(authorize(service, callback, more));
     return page.url();
   };
   const uidOf = (url: string): string => new URL(url).pathname.split('/')[3] as string;
   const cookiesOf = (page: Page): Promise<Cookie[]> => page.context().cookies();
   const secretOf = async (page: Page) => (await cookiesOf(page)).find(({ name }) => name === '__Host-idp.browser')?.value;
   const isSignedIn = async (page: Page): Promise<boolean> => {
-    await page.goto(authorize(it, callback, { prompt: 'none' }));
+    await page.goto(authorize(service, callback, { prompt: 'none' }));
     return new URL(page.url()).searchParams.has('code');
   };
 
@@ -114,7 +114,6 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     ['who has never signed in here', false],
     ['who has begun a sign-in before', true],
   ])('M1: the sign-in that an attacker began stays without a session when a victim, %s, goes through it', async (_, isKnown) => {
-    const [attacker, victim] = [await person(), await person()];
     const page = await begin(attacker, { state: 'of the attacker' });
     if (isKnown) await begin(victim);
     const before = await secretOf(victim);
@@ -129,7 +128,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     if (isKnown) expect(await secretOf(victim)).toBe(before);
     expect(await secretOf(victim)).not.toBe(await secretOf(attacker));
 
-    await attacker.goto(`${it.issuer}/connect/authorize/${uidOf(page)}`);
+    await attacker.goto(`${service.issuer}/connect/authorize/${uidOf(page)}`);
     expect(attacker.url().startsWith(callback)).toBe(false);
     expect(await isSignedIn(attacker)).toBe(false);
     expect(await isSignedIn(victim)).toBe(true);
@@ -139,14 +138,13 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     ['who has never signed in here', false],
     ['who has begun a sign-in before', true],
   ])('M1: an attacker’s sign-in does not become that of a victim, %s', async (_, isKnown) => {
-    const [attacker, victim] = [await person({ bypassCSP: true }), await person()];
     const page = await begin(attacker);
     await attacker.getByLabel('E-mail or user name').fill('carol@acme.test');
     await attacker.getByRole('button', { name: 'Continue' }).click();
     expect(await submitAndStay(attacker, { password: 'carol' })).toBe('opaqueredirect');
     if (isKnown) await begin(victim);
     await toss(attacker, victim);
-    const resume = `${it.issuer}/connect/authorize/${uidOf(page)}`;
+    const resume = `${service.issuer}/connect/authorize/${uidOf(page)}`;
     await victim.goto(resume);
     expect(new URL(victim.url()).pathname).toMatch(/^\/idp\/interaction\//);
     expect(await victim.getByLabel('E-mail or user name').count()).toBe(1);
@@ -158,7 +156,6 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   });
 
   test('M1: the accounts of an attacker are not offered to a victim', async () => {
-    const [attacker, victim] = [await person(), await person()];
     await begin(attacker);
     await signIn(attacker, 'carol');
     await attacker.waitForURL(`${callback}*`);
@@ -171,7 +168,6 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
   });
 
   test('M1: who fills the cookie jar gets the secret forgotten, not replaced, and the victim signs in all the same', async () => {
-    const victim = await person();
     await begin(victim);
     const before = await secretOf(victim);
     const page = victim.url();
@@ -193,8 +189,8 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     ['one after the other', false],
     ['at once, of which one secret is left', true],
   ])('M1: sign-ins in two tabs of one browser, begun %s, come to their ends', async (_, isAtOnce) => {
-    const one = await person();
-    const two = await one.context().newPage();
+    const one = victim;
+    const two = await victim.context().newPage();
     const beginnings = [() => begin(one, { state: 'one', prompt: 'login' }), () => begin(two, { state: 'two', prompt: 'login' })];
     if (isAtOnce) await Promise.all(beginnings.map((each) => each()));
     else for (const each of beginnings) await each();
@@ -212,35 +208,26 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
       await tab.waitForURL(`${callback}*`);
       expect(Object.fromEntries(new URL(tab.url()).searchParams)).toMatchObject({ state, code: expect.any(String) });
     }
+    await two.close();
   });
 
-  test('nothing of it is in the log', () => expectQuietLog(it));
-});
+  test('nothing of it is in the log', () => expectQuietLog(service));
 
-describeInBrowser('M1: development in Chromium', () => {
-  test('M1: http://localhost signs in, with the secret in a cookie of its own', async () => {
-    const server = createServer(testTls, (_request, response) => response.end('here'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const callback = `https://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
-    const it = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(callback)] } });
-    const browser = await launch();
+  test('M1: in development, http://localhost signs in, with the secret in a cookie of its own', async () => {
+    const ofApp = `https://127.0.0.1:${new URL(evil).port}/callback`;
+    const local = await startIdp({ hostname: 'localhost', seed: { ...testSeed, clients: [app(ofApp)] } });
     try {
-      const context = await browser.newContext({ ignoreHTTPSErrors: true });
-      const page = await context.newPage();
-      await page.goto(authorize(it, callback));
-      await signIn(page);
-      await page.waitForURL(`${callback}*`);
-      expect(new URL(page.url()).searchParams.get('code')).not.toBeNull();
-      const secret = (await context.cookies()).find(({ name }) => name === 'idp.browser');
+      await victim.goto(authorize(local, ofApp));
+      await signIn(victim);
+      await victim.waitForURL(`${ofApp}*`);
+      expect(new URL(victim.url()).searchParams.get('code')).not.toBeNull();
+      const secret = (await cookiesOf(victim)).find(({ name }) => name === 'idp.browser');
       expect(secret).toMatchObject({ domain: 'localhost', path: '/', httpOnly: true, secure: false, sameSite: 'Lax' });
       const days = ((secret?.expires ?? 0) - Date.now() / 1000) / 86_400;
       expect(Math.round(days)).toBe(400);
-      expectQuietLog(it);
+      expectQuietLog(local);
     } finally {
-      await browser.close();
-      await it.close();
-      server.closeAllConnections();
-      server.close();
+      await local.close();
     }
   });
 });

@@ -1,9 +1,9 @@
 /** Design §3, "Claims": who may declare what, and the mapping of an instance. */
 import { describe, expect, jest, test } from '@jest/globals';
 import { standardClaims } from '../../extensions/claims/index.js';
-import { createClaimResolver } from '../../lib/claim-resolver.js';
-import type { ClaimSet } from '../../lib/claims.js';
-import { claimTargets, defineClaims } from '../../lib/claims.js';
+import type { ClaimSet } from '../../lib/claims/contract.js';
+import { claimTargets, defineClaims } from '../../lib/claims/contract.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { claimSubject } from '../support/claim-subject.js';
 
 const logger = { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() };

@@ -1,9 +1,9 @@
 /** Service specification, "Default claims": a test per row, and one per shape that design §3 decides. */
 import { describe, expect, test } from '@jest/globals';
 import { standardClaims } from '../../extensions/claims/index.js';
-import { createClaimResolver } from '../../lib/claim-resolver.js';
-import type { ClaimSubject } from '../../lib/claims.js';
-import { claimTargets } from '../../lib/claims.js';
+import type { ClaimSubject } from '../../lib/claims/contract.js';
+import { claimTargets } from '../../lib/claims/contract.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { client, group, person, subsidiary, tenant, user } from '../support/records.js';
 

@@ -1,9 +1,9 @@
 /** Design §3, "Claims": what the claims of a plugin are computed from, and when. */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { standardClaims } from '../../extensions/claims/index.js';
-import { createClaimResolver } from '../../lib/claim-resolver.js';
-import type { ClaimSet } from '../../lib/claims.js';
-import { defineClaims } from '../../lib/claims.js';
+import type { ClaimSet } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/claims/contract.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { client, person } from '../support/records.js';
 

@@ -1,9 +1,9 @@
 /** Design §3, "Claims": a plugin that hangs, throws or lies costs its time-out and its own claims, and nothing else. */
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { createClaimResolver } from '../../lib/claim-resolver.js';
-import type { ClaimSet } from '../../lib/claims.js';
-import { defineClaims } from '../../lib/claims.js';
+import type { ClaimSet } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/claims/contract.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { claimSubject } from '../support/claim-subject.js';
 import { person } from '../support/records.js';
 

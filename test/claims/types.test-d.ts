@@ -1,5 +1,5 @@
 /** Compiled, never run: a line that stops failing to compile breaks the build. */
-import { defineClaims } from '../../lib/claims.js';
+import { defineClaims } from '../../lib/claims/contract.js';
 
 declare const hrApi: {
   person(

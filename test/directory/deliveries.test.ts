@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
-import { createDeliveries, type DeliveryQueue } from '../../lib/directory/deliveries.js';
+import { createDeliveries, type DeliveryQueue } from '../../lib/directory/outbox/deliveries.js';
 import { collections } from '../../lib/store/collections.js';
 import type { Collection } from '../../lib/store/directory-store.js';
 import type { Delivery } from '../../lib/store/records.js';

@@ -1,10 +1,11 @@
 /** design §2: an extension is one plain object. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
 import { postForm } from '../support/agent.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
 const closed: string[] = [];
 
@@ -26,20 +27,16 @@ const greeting: Extension = {
 };
 
 describe('an extension', () => {
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ extensions: [greeting] });
-  });
-  afterAll(() => it.close());
+  const service = useIdp({ extensions: [greeting] });
 
   test('design §2: adds routes, members of discovery, and middleware about an endpoint', async () => {
-    const route = await fetch(`${it.issuer}/idp/greeting`);
-    expect(await route.json()).toEqual({ hello: it.issuer });
-    const discovery = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
-    expect(discovery).toMatchObject({ greeting_endpoint: `${it.issuer}/idp/greeting` });
-    const introspection = await fetch(`${it.issuer}/connect/introspect/`, { method: 'POST' });
+    const route = await fetch(`${service.issuer}/idp/greeting`);
+    expect(await route.json()).toEqual({ hello: service.issuer });
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+    expect(discovery).toMatchObject({ greeting_endpoint: `${service.issuer}/idp/greeting` });
+    const introspection = await fetch(`${service.issuer}/connect/introspect/`, { method: 'POST' });
     expect(introspection.headers.get('x-around')).toBe('introspection');
-    const token = await fetch(`${it.issuer}/connect/token`, { method: 'POST' });
+    const token = await fetch(`${service.issuer}/connect/token`, { method: 'POST' });
     expect(token.headers.get('x-around')).toBeNull();
   });
 });
@@ -67,8 +64,8 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
         },
     },
   };
-  const it = await startIdp({ extensions: [learning] });
-  const ask = (headers: Record<string, string>) => postForm(`${it.issuer}/connect/introspect`, { token: 'x' }, headers);
+  const service = await startIdp({ extensions: [learning] });
+  const ask = (headers: Record<string, string>) => postForm(`${service.issuer}/connect/introspect`, { token: 'x' }, headers);
   await ask({});
   expect(learned.splice(0)).toEqual(['nobody']);
   // Answered with oidc-provider and without.
@@ -86,7 +83,7 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
       true,
     ]);
   }
-  await it.close();
+  await service.close();
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { IdentityProvider } from 'tenant-idp';
 import { Agent, basic, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
 const errors: unknown[] = [];
 
@@ -38,30 +39,30 @@ describe.each([
   ['at a path, used at the root', '/idp', hostWith(() => {})],
   ['under a path of its own in a router', '/login/idp', hostWith(() => {}, '/login')],
 ])('design §1 hosts: Express, %s', (_, path, host) => {
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ seed: journeySeed, path, host });
-  });
-  afterAll(() => it.close());
+  const service = useIdp({ seed: journeySeed, path, host });
 
   test('sign-in to sign-out; the host keeps its cookies, its errors and its own pages', async () => {
     errors.length = 0;
     const agent = new Agent();
-    const { origin } = new URL(it.issuer);
-    const result = await journey(it.issuer, agent);
-    expect(result).toMatchObject(wholeJourney(it.issuer));
+    const { origin } = new URL(service.issuer);
+    const result = await journey(service.issuer, agent);
+    expect(result).toMatchObject(wholeJourney(service.issuer));
     expect(result.setCookies).toContain('host=its%20own; Path=/');
-    expect(await agent.get(`${it.issuer}/connect/unknown`)).toMatchObject({ status: 404, body: 'host: not found' });
+    expect(await agent.get(`${service.issuer}/connect/unknown`)).toMatchObject({ status: 404, body: 'host: not found' });
     expect(errors).toEqual([]);
     expect(await agent.get(`${origin}/boom`)).toMatchObject({ status: 500, body: 'host error' });
     expect(errors).toEqual([expect.objectContaining({ message: 'of the host' })]);
-    expect(it.logged).toEqual([]);
+    expect(service.logged).toEqual([]);
   });
 
   test('errors at the token endpoint stay errors of the protocol', async () => {
-    const wrong = await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, { authorization: basic('web', 'no') });
+    const wrong = await postForm(
+      `${service.issuer}/connect/token`,
+      { grant_type: 'client_credentials' },
+      { authorization: basic('web', 'no') },
+    );
     expect(wrong).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
-    const json = await fetch(`${it.issuer}/connect/token`, {
+    const json = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: basic('service', 'service-secret') },
       body: '{"grant_type":"client_credentials"}',
@@ -72,7 +73,7 @@ describe.each([
 
 test('design §5: `trustProxy` sees the request as the host made it, whoever read the body', async () => {
   const seen: unknown[] = [];
-  const it = await startIdp({
+  const service = await startIdp({
     seed: journeySeed,
     host: hostWith((app) => {
       app.set('trust proxy', true);
@@ -84,8 +85,8 @@ test('design §5: `trustProxy` sees the request as the host made it, whoever rea
       return ip;
     },
   });
-  await journey(it.issuer, new Agent({ 'x-forwarded-for': '203.0.113.7' }));
+  await journey(service.issuer, new Agent({ 'x-forwarded-for': '203.0.113.7' }));
   // The application calls from here.
   expect(new Set(seen)).toEqual(new Set(['203.0.113.7', '127.0.0.1']));
-  await it.close();
+  await service.close();
 });

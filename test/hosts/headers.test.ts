@@ -1,6 +1,6 @@
 /** Middleware of a host before ours does not change the headers that our answers rely on. */
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import koaCors from '@koa/cors';
 import cors from 'cors';
 import express from 'express';
@@ -9,10 +9,10 @@ import Koa from 'koa';
 import koaHelmet from 'koa-helmet';
 import type { IdentityProvider } from 'tenant-idp';
 import { ownHeaders } from '../../lib/http/host-headers.js';
-import { section } from '../docs/readme.js';
+import { pageAt } from '../docs/pages.js';
 import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 const open = { origin: 'https://anybody.example', credentials: true };
 const transport = { maxAge: 60, includeSubDomains: false };
@@ -45,16 +45,11 @@ const hosts: Record<string, (idp: IdentityProvider) => ReturnType<Koa['callback'
 };
 
 describe.each(Object.keys(hosts))('D host middleware before ours: %s', (name) => {
-  let it: TestIdp;
-  let bare: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ seed: journeySeed, host: hosts[name] as never });
-    bare = await startIdp({ seed: journeySeed });
-  });
-  afterAll(() => Promise.all([it.close(), bare.close()]));
+  const service = useIdp({ seed: journeySeed, host: hosts[name] as never });
+  const bare = useIdp({ seed: journeySeed });
 
   const origin = { origin: 'https://anybody.example' };
-  const headersOf = async ({ issuer }: TestIdp, path: string, init: RequestInit = {}) => {
+  const headersOf = async ({ issuer }: IdpInUse, path: string, init: RequestInit = {}) => {
     const { headers, status } = await fetch(issuer + path, { redirect: 'manual', ...init });
     return { status, headers: Object.fromEntries(ownHeaders.map((each) => [each, headers.get(each)?.replaceAll(issuer, '')])) };
   };
@@ -70,26 +65,26 @@ describe.each(Object.keys(hosts))('D host middleware before ours: %s', (name) =>
     ['/connect/userinfo', { headers: origin }],
     ['/idp/interaction/none', { headers: { accept: 'text/html' } }],
   ])('%s has the headers that it has without a host', async (path, init) => {
-    expect(await headersOf(it, path, init)).toEqual(await headersOf(bare, path, init));
+    expect(await headersOf(service, path, init)).toEqual(await headersOf(bare, path, init));
   });
 
   test('what the host says of its transport stays, and so do its headers on its own pages', async () => {
-    const page = await fetch(authorizeUrl(it.issuer, { client_id: 'nobody' }));
+    const page = await fetch(authorizeUrl(service.issuer, { client_id: 'nobody' }));
     expect(page.headers.get('strict-transport-security')).toBe('max-age=60');
-    const own = await fetch(`${it.issuer}/own`);
+    const own = await fetch(`${service.issuer}/own`);
     expect(own.headers.get('x-frame-options')).toBe('SAMEORIGIN');
     expect(own.headers.get('access-control-allow-origin')).toBe(open.origin);
   });
 
   test('a whole sign-in works', async () => {
-    expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-    const url = authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
+    expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+    const url = authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
     const agent = new Agent();
     expect((await agent.follow(await agent.get(url))).headers.get('x-frame-options')).toBe('DENY');
   });
 });
 
-test('the README lists these headers', () => {
-  const text = section('Embed it');
+test('docs/embed.md lists these headers', () => {
+  const text = pageAt('docs/embed.md').section('After middleware that sets headers');
   expect(ownHeaders.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Hono } from 'hono';
 import type { IdentityProvider } from 'tenant-idp';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
-/** As the README says. */
+/** As docs/embed.md says. */
 const host = (idp: IdentityProvider): RequestListener => {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const listener = idp.callback();
@@ -22,16 +22,11 @@ const host = (idp: IdentityProvider): RequestListener => {
   const server = createAdaptorServer({ fetch: app.fetch });
   return (req, res) => void server.emit('request', req, res);
 };
-
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed, host });
-});
-afterAll(() => it.close());
+const service = useIdp({ seed: journeySeed, host });
 
 test('design §1 hosts: Hono, sign-in to sign-out; the host keeps its own pages', async () => {
-  expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-  expect(await (await fetch(`${it.issuer}/own`)).text()).toBe('own');
-  expect((await fetch(`${it.issuer}/nothing`)).status).toBe(404);
-  expect(it.logged).toEqual([]);
+  expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+  expect(await (await fetch(`${service.issuer}/own`)).text()).toBe('own');
+  expect((await fetch(`${service.issuer}/nothing`)).status).toBe(404);
+  expect(service.logged).toEqual([]);
 });

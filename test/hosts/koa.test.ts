@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Koa, { type Middleware } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import compress from 'koa-compress';
@@ -8,6 +8,7 @@ import type { IdentityProvider } from 'tenant-idp';
 import { Agent, authorizeUrl, basic, postForm, signIn } from '../support/agent.js';
 import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
 interface HostApp {
   readonly errors: unknown[];
@@ -63,34 +64,30 @@ const orders: readonly (readonly (keyof typeof layers)[])[] = [
 
 describe.each(orders)('design §1 hosts: koa behind [%s %s %s]', (...order) => {
   const host = hostApp((app) => order.filter(Boolean).map((name) => layers[name](app)));
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ seed: journeySeed, host: host.listen });
-  });
-  afterAll(() => it.close());
+  const service = useIdp({ seed: journeySeed, host: host.listen });
 
   test('sign-in to sign-out; the host keeps its session, its headers and its errors', async () => {
     const agent = new Agent();
     const hasSession = order.includes('session');
-    expect((await agent.get(`${it.issuer}/visits`)).body).toBe(hasSession ? 'visit 1' : 'visit undefined');
-    const result = await journey(it.issuer, agent);
-    expect(result).toMatchObject(wholeJourney(it.issuer));
+    expect((await agent.get(`${service.issuer}/visits`)).body).toBe(hasSession ? 'visit 1' : 'visit undefined');
+    const result = await journey(service.issuer, agent);
+    expect(result).toMatchObject(wholeJourney(service.issuer));
     expect(result.page.headers.get('x-host')).toBe('yes');
     expect(result.page.headers.get('content-encoding')).toEqual(order.includes('compress') ? expect.stringMatching(/br|gzip|zstd/) : null);
-    expect((await agent.get(`${it.issuer}/visits`)).body).toBe(hasSession ? 'visit 2' : 'visit undefined');
-    expect((await agent.get(`${it.issuer}/boom`)).body).toBe('host error');
+    expect((await agent.get(`${service.issuer}/visits`)).body).toBe(hasSession ? 'visit 2' : 'visit undefined');
+    expect((await agent.get(`${service.issuer}/boom`)).body).toBe('host error');
     expect(host.errors.map(String)).toEqual(['Error: of the host']);
-    expect(it.logged).toEqual([]);
+    expect(service.logged).toEqual([]);
   });
 
   test('errors of ours are answered by us, with our status and the host none the wiser', async () => {
     const before = host.errors.length;
-    const refused = await postForm(`${it.issuer}/connect/token`, { grant_type: 'x' }, { authorization: basic('web', 'wrong') });
+    const refused = await postForm(`${service.issuer}/connect/token`, { grant_type: 'x' }, { authorization: basic('web', 'wrong') });
     expect(refused).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
-    const page = await new Agent().get(authorizeUrl(it.issuer, { client_id: 'unknown' }));
+    const page = await new Agent().get(authorizeUrl(service.issuer, { client_id: 'unknown' }));
     expect(page).toMatchObject({ status: 400, body: expect.stringContaining('<html') });
     const huge = await postForm(
-      `${it.issuer}/connect/token`,
+      `${service.issuer}/connect/token`,
       { grant_type: 'x'.repeat(60_000) },
       { authorization: basic('web', 'web-secret') },
     );
@@ -104,7 +101,7 @@ describe.each(orders)('design §1 hosts: koa behind [%s %s %s]', (...order) => {
   });
 
   test('a pushed request carries every parameter, repeated ones are refused', async () => {
-    const par = `${it.issuer}/connect/par`;
+    const par = `${service.issuer}/connect/par`;
     const request = {
       client_id: 'web',
       response_type: 'code',
@@ -126,8 +123,8 @@ describe.each(orders)('design §1 hosts: koa behind [%s %s %s]', (...order) => {
 
 test('design §1 hosts: a compressor leaves lengths right, and HEAD has no body', async () => {
   const host = hostApp((app) => [layers.compress(), layers.session(app)]);
-  const it = await startIdp({ seed: journeySeed, host: host.listen });
-  const url = `${it.issuer}/.well-known/openid-configuration`;
+  const service = await startIdp({ seed: journeySeed, host: host.listen });
+  const url = `${service.issuer}/.well-known/openid-configuration`;
   const identity = await fetch(url, { headers: { 'accept-encoding': 'identity' } });
   const text = await identity.text();
   expect(Number(identity.headers.get('content-length') ?? Buffer.byteLength(text))).toBe(Buffer.byteLength(text));
@@ -136,7 +133,7 @@ test('design §1 hosts: a compressor leaves lengths right, and HEAD has no body'
   expect(await compressed.text()).toBe(text);
   const head = await fetch(url, { method: 'HEAD' });
   expect({ status: head.status, body: await head.text() }).toEqual({ status: 200, body: '' });
-  await it.close();
+  await service.close();
 });
 
 describe.each([
@@ -144,14 +141,10 @@ describe.each([
   ['used', (idp: IdentityProvider) => idp.middleware()],
 ])('design §5: an issuer with a path, %s', (_, mounted) => {
   const host = hostApp((app) => [layers.session(app), layers.parser()], mounted);
-  let it: TestIdp;
-  beforeAll(async () => {
-    it = await startIdp({ seed: journeySeed, path: '/idp', host: host.listen });
-  });
-  afterAll(() => it.close());
+  const service = useIdp({ seed: journeySeed, path: '/idp', host: host.listen });
 
   test('sign-in to sign-out', async () => {
-    expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
+    expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
     expect(host.errors).toEqual([]);
   });
 });

@@ -1,37 +1,35 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, formOf, type Json } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let origin: string;
-beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed, path: '/login/eu' });
-  origin = new URL(it.issuer).origin;
+const service = useIdp({ seed: journeySeed, path: '/login/eu' });
+beforeAll(() => {
+  origin = new URL(service.issuer).origin;
 });
-afterAll(() => it.close());
 
 test('design §1: an issuer with a path, sign-in to sign-out; cookies stay within it or bear its name', async () => {
-  const result = await journey(it.issuer);
-  expect(result).toMatchObject(wholeJourney(it.issuer));
+  const result = await journey(service.issuer);
+  expect(result).toMatchObject(wholeJourney(service.issuer));
   expect(result.setCookies.length).toBeGreaterThan(0);
   for (const line of result.setCookies) {
     const path = /; path=([^;]*)/i.exec(line)?.[1] ?? '';
     expect(path.startsWith('/login/eu/') || /^idp\.(session|browser|browser-state)\.[\w-]+(\.sig)?=/.test(line)).toBe(true);
   }
   for (const url of Object.values(result.discovery as Record<string, unknown>).filter((value) => /^http/.test(String(value))))
-    expect(String(url).startsWith(it.issuer)).toBe(true);
+    expect(String(url).startsWith(service.issuer)).toBe(true);
 });
 
 test('RFC 8414 §3.1: metadata before the path and after it', async () => {
   const [openid, oauth, inserted] = await Promise.all(
     [
-      `${it.issuer}/.well-known/openid-configuration`,
-      `${it.issuer}/.well-known/oauth-authorization-server`,
+      `${service.issuer}/.well-known/openid-configuration`,
+      `${service.issuer}/.well-known/oauth-authorization-server`,
       `${origin}/.well-known/oauth-authorization-server/login/eu`,
     ].map(async (url) => (await fetch(url)).json() as Promise<Json>),
   );
-  expect(openid).toMatchObject({ issuer: it.issuer });
+  expect(openid).toMatchObject({ issuer: service.issuer });
   expect(oauth).toEqual(openid);
   expect(inserted).toEqual(openid);
 });
@@ -52,10 +50,10 @@ test.each([
 test('errors and expired sign-ins link below the path', async () => {
   const agent = new Agent();
   const page = await agent.follow(
-    await agent.get(authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
+    await agent.get(authorizeUrl(service.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' })),
   );
   for (const [key] of agent.cookies) if (key.startsWith('idp.interaction')) agent.cookies.delete(key);
   const expired = await agent.post(`${page.url}/identifier`, formOf(page).fields);
   expect(expired.status).toBe(400);
-  expect(expired.body).toContain(`${it.issuer}/idp/interaction/`);
+  expect(expired.body).toContain(`${service.issuer}/idp/interaction/`);
 });

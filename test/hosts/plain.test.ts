@@ -1,13 +1,14 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, basic } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { journey, journeySeed, wholeJourney } from '../support/journey.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
 /** A request line of our own making: `fetch` would tidy it up. */
-const raw = (it: TestIdp, method: string, target: string, headers: Record<string, string> = {}) =>
+const raw = (service: IdpInUse, method: string, target: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
-    const { hostname, port } = new URL(it.issuer);
+    const { hostname, port } = new URL(service.issuer);
     const sent = request({ hostname, port, method, path: target, headers, agent: false }, (answer) => {
       let body = '';
       answer.setEncoding('utf8').on('data', (part: string) => {
@@ -17,17 +18,12 @@ const raw = (it: TestIdp, method: string, target: string, headers: Record<string
     });
     sent.on('error', reject).end();
   });
-
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed });
-});
-afterAll(() => it.close());
+const service = useIdp({ seed: journeySeed });
 
 describe('design §1 hosts: node:http', () => {
   test('sign-in to sign-out', async () => {
-    expect(await journey(it.issuer)).toMatchObject(wholeJourney(it.issuer));
-    expect(it.logged).toEqual([]);
+    expect(await journey(service.issuer)).toMatchObject(wholeJourney(service.issuer));
+    expect(service.logged).toEqual([]);
   });
 
   test('a host that hands over raw requests and has read the body (Fastify)', async () => {
@@ -48,18 +44,14 @@ describe('design §1 hosts: node:http', () => {
 
 describe('design §1: only registered routes are taken', () => {
   const seen: (string | undefined)[] = [];
-  let host: TestIdp;
-  beforeAll(async () => {
-    host = await startIdp({
-      seed: journeySeed,
-      host: (idp) => (req, res) =>
-        idp.callback()(req, res, () => {
-          seen.push(req.url);
-          res.end('host');
-        }),
-    });
-  });
-  afterAll(() => host.close());
+  const host = useIdp(() => ({
+    seed: journeySeed,
+    host: (idp) => (req, res) =>
+      idp.callback()(req, res, () => {
+        seen.push(req.url);
+        res.end('host');
+      }),
+  }));
 
   test.each([
     '/.well-known/acme-challenge/x',
@@ -95,7 +87,7 @@ describe('RFC 9110 §15.5.6: a wrong method', () => {
     ['PUT', '/idp/interaction/x', 'GET, HEAD'],
     ['GET', '/idp/interaction/x/password', 'POST'],
   ])('%s %s', async (method, path, allow) => {
-    const { status, headers } = await raw(it, method, path);
+    const { status, headers } = await raw(service, method, path);
     expect({ status, allow: String(headers.allow).split(', ').sort() }).toEqual({ status: 405, allow: allow.split(', ').sort() });
   });
 });
@@ -103,20 +95,20 @@ describe('RFC 9110 §15.5.6: a wrong method', () => {
 describe('design §5: URLs and preflights', () => {
   test('an absolute-form request line, a spoofed Host and forwarded headers change no URL', async () => {
     const path = '/.well-known/openid-configuration';
-    const plain = await raw(it, 'GET', path);
+    const plain = await raw(service, 'GET', path);
     const spoof = { host: 'evil.test', 'x-forwarded-host': 'evil.test', 'x-forwarded-proto': 'https', forwarded: 'host=evil.test' };
-    expect((await raw(it, 'GET', `http://evil.test${path}`, spoof)).body).toBe(plain.body);
-    expect(JSON.parse(plain.body)).toMatchObject({ issuer: it.issuer });
-    const to = new URL(authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' }));
-    const { status, headers } = await raw(it, 'GET', `https://evil.test${to.pathname}${to.search}`, spoof);
+    expect((await raw(service, 'GET', `http://evil.test${path}`, spoof)).body).toBe(plain.body);
+    expect(JSON.parse(plain.body)).toMatchObject({ issuer: service.issuer });
+    const to = new URL(authorizeUrl(service.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' }));
+    const { status, headers } = await raw(service, 'GET', `https://evil.test${to.pathname}${to.search}`, spoof);
     expect(status).toBe(303);
     expect(JSON.stringify(headers)).not.toMatch(/evil|secure/i);
   });
 
   test('case and one trailing slash do not matter; HEAD answers like GET without a body', async () => {
-    expect((await raw(it, 'GET', '/.WELL-KNOWN/OpenID-Configuration/')).status).toBe(200);
+    expect((await raw(service, 'GET', '/.WELL-KNOWN/OpenID-Configuration/')).status).toBe(200);
     const path = '/.well-known/openid-configuration';
-    const [get, head] = [await raw(it, 'GET', path), await raw(it, 'HEAD', path)];
+    const [get, head] = [await raw(service, 'GET', path), await raw(service, 'HEAD', path)];
     expect(head).toMatchObject({ status: 200, body: '', headers: { 'content-type': get.headers['content-type'] } });
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.body)));
   });
@@ -128,7 +120,7 @@ describe('design §5: URLs and preflights', () => {
     '/idp/interaction/%00',
     '/connect/authorize/%2F',
   ])('a malformed path %s is no error of ours', async (path) => {
-    const { status } = await raw(it, 'GET', path);
+    const { status } = await raw(service, 'GET', path);
     expect(status).toBeGreaterThanOrEqual(300);
     expect(status).toBeLessThan(500);
   });
@@ -140,7 +132,7 @@ describe('design §5: URLs and preflights', () => {
     ['/.well-known/openid-configuration', 'GET', ''],
     ['/.well-known/openid-configuration/jwks', 'GET', ''],
   ])('Fetch §3.2: a preflight for %s', async (path, method) => {
-    const { status, headers } = await raw(it, 'OPTIONS', path, {
+    const { status, headers } = await raw(service, 'OPTIONS', path, {
       origin: 'https://spa.test',
       'access-control-request-method': method,
       'access-control-request-headers': 'authorization',
@@ -155,7 +147,7 @@ describe('design §5: URLs and preflights', () => {
 
   test('the answer itself is for registered origins only', async () => {
     const ask = (origin: string) =>
-      fetch(`${it.issuer}/connect/token`, {
+      fetch(`${service.issuer}/connect/token`, {
         method: 'POST',
         body: 'grant_type=client_credentials',
         headers: {
@@ -166,7 +158,7 @@ describe('design §5: URLs and preflights', () => {
       });
     expect((await ask('http://127.0.0.1:9')).headers.get('access-control-allow-origin')).toBe('http://127.0.0.1:9');
     expect((await ask('https://evil.test')).headers.get('access-control-allow-origin')).toBeNull();
-    const page = await new Agent({ origin: 'http://127.0.0.1:9' }).get(authorizeUrl(it.issuer, {}));
+    const page = await new Agent({ origin: 'http://127.0.0.1:9' }).get(authorizeUrl(service.issuer, {}));
     expect(page.headers.get('access-control-allow-origin')).toBeNull();
   });
 });

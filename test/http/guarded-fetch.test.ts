@@ -6,9 +6,9 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createPasswords } from '../../lib/directory/index.js';
-import { createGuardedFetch } from '../../lib/guarded-fetch.js';
-import { createNameLookups } from '../../lib/name-lookups.js';
-import { isPublicAddress } from '../../lib/public-address.js';
+import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.js';
+import { createNameLookups } from '../../lib/fetch/name-lookups.js';
+import { isPublicAddress } from '../../lib/fetch/public-address.js';
 
 let answer: RequestListener;
 let hits: string[];

@@ -4,33 +4,33 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Health } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { Agent, type Answer, authorizeUrl, formOf, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { createAssertingClient } from '../support/assertions.js';
 import { type Down, failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
 
 const { artifacts, directory, down, recover } = failingStores();
 const alice = new Agent();
-let it: TestIdp;
 let asserting: Awaited<ReturnType<typeof createAssertingClient>>;
-beforeAll(async () => {
+const service = useIdp(async () => {
   asserting = await createAssertingClient();
   const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] };
-  // On a busy machine a round may take longer than the ordinary grace.
-  it = await startIdp({ artifacts, directory, seed, lifetimes: { refreshTokenGrace: 60 } });
-  for (const client of ['web', 'jwt', 'spa', 'pairwise']) await obtainCode(it.issuer, alice, client);
+  return { artifacts, directory, seed, lifetimes: { refreshTokenGrace: 60 } };
+});
+beforeAll(async () => {
+  for (const client of ['web', 'jwt', 'spa', 'pairwise']) await obtainCode(service.issuer, alice, client);
 });
 afterEach(recover);
-afterAll(() => it.close());
 
 /** What an endpoint says to an outage, in the form its callers understand; or `ok`, as it does not need what is away. */
 type Saying = 'json' | 'page' | 'redirect' | 'form' | 'ok';
@@ -59,7 +59,7 @@ const switchOff = (outage: (typeof outages)[number]): void => {
 
 const ofPage = ({ status, headers, body, location }: Answer): Reply => ({ status, headers, text: body, location });
 const request = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256', state: 'st', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: 'c'.repeat(43), code_challenge_method: 'S256', state: 'st', ...parameters });
 const tabOf = (agent: Agent): Agent => {
   const tab = new Agent();
   for (const [key, cookie] of agent.cookies) tab.cookies.set(key, cookie);
@@ -68,7 +68,7 @@ const tabOf = (agent: Agent): Agent => {
 const expectCode = (answer: Answer) => expect(responseOf(answer).get('code')).not.toBeNull();
 const expectSignedIn = async (agent: Agent) => expectCode(await agent.get(request({ prompt: 'none' })));
 const offline = async (client = 'web', agent = tabOf(alice)) =>
-  (await redeem(it.issuer, await obtainCode(it.issuer, agent, client, { scope: 'openid offline_access' }))).json;
+  (await redeem(service.issuer, await obtainCode(service.issuer, agent, client, { scope: 'openid offline_access' }))).json;
 const pushedFields = {
   client_id: 'web',
   response_type: 'code',
@@ -78,8 +78,8 @@ const pushedFields = {
   code_challenge: 'c'.repeat(43),
   code_challenge_method: 'S256',
 };
-const push = (issuer = it.issuer) => postForm(`${issuer}/connect/par`, pushedFields, authorizationOf('web'));
-const urlOfPushed = ({ json: { request_uri: uri } }: { json: Json }, issuer = it.issuer) =>
+const push = (issuer = service.issuer) => postForm(`${issuer}/connect/par`, pushedFields, authorizationOf('web'));
+const urlOfPushed = ({ json: { request_uri: uri } }: { json: Json }, issuer = service.issuer) =>
   `${issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: uri })}`;
 
 /** An authorization request of a browser that is signed in, which gets its code afterwards. */
@@ -109,7 +109,7 @@ const json = async (url: string, headers: Record<string, string> = {}) => {
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
 };
-const bearer = (token: string) => json(`${it.issuer}/connect/userinfo`, { authorization: `Bearer ${token}` });
+const bearer = (token: string) => json(`${service.issuer}/connect/userinfo`, { authorization: `Bearer ${token}` });
 /** A step on the sign-in pages, which is taken again afterwards and leads to the client. */
 const step = (
   says: Case['says'],
@@ -139,9 +139,9 @@ const atConsent = async () => {
   return { agent, page: await agent.follow(await agent.submit(page, passwordOf)) };
 };
 /** Carol in a browser of her own, with a token that her sign-out will end. */
-const carol = async () => obtainTokens(it.issuer, { userName: 'carol@acme.test', password: 'carol' });
+const carol = async () => obtainTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol' });
 const signOut = (tokens: Json) =>
-  `${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutRedirectUri })}`;
+  `${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: tokens.id_token, post_logout_redirect_uri: postLogoutRedirectUri })}`;
 
 const cases: Record<string, Case> = {
   'authorize, signed in': authorize(['redirect', 'redirect', 'redirect', 'redirect', 'redirect'], () => request()),
@@ -250,96 +250,102 @@ const cases: Record<string, Case> = {
   'PAR, by assertion': call(
     ['json', 'json', 'json', 'ok', 'json'],
     async () => {},
-    async () => postForm(`${it.issuer}/connect/par`, { ...pushedFields, client_id: 'asserting', ...(await asserting.sign(it.issuer)) }),
+    async () =>
+      postForm(`${service.issuer}/connect/par`, { ...pushedFields, client_id: 'asserting', ...(await asserting.sign(service.issuer)) }),
     ({ status }) => expect(status).toBe(201),
   ),
   'token, a code': call(
     ['json', 'json', 'json', 'json', 'json'],
-    () => obtainCode(it.issuer, tabOf(alice), 'web', { scope: 'openid offline_access' }),
-    (code) => redeem(it.issuer, code),
+    () => obtainCode(service.issuer, tabOf(alice), 'web', { scope: 'openid offline_access' }),
+    (code) => redeem(service.issuer, code),
     is200,
   ),
   'token, a code of a public client': call(
     ['json', 'json', 'json', 'json', 'json'],
-    () => obtainCode(it.issuer, tabOf(alice), 'spa'),
-    (code) => redeem(it.issuer, code),
+    () => obtainCode(service.issuer, tabOf(alice), 'spa'),
+    (code) => redeem(service.issuer, code),
     is200,
   ),
   'token, a refresh token': call(
     ['json', 'json', 'json', 'json', 'json'],
     () => offline(),
-    ({ refresh_token: token }) => refresh(it.issuer, token),
+    ({ refresh_token: token }) => refresh(service.issuer, token),
     is200,
   ),
   'token, a refresh token for JWTs': call(
     ['json', 'json', 'json', 'json', 'json'],
     () => offline('jwt'),
-    ({ refresh_token: token }) => refresh(it.issuer, token, 'jwt'),
+    ({ refresh_token: token }) => refresh(service.issuer, token, 'jwt'),
     is200,
   ),
   'token, a refresh token just replaced': call(
     ['json', 'json', 'json', 'json', 'json'],
     async () => {
       const tokens = await offline();
-      return { tokens, successor: (await refresh(it.issuer, tokens.refresh_token)).json.refresh_token };
+      return { tokens, successor: (await refresh(service.issuer, tokens.refresh_token)).json.refresh_token };
     },
-    ({ tokens }) => refresh(it.issuer, tokens.refresh_token),
+    ({ tokens }) => refresh(service.issuer, tokens.refresh_token),
     is200,
   ),
   'token, client credentials': call(
     ['ok', 'json', 'json', 'ok', 'json'],
     async () => {},
-    () => postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service')),
+    () => postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service')),
     is200,
   ),
   'token, client credentials by assertion': call(
     ['json', 'json', 'json', 'ok', 'json'],
     async () => {},
-    async () => postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(it.issuer)) }),
+    async () =>
+      postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials', ...(await asserting.sign(service.issuer)) }),
     is200,
   ),
   'token, a client that nobody asked for lately': call(
     // It is counted as a wrong secret.
     ['ok', 'json', 'json', 'json', 'json'],
     async () => `never-seen-${randomUUID()}`,
-    (client) => postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf(client)),
+    (client) => postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf(client)),
     ({ json: body }) => expect(body.error).toBe('invalid_client'),
   ),
   introspection: call(
     ['json', 'ok', 'json', 'json', 'json'],
     () => offline(),
-    ({ access_token: token }) => introspect(it.issuer, token),
+    ({ access_token: token }) => introspect(service.issuer, token),
     ({ json: body }) => expect(body.active).toBe(true),
   ),
   'introspection of a refresh token': call(
     ['json', 'ok', 'json', 'json', 'json'],
     () => offline(),
-    ({ refresh_token: token }) => introspect(it.issuer, token),
+    ({ refresh_token: token }) => introspect(service.issuer, token),
     ({ json: body }) => expect(body.active).toBe(true),
   ),
   'introspection of a JWT': call(
     ['json', 'ok', 'json', 'json', 'json'],
     () => offline('jwt'),
-    ({ access_token: token }) => introspect(it.issuer, token, 'jwt'),
+    ({ access_token: token }) => introspect(service.issuer, token, 'jwt'),
     ({ json: body }) => expect(body.active).toBe(true),
   ),
   'introspection by an API resource': call(
     ['json', 'ok', 'json', 'ok', 'json'],
-    async () => (await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service'))).json,
-    ({ access_token: token }) => introspect(it.issuer, token, 'orders'),
+    async () => (await postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('service'))).json,
+    ({ access_token: token }) => introspect(service.issuer, token, 'orders'),
     ({ json: body }) => expect(body.active).toBe(true),
   ),
   'introspection, answered as a JWT': call(
     ['json', 'ok', 'json', 'json', 'json'],
     () => offline(),
     ({ access_token: token }) =>
-      postForm(`${it.issuer}/connect/introspect`, { token }, { ...authorizationOf('web'), accept: 'application/token-introspection+jwt' }),
+      postForm(
+        `${service.issuer}/connect/introspect`,
+        { token },
+        { ...authorizationOf('web'), accept: 'application/token-introspection+jwt' },
+      ),
     ({ status, text }) => expect([status, text.split('.').length]).toEqual([200, 3]),
   ),
   'scope introspection': call(
     ['ok', 'ok', 'ok', 'json', 'json'],
-    async () => (await userinfo(it.issuer, (await offline()).access_token)).json,
-    ({ sub, tid }) => json(`${it.issuer}/connect/scope/introspect?${new URLSearchParams({ sub, tid })}`, authorizationOf('orders')),
+    async () => (await userinfo(service.issuer, (await offline()).access_token)).json,
+    ({ sub, tid }) => json(`${service.issuer}/connect/scope/introspect?${new URLSearchParams({ sub, tid })}`, authorizationOf('orders')),
     is200,
   ),
   revocation: {
@@ -348,10 +354,10 @@ const cases: Record<string, Case> = {
       // A grant of its own, as it ends.
       const tokens = await offline('web', new Agent());
       return {
-        during: () => revoke(it.issuer, tokens.refresh_token),
+        during: () => revoke(service.issuer, tokens.refresh_token),
         async after() {
-          is200(await revoke(it.issuer, tokens.refresh_token));
-          expect(await isActive(it.issuer, tokens.access_token)).toBe(false);
+          is200(await revoke(service.issuer, tokens.refresh_token));
+          expect(await isActive(service.issuer, tokens.access_token)).toBe(false);
         },
       };
     },
@@ -366,7 +372,7 @@ const cases: Record<string, Case> = {
         during: async () => ofPage(await during()),
         async after() {
           expect((await agent.follow(await during())).location).toBe(postLogoutRedirectUri);
-          expect((await userinfo(it.issuer, tokens.access_token)).status).toBe(401);
+          expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(401);
         },
       };
     },
@@ -376,11 +382,11 @@ const cases: Record<string, Case> = {
     async prepare() {
       const { agent, tokens } = await carol();
       return {
-        during: async () => ofPage(await agent.get(`${it.issuer}/connect/endsession`)),
+        during: async () => ofPage(await agent.get(`${service.issuer}/connect/endsession`)),
         async after() {
           await expectSignedIn(agent);
-          await agent.follow(await agent.submit(await agent.get(`${it.issuer}/connect/endsession`), { logout: 'yes' }));
-          expect((await userinfo(it.issuer, tokens.access_token)).status).toBe(401);
+          await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+          expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(401);
         },
       };
     },
@@ -389,13 +395,13 @@ const cases: Record<string, Case> = {
     says: ['page', 'page', 'page', 'ok', 'page'],
     async prepare() {
       const { agent, tokens } = await carol();
-      const { action, fields } = formOf(await agent.get(`${it.issuer}/connect/endsession`));
+      const { action, fields } = formOf(await agent.get(`${service.issuer}/connect/endsession`));
       const during = () => agent.post(action, { ...fields, logout: 'yes' });
       return {
         during: async () => ofPage(await during()),
         async after() {
           await agent.follow(await during());
-          expect((await userinfo(it.issuer, tokens.access_token)).status).toBe(401);
+          expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(401);
           expect(responseOf(await agent.get(request({ prompt: 'none' }))).get('error')).toBe('login_required');
         },
       };
@@ -405,13 +411,13 @@ const cases: Record<string, Case> = {
     says: ['page', 'page', 'page', 'ok', 'page'],
     async prepare() {
       const { agent, tokens } = await carol();
-      const { action, fields } = formOf(await agent.get(`${it.issuer}/connect/endsession?client_id=web`));
+      const { action, fields } = formOf(await agent.get(`${service.issuer}/connect/endsession?client_id=web`));
       const during = () => agent.post(action, fields);
       return {
         during: async () => ofPage(await during()),
         async after() {
           await agent.follow(await during());
-          expect((await userinfo(it.issuer, tokens.access_token)).status).toBe(401);
+          expect((await userinfo(service.issuer, tokens.access_token)).status).toBe(401);
           await expectSignedIn(agent);
         },
       };
@@ -421,20 +427,20 @@ const cases: Record<string, Case> = {
     ['ok', 'ok', 'ok', 'ok', 'ok'],
     async () => {
       const agent = tabOf(alice);
-      return { agent, during: () => agent.get(`${it.issuer}/connect/endsession/success`) };
+      return { agent, during: () => agent.get(`${service.issuer}/connect/endsession/success`) };
     },
     (agent) => agent.get(request({ prompt: 'none' })),
   ),
   discovery: call(
     ['ok', 'ok', 'ok', 'ok', 'ok'],
     async () => {},
-    () => json(`${it.issuer}/.well-known/openid-configuration`),
+    () => json(`${service.issuer}/.well-known/openid-configuration`),
     is200,
   ),
   jwks: call(
     ['ok', 'ok', 'ok', 'ok', 'ok'],
     async () => {},
-    () => json(`${it.issuer}/.well-known/openid-configuration/jwks`),
+    () => json(`${service.issuer}/.well-known/openid-configuration/jwks`),
     is200,
   ),
 };
@@ -452,11 +458,11 @@ function sayingOf(name: string, { status, headers, text, location }: Reply): str
   }
   if (error === 'temporarily_unavailable') {
     const { searchParams, origin, pathname } = new URL(location as string);
-    const isWhole = origin + pathname === redirectUri && searchParams.get('state') === 'st' && searchParams.get('iss') === it.issuer;
+    const isWhole = origin + pathname === redirectUri && searchParams.get('state') === 'st' && searchParams.get('iss') === service.issuer;
     return isWhole && status === 303 ? 'redirect' : other;
   }
   if (status === 200 && text.includes('value="temporarily_unavailable"')) {
-    const { action, fields } = formOf({ body: text, url: it.issuer });
+    const { action, fields } = formOf({ body: text, url: service.issuer });
     return action === redirectUri && fields.state === 'st' ? 'form' : other;
   }
   const isNobody = /nobody|not signed in/.test(name) && !wrong.test(text.replace(/login_required/, ''));
@@ -465,7 +471,7 @@ function sayingOf(name: string, { status, headers, text, location }: Reply): str
 
 /** What was asked for lately is kept for a minute: that minute begins now. */
 async function keepAtHand(): Promise<void> {
-  const { clients, apiResources, tenants } = it.idp.directory;
+  const { clients, apiResources, tenants } = service.idp.directory;
   await clients.update('web', { name: `Web ${randomUUID()}` });
   await apiResources.update('orders', { name: `Orders ${randomUUID()}` });
   const [acme] = await tenants.find();
@@ -477,10 +483,10 @@ async function keepAtHand(): Promise<void> {
 
 /** A write of less than a second ago still counts. */
 async function healthOnceDown(): Promise<Health> {
-  const health = await it.idp.health();
+  const health = await service.idp.health();
   if (health.status === 'down') return health;
   await pause(1000);
-  return it.idp.health();
+  return service.idp.health();
 }
 
 describe.each(['that refuses', 'that hangs'] as const)('design §4: a store %s', (how) => {
@@ -528,13 +534,13 @@ describe('design §4: while a store hangs', () => {
     const took: number[] = [];
     for (let attempt = 0; attempt < 4; attempt += 1) {
       const since = performance.now();
-      expect((await introspect(it.issuer, tokens.access_token)).status).toBe(503);
+      expect((await introspect(service.issuer, tokens.access_token)).status).toBe(503);
       took.push(performance.now() - since);
     }
     expect(Math.max(...took)).toBeLessThan(IN_TIME);
     expect(Math.max(...took.slice(1))).toBeLessThan(took[0] as number);
     recover();
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(true);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(true);
   });
 
   test('health answers in time, and says which', async () => {
@@ -544,10 +550,10 @@ describe('design §4: while a store hangs', () => {
     ] as const) {
       Object.assign(down, { hang: true, [flag]: true });
       const since = performance.now();
-      expect(await it.idp.health()).toEqual(health);
+      expect(await service.idp.health()).toEqual(health);
       expect(performance.now() - since).toBeLessThan(IN_TIME);
       recover();
-      expect(await it.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
+      expect(await service.idp.health()).toEqual({ status: 'up', artifacts: 'up', directory: 'up', problems: [] });
     }
   });
 });
@@ -581,17 +587,17 @@ test('design §4: an outage is one line in the log when it begins, with its caus
 
 test('design §4: scopes that cannot be read fail requests that ask for some, and no others', async () => {
   const [agent, { access_token: token }] = [tabOf(alice), await offline()];
-  await it.idp.directory.apiResources.update('invoices', { name: 'All invoices' });
+  await service.idp.directory.apiResources.update('invoices', { name: 'All invoices' });
   down.directory = true;
   expect(sayingOf('authorize', ofPage(await agent.get(request())))).toBe('redirect');
-  expect(sayingOf('discovery', await json(`${it.issuer}/.well-known/openid-configuration`))).toBe('json');
-  expect(sayingOf('introspection', await introspect(it.issuer, token))).toBe('json');
+  expect(sayingOf('discovery', await json(`${service.issuer}/.well-known/openid-configuration`))).toBe('json');
+  expect(sayingOf('introspection', await introspect(service.issuer, token))).toBe('json');
   const clientCredentials = { grant_type: 'client_credentials', scope: 'orders.read' };
-  expect(sayingOf('token', await postForm(`${it.issuer}/connect/token`, clientCredentials, authorizationOf('service')))).toBe('json');
-  expect((await json(`${it.issuer}/.well-known/openid-configuration/jwks`)).status).toBe(200);
+  expect(sayingOf('token', await postForm(`${service.issuer}/connect/token`, clientCredentials, authorizationOf('service')))).toBe('json');
+  expect((await json(`${service.issuer}/.well-known/openid-configuration/jwks`)).status).toBe(200);
   recover();
   await expectSignedIn(agent);
-  expect((await json(`${it.issuer}/.well-known/openid-configuration`)).json.scopes_supported).toContain('orders.read');
+  expect((await json(`${service.issuer}/.well-known/openid-configuration`)).json.scopes_supported).toContain('orders.read');
 });
 
 test('G3: an attempt that an outage cut short does not count', async () => {

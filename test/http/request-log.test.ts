@@ -1,30 +1,28 @@
 /** Design §8, threat L5: what the log says of requests, at info: who was refused what, and why; and no secret. */
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, postForm } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import type { Line } from '../support/kept-log.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, revoke, userinfo } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp({ path: '/login', trustProxy: 1 });
-});
-afterAll(() => it.close());
+const service = useIdp({ path: '/login', trustProxy: 1 });
+
 beforeEach(() => {
-  it.lines.length = 0;
+  service.lines.length = 0;
 });
 
-const told = (message: string): Line[] => it.lines.filter((line) => line.message === message);
+const told = (message: string): Line[] => service.lines.filter((line) => line.message === message);
 const requestId = expect.stringMatching(/^[\da-f]{12}$/);
 const request = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 
 describe('design §8: refused requests', () => {
   test('a client that did not prove who it is: its name, if there is such a client, and the reason', async () => {
     const wrong = { authorization: `Basic ${Buffer.from('web:not-the-secret').toString('base64')}` };
-    await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, wrong);
-    await postForm(`${it.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('nobody'));
+    await postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, wrong);
+    await postForm(`${service.issuer}/connect/token`, { grant_type: 'client_credentials' }, authorizationOf('nobody'));
     const [known, unknown] = told('request refused');
     expect(known).toMatchObject({
       level: 'info',
@@ -32,7 +30,7 @@ describe('design §8: refused requests', () => {
     });
     expect(known?.fields.reason).toMatch(/secret/);
     expect(unknown?.fields).toMatchObject({ error: 'invalid_client', client: undefined });
-    expect(inspect(it.lines)).not.toContain('nobody');
+    expect(inspect(service.lines)).not.toContain('nobody');
   });
 
   test('an authorization request, by redirect and by page; the page has the id of the line', async () => {
@@ -45,13 +43,13 @@ describe('design §8: refused requests', () => {
   });
 
   test('scope introspection', async () => {
-    await postForm(`${it.issuer}/connect/scope/introspect`, { sub: 'nobody' }, authorizationOf('orders'));
+    await postForm(`${service.issuer}/connect/scope/introspect`, { sub: 'nobody' }, authorizationOf('orders'));
     expect(told('request refused')[0]?.fields).toMatchObject({ requestId, status: 404, error: 'not_found', client: 'orders' });
   });
 
   test('behind a trusted proxy its request id is taken, if it is one', async () => {
     const ask = (id: string) =>
-      postForm(`${it.issuer}/connect/token`, { grant_type: 'x' }, { ...authorizationOf('web'), 'x-request-id': id });
+      postForm(`${service.issuer}/connect/token`, { grant_type: 'x' }, { ...authorizationOf('web'), 'x-request-id': id });
     await ask('0af7651916cd43dd8448eb211c80319c');
     await ask('two words');
     await ask('x'.repeat(65));
@@ -87,15 +85,15 @@ describe('design §8: sign-ins', () => {
         fields: { requestId, client: 'web', tenant: expect.any(String), user: expect.any(String), amr: ['pwd'], idp: 'local' },
       },
     ]);
-    expect(inspect(it.lines, { depth: 9 })).not.toMatch(/carol|not hers/);
+    expect(inspect(service.lines, { depth: 9 })).not.toMatch(/carol|not hers/);
   });
 });
 
 describe('design §8: requests below the path of the issuer that reach no route', () => {
   test('are told once for each path, without what may be a token; others are not', async () => {
     const paths = ['/connect/tokne?code=canary', '/connect/tokne', '/reset/4f9d8e7c6b5a49382716', '/'];
-    for (const path of paths) expect((await fetch(it.issuer + path)).status).toBe(404);
-    expect((await fetch(new URL('/elsewhere', it.issuer))).status).toBe(404);
+    for (const path of paths) expect((await fetch(service.issuer + path)).status).toBe(404);
+    expect((await fetch(new URL('/elsewhere', service.issuer))).status).toBe(404);
     expect(told('no route answers this path').map(({ level, fields }) => [level, fields])).toEqual([
       ['info', { method: 'GET', path: '/login/connect/tokne' }],
       ['info', { method: 'GET', path: '/login/reset/…' }],
@@ -107,9 +105,9 @@ describe('design §8: requests below the path of the issuer that reach no route'
 describe('L5: canaries of what is secret', () => {
   test('are in no line at any level, however they are sent', async () => {
     const secrets: string[] = ['web-secret', 'alice'];
-    const { agent, tokens } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    const { agent, tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
     const { verifier, challenge } = createPkce();
-    const code = await obtainCode(it.issuer, agent, 'web', { scope: 'openid offline_access' });
+    const code = await obtainCode(service.issuer, agent, 'web', { scope: 'openid offline_access' });
     secrets.push(tokens.access_token, tokens.refresh_token, tokens.id_token, verifier, challenge, code.code, code.verifier);
     for (const { value } of [...agent.cookies.values()] as unknown as { value: string }[]) if (value?.length > 16) secrets.push(value);
     const canary = (name: string) => {
@@ -118,16 +116,16 @@ describe('L5: canaries of what is secret', () => {
       return secret;
     };
     const form = async (path: string, fields: Record<string, string>, headers: Record<string, string> = authorizationOf('web')) =>
-      postForm(`${it.issuer}${path}`, fields, headers);
+      postForm(`${service.issuer}${path}`, fields, headers);
 
-    await redeem(it.issuer, { ...code, verifier: canary('verifier').padEnd(43, 'x') });
-    await redeem(it.issuer, code);
-    await redeem(it.issuer, code);
-    await refresh(it.issuer, canary('refresh'));
-    await refresh(it.issuer, tokens.refresh_token);
-    await introspect(it.issuer, canary('token'));
-    await revoke(it.issuer, canary('revoked'));
-    await userinfo(it.issuer, canary('bearer'));
+    await redeem(service.issuer, { ...code, verifier: canary('verifier').padEnd(43, 'x') });
+    await redeem(service.issuer, code);
+    await redeem(service.issuer, code);
+    await refresh(service.issuer, canary('refresh'));
+    await refresh(service.issuer, tokens.refresh_token);
+    await introspect(service.issuer, canary('token'));
+    await revoke(service.issuer, canary('revoked'));
+    await userinfo(service.issuer, canary('bearer'));
     const basic = (id: string, secret: string) => ({ authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` });
     await form('/connect/token', { grant_type: 'client_credentials' }, basic('web', canary('secret')));
     await form('/connect/token', { grant_type: 'client_credentials' }, basic(canary('secret-as-id'), 'x'));
@@ -136,8 +134,8 @@ describe('L5: canaries of what is secret', () => {
     await form('/connect/token', { grant_type: canary('grant-type') });
     await form('/connect/par', { client_id: 'web', request: canary('request-object') });
     await form('/connect/scope/introspect', { sub: canary('sub') }, basic('orders', canary('api-secret')));
-    await fetch(`${it.issuer}/connect/token?client_secret=${canary('in-query')}`);
-    await fetch(`${it.issuer}/connect/nowhere/${canary('in-path-that-nobody-serves')}?token=${canary('unrouted-query')}`);
+    await fetch(`${service.issuer}/connect/token?client_secret=${canary('in-query')}`);
+    await fetch(`${service.issuer}/connect/nowhere/${canary('in-path-that-nobody-serves')}?token=${canary('unrouted-query')}`);
     for (const name of [
       'state',
       'nonce',
@@ -157,11 +155,11 @@ describe('L5: canaries of what is secret', () => {
     const password = await browser.submit(page, { identifier: canary('typed-in-the-wrong-field') });
     await browser.submit(password, { password: canary('password') });
     await browser.submit(password, { password: 'x', csrf: canary('csrf') });
-    await browser.get(`${it.issuer}/idp/interaction/${canary('uid')}`);
+    await browser.get(`${service.issuer}/idp/interaction/${canary('uid')}`);
     secrets.push(/[?&/]([\w-]{20,})/.exec(page.url)?.[1] ?? 'no uid');
 
-    expect(it.lines.length).toBeGreaterThan(20);
-    const text = inspect(it.lines, { depth: 20, maxStringLength: null, maxArrayLength: null, showHidden: true });
+    expect(service.lines.length).toBeGreaterThan(20);
+    const text = inspect(service.lines, { depth: 20, maxStringLength: null, maxArrayLength: null, showHidden: true });
     expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
   });
 });

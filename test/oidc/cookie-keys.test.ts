@@ -1,7 +1,7 @@
 /** Cookies are signed as keygrip signs them: what another version of the service signed stays good. */
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { createCookieKeys } from '../../lib/oidc/cookie-keys.js';
+import { createCookieKeys } from '../../lib/oidc/sessions/cookies.js';
 
 const signature = (data: string, key: string) => createHmac('sha1', key).update(data).digest('base64url');
 const data = 'idp.session=a-session';

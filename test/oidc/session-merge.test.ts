@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { mergeSessions, type SessionGrant, type SessionPayload } from '../../lib/oidc/session-merge.js';
+import { mergeSessions, type SessionGrant, type SessionPayload } from '../../lib/oidc/artifacts/session-merge.js';
 import type { Artifact, ArtifactKey, Put } from '../../lib/store/artifact-store.js';
 
 const key = 'Session{a}b' as ArtifactKey;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import { LostWrite, UnitOfWork } from '../../lib/oidc/unit-of-work.js';
+import { LostWrite, UnitOfWork } from '../../lib/oidc/artifacts/unit-of-work.js';
 import { artifactKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 

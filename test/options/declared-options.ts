@@ -1,4 +1,4 @@
-/** The options as `lib/options.ts` declares and documents them. */
+/** The options as `lib/options/options.ts` declares and documents them. */
 import { readFileSync } from 'node:fs';
 import ts from 'typescript';
 
@@ -11,7 +11,7 @@ export interface Member {
   readonly isGroup: boolean;
 }
 
-const source = ts.createSourceFile('options.ts', readFileSync('lib/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
+const source = ts.createSourceFile('options.ts', readFileSync('lib/options/options.ts', 'utf8'), ts.ScriptTarget.Latest, true);
 const interfaces = new Map(source.statements.filter(ts.isInterfaceDeclaration).map((found) => [found.name.text, found]));
 
 /** The members of an interface of options, and of those it refers to. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { TSchema } from '@sinclair/typebox';
-import { defaults } from '../../lib/options-defaults.js';
-import { optionsSchema } from '../../lib/options-schema.js';
+import { defaults } from '../../lib/options/defaults.js';
+import { optionsSchema } from '../../lib/options/schema.js';
 import { declaredOptions as members } from './declared-options.js';
 
 /** The members that the schema knows, and whether they may be absent. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
-import { featureStandings } from '../../lib/options-features.js';
-import { resolveOptions } from '../../lib/resolve-options.js';
-import { table } from '../docs/readme.js';
+import { featureStandings } from '../../lib/options/features.js';
+import { resolveOptions } from '../../lib/options/resolve.js';
+import { pageAt } from '../docs/pages.js';
 
 const problemsOf = (features: unknown) => {
   try {
@@ -21,10 +21,12 @@ describe('option `features`: each feature of oidc-provider is carried, on for go
     expect(Object.keys(getDefaults().features).toSorted()).toEqual(Object.keys(featureStandings).toSorted());
   });
 
-  test('the README has a row for each', () => {
-    expect(table('Options', 'Feature').map(([name, standing]) => [name, standing])).toEqual(
-      Object.entries(featureStandings).map(([name, { standing }]) => [name, standing]),
-    );
+  test('the documentation has a row for each', () => {
+    expect(
+      pageAt('docs/reference.md')
+        .table('Options', 'Feature')
+        .map(([name, standing]) => [name, standing]),
+    ).toEqual(Object.entries(featureStandings).map(([name, { standing }]) => [name, standing]));
   });
 
   test.each(named('refused'))('%s is refused, with its path and the reason; to say that it is off is no mistake', (name) => {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { JWK } from 'jose';
-import type { IdentityProviderOptions } from '../../lib/options.js';
+import type { IdentityProviderOptions } from '../../lib/options/options.js';
 
 export const rsaKey = (modulusLength = 2048): JWK =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey.export({ format: 'jwk' }) as JWK;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../lib/errors.js';
-import { developmentNotice } from '../../lib/insecure-options.js';
-import { resolveOptions } from '../../lib/resolve-options.js';
+import { developmentNotice } from '../../lib/options/insecure.js';
+import { resolveOptions } from '../../lib/options/resolve.js';
 import { productionOptions, storeLike } from './production-options.js';
 
 const production = { NODE_ENV: 'production' };

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../lib/errors.js';
-import { resolveOptions } from '../../lib/resolve-options.js';
+import { resolveOptions } from '../../lib/options/resolve.js';
 import { rsaKey } from './production-options.js';
 
 const canary = 'canary-7d1f';

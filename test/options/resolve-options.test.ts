@@ -1,8 +1,8 @@
 import * as crypto from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, type ConfigProblem } from '../../lib/errors.js';
-import { defaults } from '../../lib/options-defaults.js';
-import { resolveOptions } from '../../lib/resolve-options.js';
+import { defaults } from '../../lib/options/defaults.js';
+import { resolveOptions } from '../../lib/options/resolve.js';
 import { ecKey, productionOptions, rsaKey, storeLike } from './production-options.js';
 
 const issuer = 'http://localhost:3000';

@@ -2,8 +2,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { pageAt, pages } from '../docs/pages.js';
 
 interface Manifest {
   readonly exports: Record<string, string>;
@@ -33,14 +35,33 @@ describe('design §1: the package', () => {
     packed = tarball?.files.map(({ path }) => path) ?? [];
   });
 
-  test('holds compiled code, types, maps and sources, and nothing else', () => {
+  test('holds compiled code, types, maps, sources, documentation and examples, and nothing else', () => {
     const allowed = [
       /^dist\/(lib|adapters|extensions)\/.+\.(js|d\.ts)(\.map)?$/,
       /^(lib|adapters|extensions)\/.+\.ts$/,
-      /^(README\.md|LICENSE|package\.json)$/,
+      /^docs\/[\w-]+\.md$/,
+      /^examples\/.+\.(ts|yaml|png)$/,
+      /^(README|CHANGELOG|SECURITY)\.md$/,
+      /^(LICENSE|package\.json)$/,
     ];
     expect(packed.filter((path) => !allowed.some((pattern) => pattern.test(path)))).toEqual([]);
     expect(packed).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json']));
+  });
+
+  test('has every file that a page in it links to', () => {
+    const inside = pages.filter(({ path }) => packed.includes(path));
+    const targets = inside.flatMap(({ path, links }) =>
+      links
+        .filter((link) => !/^(#|https?:)/.test(link))
+        .map((link) => ({ path, target: normalize(join(dirname(path), link.replace(/#.*/, ''))) })),
+    );
+    expect(inside.length).toBeGreaterThan(10);
+    expect(targets.filter(({ target }) => !packed.some((file) => file === target || file.startsWith(target)))).toEqual([]);
+  });
+
+  test('takes the range of oidc-provider that the changelog promises', async () => {
+    const { dependencies } = await readJson<{ dependencies: Record<string, string> }>('package.json');
+    expect(pageAt('CHANGELOG.md').section('Versions')).toContain(`\`${dependencies['oidc-provider']}\``);
   });
 
   test('has no script that npm would run, or warn of, when it is installed', async () => {

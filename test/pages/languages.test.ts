@@ -1,15 +1,11 @@
 /** The language menu: what the service speaks, on every page that stays, however the page came about. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed, locales: ['en', 'de', 'nb'] });
-});
-afterAll(() => it.close());
+const service = useIdp({ seed: journeySeed, locales: ['en', 'de', 'nb'] });
 
 const menuOf = ({ body }: Answer) => /<nav class="languages"[\s\S]*?<\/nav>/.exec(body)?.[0] ?? '';
 const languagesOf = (page: Answer) =>
@@ -20,7 +16,7 @@ const linkTo = (page: Answer, language: string) => {
   return new URL(href ?? 'missing:', page.url).href;
 };
 const request = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const begin = (agent: Agent) => agent.get(request()).then((answer) => agent.follow(answer));
 
 describe('pages §3.1: the language menu', () => {
@@ -56,7 +52,7 @@ describe('pages §3.1: the language menu', () => {
 
   test('is on an expired sign-in, by GET and by POST', async () => {
     const agent = new Agent();
-    const url = `${it.issuer}/idp/interaction/nothing-of-that-name0`;
+    const url = `${service.issuer}/idp/interaction/nothing-of-that-name0`;
     for (const expired of [await agent.get(url), await agent.post(`${url}/password`, { identifier: 'a', password: 'b' })]) {
       const german = await agent.get(linkTo(expired, 'de'));
       expect([expired.status, german.status, languageOf(german)]).toEqual([400, 400, 'de']);
@@ -74,7 +70,7 @@ describe('pages §3.1: the language menu', () => {
     const signedIn = new Agent();
     const password = await signedIn.submit(await begin(signedIn), { identifier: 'alice@acme.test' });
     await signedIn.follow(await signedIn.submit(password, { password: 'alice' }));
-    const question = await signedIn.get(`${it.issuer}/connect/endsession`);
+    const question = await signedIn.get(`${service.issuer}/connect/endsession`);
     expect(languageOf(await signedIn.get(linkTo(question, 'de')))).toBe('de');
   });
 });

@@ -1,39 +1,38 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
 import { redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let acme: { oid: string; tid: string };
 let globex: { oid: string; tid: string };
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   acme = await accountOf('alice@acme.test');
   globex = await accountOf('alice@globex.test');
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();
 const accountOf = async (userName: string) => {
-  const [account] = await it.idp.directory.accounts.candidates(userName);
+  const [account] = await service.idp.directory.accounts.candidates(userName);
   if (!account) throw new Error(`no ${userName}`);
   return { oid: account.person.user.id, tid: account.tenant.id };
 };
 const request = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
 const respond = async (agent: Agent, parameters: Record<string, string | undefined> = {}) =>
   agent.follow(await agent.get(request({ prompt: 'select_account', ...parameters })));
 const choose = async (agent: Agent, page: Answer, { oid }: { oid: string }) => agent.follow(await agent.submit(page, { choice: oid }));
 const tokensOf = async (answer: Answer, client = 'web') =>
-  (await redeem(it.issuer, { client, code: membersOf(answer).code ?? '', verifier: pkce.verifier })).json;
+  (await redeem(service.issuer, { client, code: membersOf(answer).code ?? '', verifier: pkce.verifier })).json;
 
 /** What the chooser offers, by user name: whether it takes a password. */
 const offered = ({ body }: Answer): Record<string, boolean> =>
@@ -45,7 +44,7 @@ const offered = ({ body }: Answer): Record<string, boolean> =>
   );
 const signOut = (agent: Agent, idToken: string) =>
   agent.get(
-    `${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: idToken, post_logout_redirect_uri: postLogoutRedirectUri })}`,
+    `${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: idToken, post_logout_redirect_uri: postLogoutRedirectUri })}`,
   );
 
 describe('4.2 prompt=select_account', () => {
@@ -56,7 +55,7 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('4.2 offers the current account and those linked to it; the current one goes on as it is', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     const page = await respond(agent);
     expect(offered(page)).toEqual({ 'alice@acme.test': false, 'alice@globex.test': false });
     const claims = decodeJwt((await tokensOf(await choose(agent, page, acme))).id_token);
@@ -65,7 +64,7 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('design §6: a linked account takes no password; nothing is revoked, and the time of the sign-in stays', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    const { agent, tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
     const switched = await tokensOf(await choose(agent, await respond(agent), globex));
     const [before, after] = [tokens, switched].map(({ id_token: token }) => decodeJwt(token));
     expect(after).toMatchObject({ sub: before?.sub, oid: globex.oid, tid: globex.tid, amr: ['pwd'], auth_time: before?.auth_time });
@@ -77,7 +76,7 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('security F: the session gets a new id with the account', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const cookie = () => [...agent.cookies].find(([name]) => name.startsWith('idp.session '))?.[1].value;
     const before = cookie();
     await choose(agent, await respond(agent), globex);
@@ -85,7 +84,7 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('4.2 another account is one link away', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     const page = await respond(agent);
     const other = /<a class="button quiet" href="([^"]+)"/.exec(page.body)?.[1] ?? '';
     const identifier = await agent.get(other);
@@ -96,7 +95,7 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('4.2 with login: the chosen account signs in anew', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const page = await choose(agent, await respond(agent, { prompt: 'select_account login' }), globex);
     expect(isSignInPage(page)).toBe(true);
     const password = await agent.submit(page, { identifier: 'alice@globex.test' });
@@ -105,18 +104,18 @@ describe('4.2 prompt=select_account', () => {
   });
 
   test('4.2 with max_age: a choice is no sign-in', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     passTime(100);
     expect(isSignInPage(await choose(agent, await respond(agent, { max_age: '60' }), globex))).toBe(true);
   });
 
   test('4.2 not with none', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     expect(membersOf(await respond(agent, { prompt: 'none select_account' }))).toMatchObject({ error: 'invalid_request' });
   });
 
   test('4.2 custom parameters come back through it', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const odd = { 'a b': '"><b>', æ: 'ø' };
     expect(membersOf(await choose(agent, await respond(agent, odd), globex))).toMatchObject({ ...odd, code: expect.any(String) });
   });
@@ -124,7 +123,7 @@ describe('4.2 prompt=select_account', () => {
 
 describe('4.2 tenant: with a linked account', () => {
   test('4.2 offers the account of the tenant alone; without interaction account_selection_required', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const tenant = { prompt: undefined, acr_values: `tenant:${globex.tid}` };
     expect(membersOf(await respond(agent, { ...tenant, prompt: 'none' }))).toMatchObject({ error: 'account_selection_required' });
     const page = await respond(agent, tenant);
@@ -135,7 +134,7 @@ describe('4.2 tenant: with a linked account', () => {
   });
 
   test('security A: an account that the page does not offer cannot be chosen', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const page = await respond(agent, { prompt: undefined, acr_values: `tenant:${globex.tid}` });
     const bob = await accountOf('bob@globex.test');
     for (const account of [acme, bob, { oid: 'x' }, { oid: '' }]) {
@@ -145,23 +144,23 @@ describe('4.2 tenant: with a linked account', () => {
   });
 
   test('4.2 a person without an account there signs in, and without interaction gets login_required', async () => {
-    const { agent } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const { agent } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' });
     const tenant = { prompt: undefined, acr_values: `tenant:${acme.tid}` };
     expect(isSignInPage(await respond(agent, tenant))).toBe(true);
     expect(membersOf(await respond(agent, { ...tenant, prompt: 'none' }))).toMatchObject({ error: 'login_required' });
   });
 
   test('4.2 id_token_hint of a linked account offers that account', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { userName: 'alice@globex.test' });
-    const { agent } = await obtainTokens(it.issuer);
+    const { tokens } = await obtainTokens(service.issuer, { userName: 'alice@globex.test' });
+    const { agent } = await obtainTokens(service.issuer);
     const page = await respond(agent, { prompt: undefined, id_token_hint: tokens.id_token });
     expect(offered(page)).toEqual({ 'alice@globex.test': false });
     expect(membersOf(await choose(agent, page, globex))).toHaveProperty('code');
   });
 
   test('4.2 who signs in to the other of two linked accounts is offered the one that the hint says', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { userName: 'alice@globex.test' });
-    for (const agent of [new Agent(), (await obtainTokens(it.issuer, { userName: 'carol@acme.test', password: 'carol' })).agent]) {
+    const { tokens } = await obtainTokens(service.issuer, { userName: 'alice@globex.test' });
+    for (const agent of [new Agent(), (await obtainTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol' })).agent]) {
       const page = await signIn(agent, request({ id_token_hint: tokens.id_token }));
       expect(offered(page)).toEqual({ 'alice@globex.test': false });
       expect(decodeJwt((await tokensOf(await choose(agent, page, globex))).id_token)).toMatchObject({ tid: globex.tid });
@@ -169,7 +168,7 @@ describe('4.2 tenant: with a linked account', () => {
   });
 
   test('4.2 who signs in as somebody else than the hint says is answered with login_required, not asked for ever', async () => {
-    const { tokens } = await obtainTokens(it.issuer);
+    const { tokens } = await obtainTokens(service.issuer);
     const answer = await signIn(new Agent(), request({ id_token_hint: tokens.id_token }), 'bob@globex.test', 'bob');
     expect(membersOf(answer)).toMatchObject({ error: 'login_required' });
   });
@@ -178,16 +177,16 @@ describe('4.2 tenant: with a linked account', () => {
 describe('design §6: a switch takes what a sign-in would', () => {
   test('design §3: a child that signed in with its own password before it was linked does not become its parent', async () => {
     const [carol, bob] = [await accountOf('carol@acme.test'), await accountOf('bob@globex.test')];
-    const { agent } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' });
-    const { linking } = it.idp.tenant(bob.tid);
+    const { agent } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const { linking } = service.idp.tenant(bob.tid);
     await linking.link(bob.oid, { tid: carol.tid, userId: carol.oid });
     expect(offered(await respond(agent))).toEqual({ 'bob@globex.test': false });
     await linking.unlink(bob.oid, carol.oid);
   });
 
   test('design §6: a tenant that requires more than a password is not switched to', async () => {
-    const { agent } = await obtainTokens(it.issuer);
-    const { tenants } = it.idp.directory;
+    const { agent } = await obtainTokens(service.issuer);
+    const { tenants } = service.idp.directory;
     await tenants.update(globex.tid, { signIn: { requireMfa: true } });
     expect(offered(await respond(agent))).toEqual({ 'alice@acme.test': false });
     await tenants.update(globex.tid, { signIn: null });
@@ -195,14 +194,14 @@ describe('design §6: a switch takes what a sign-in would', () => {
   });
 
   test('security G1: not by a form that is not ours', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const page = await respond(agent);
     for (const csrf of ['', 'x']) expect((await agent.submit(page, { csrf, choice: globex.oid })).status).toBe(403);
     expect(membersOf(await respond(agent, { prompt: 'none', acr_values: `tenant:${acme.tid}` }))).toHaveProperty('code');
   });
 
   test('design §3: a page of before the switch, in another tab, can be begun anew', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const [one, other] = [await respond(agent), await respond(agent)];
     await choose(agent, one, globex);
     const expired = await agent.submit(other, { choice: acme.oid });
@@ -214,7 +213,7 @@ describe('design §6: a switch takes what a sign-in would', () => {
 
 describe('design §6: remembered accounts', () => {
   const chooserAfterSignOut = async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     await signOut(agent, tokens.id_token);
     return { agent, page: await respond(agent) };
   };
@@ -236,7 +235,7 @@ describe('design §6: remembered accounts', () => {
   test('design §6: one of a tenant that may not sign in here is not offered', async () => {
     const { agent } = await chooserAfterSignOut();
     expect(isSignInPage(await respond(agent, { acr_values: `tenant:${globex.tid}` }))).toBe(true);
-    await it.idp.directory.clients.update('spa', { allowedTenants: [globex.tid] });
+    await service.idp.directory.clients.update('spa', { allowedTenants: [globex.tid] });
     expect(isSignInPage(await respond(agent, { client_id: 'spa' }))).toBe(true);
   });
 
@@ -259,7 +258,7 @@ describe('design §6: remembered accounts', () => {
   test('design §6: five are remembered, the latest first', async () => {
     const agent = new Agent();
     for (const userName of ['bob@globex.test', 'carol@acme.test', 'alice@acme.test'])
-      await obtainTokens(it.issuer, { agent, userName, password: userName.split('@')[0] ?? '', prompt: 'login' });
+      await obtainTokens(service.issuer, { agent, userName, password: userName.split('@')[0] ?? '', prompt: 'login' });
     expect(Object.entries(offered(await respond(agent)))).toEqual([
       ['alice@acme.test', false],
       ['alice@globex.test', false],
@@ -271,9 +270,9 @@ describe('design §6: remembered accounts', () => {
 
 describe('design §3: accounts that end', () => {
   test('design §3: an account that ended meanwhile cannot be chosen any more', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     const page = await respond(agent);
-    const { users } = it.idp.tenant(globex.tid);
+    const { users } = service.idp.tenant(globex.tid);
     await users.disable(globex.oid);
     const answer = await choose(agent, page, globex);
     expect([answer.location, offered(answer)]).toEqual([undefined, { 'alice@acme.test': false }]);

@@ -1,25 +1,23 @@
 /** Service specification 4.2, acr_values names; design §5. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { parseAcrValues, reachedLevel } from '../../lib/acr-values.js';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
 import { obtainCode, redeem, refresh } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let bob: Agent;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  const tenants = await it.idp.directory.tenants.find();
+  const tenants = await service.idp.directory.tenants.find();
   [acme = '', globex = ''] = ['Acme', 'Globex'].map((name) => tenants.find((tenant) => tenant.name === name)?.id);
-  ({ agent: bob } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' }));
+  ({ agent: bob } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' }));
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 const parameters = { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 's' };
@@ -33,17 +31,17 @@ const request = {
 
 /** As a client asks; each has to come to the same. */
 const ways: Record<string, (agent: Agent, more: Record<string, string>) => Promise<Answer>> = {
-  GET: (agent, more) => agent.get(authorizeUrl(it.issuer, { ...parameters, ...more })),
-  POST: (agent, more) => agent.post(`${it.issuer}/connect/authorize`, { ...request, ...more }),
+  GET: (agent, more) => agent.get(authorizeUrl(service.issuer, { ...parameters, ...more })),
+  POST: (agent, more) => agent.post(`${service.issuer}/connect/authorize`, { ...request, ...more }),
   PAR: async (agent, more) => {
-    const { json } = await endpointsOf(it.issuer).par({ ...request, ...more });
+    const { json } = await endpointsOf(service.issuer).par({ ...request, ...more });
     if (json.error) return refusedPush(json.error);
-    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
+    return agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
   },
 };
 /** What a browser is not asked to bring. */
 const refusedPush = (error: string): Answer => ({
-  url: it.issuer,
+  url: service.issuer,
   status: 303,
   headers: new Headers(),
   body: '',
@@ -101,10 +99,10 @@ describe.each(Object.keys(ways))('4.2 acr_values by %s', (way) => {
 
 test('4.2 tenant: whoever signs in is of the tenant, whatever name is typed', async () => {
   const agent = new Agent();
-  const url = authorizeUrl(it.issuer, { ...parameters, acr_values: `tenant:${acme}` });
+  const url = authorizeUrl(service.issuer, { ...parameters, acr_values: `tenant:${acme}` });
   const refused = await signIn(agent, url, 'bob@globex.test', 'bob');
   expect([refused.location, refused.status]).toEqual([undefined, 400]);
-  const { tokens } = await obtainTokens(it.issuer, { acr_values: `tenant:${acme}` });
+  const { tokens } = await obtainTokens(service.issuer, { acr_values: `tenant:${acme}` });
   expect(decodeJwt(tokens.id_token)).toMatchObject({ tid: acme });
 });
 
@@ -127,7 +125,7 @@ test('design §5: they are read in one place', () => {
 describe('OpenID Connect Core §3.1.2.1: acr is the level that was reached', () => {
   type Parameters = Record<string, string>;
   const tokensOf = async (more: Parameters, agent = new Agent(), client = 'web') =>
-    (await redeem(it.issuer, await obtainCode(it.issuer, agent, client, { scope: 'openid offline_access', ...more }))).json;
+    (await redeem(service.issuer, await obtainCode(service.issuer, agent, client, { scope: 'openid offline_access', ...more }))).json;
 
   test.each(['pwd', 'urn:of:somebody:else pwd', 'tenant:ACME', 'nonsense'])(
     'with acr_values=%s it is in the ID token, refreshed ones too',
@@ -135,7 +133,7 @@ describe('OpenID Connect Core §3.1.2.1: acr is the level that was reached', () 
       for (const client of ['web', 'jwt']) {
         const tokens = await tokensOf({ acr_values: asked.replace('ACME', acme) }, new Agent(), client);
         expect(decodeJwt(tokens.id_token)).toMatchObject({ acr: 'pwd', amr: ['pwd'] });
-        const { json } = await refresh(it.issuer, tokens.refresh_token, client);
+        const { json } = await refresh(service.issuer, tokens.refresh_token, client);
         expect(decodeJwt(json.id_token)).toMatchObject({ acr: 'pwd' });
       }
     },
@@ -146,18 +144,18 @@ describe('OpenID Connect Core §3.1.2.1: acr is the level that was reached', () 
     const { id_token } = await tokensOf({}, agent);
     expect(decodeJwt(id_token)).not.toHaveProperty('acr');
     expect(decodeJwt((await tokensOf({ acr_values: 'pwd', prompt: 'none' }, agent)).id_token)).toMatchObject({ acr: 'pwd' });
-    const { json } = await endpointsOf(it.issuer).userinfo((await tokensOf({ acr_values: 'pwd' }, agent)).access_token);
+    const { json } = await endpointsOf(service.issuer).userinfo((await tokensOf({ acr_values: 'pwd' }, agent)).access_token);
     expect(json).not.toHaveProperty('acr');
   });
 
   test('in an ID token of the authorization endpoint, and of a client with default_acr_values', async () => {
     const metadata = { redirect_uris: ['https://implicit.test/cb'], response_types: ['id_token'], grant_types: ['implicit'] };
     const defaults = { redirect_uris: [redirectUri], default_acr_values: ['pwd'] };
-    const { clients } = it.idp.directory;
+    const { clients } = service.idp.directory;
     await clients.create({ id: 'implicit', name: 'Implicit', secret: 'implicit-secret', metadata, allowedScopes: ['openid'] });
     await clients.create({ id: 'levelled', name: 'Levelled', secret: 'levelled-secret', metadata: defaults, allowedScopes: ['openid'] });
     const implicit = { client_id: 'implicit', redirect_uri: 'https://implicit.test/cb', response_type: 'id_token', nonce: 'n' };
-    const { location = '' } = await bob.get(authorizeUrl(it.issuer, { ...implicit, acr_values: 'pwd' }));
+    const { location = '' } = await bob.get(authorizeUrl(service.issuer, { ...implicit, acr_values: 'pwd' }));
     expect(decodeJwt(new URLSearchParams(new URL(location).hash.slice(1)).get('id_token') ?? '')).toMatchObject({ acr: 'pwd' });
     expect(decodeJwt((await tokensOf({ scope: 'openid' }, new Agent(), 'levelled')).id_token)).toMatchObject({ acr: 'pwd' });
   });
@@ -167,7 +165,7 @@ describe('OpenID Connect Core §3.1.2.1: acr is the level that was reached', () 
   });
 
   test('discovery names the levels, and the claim', async () => {
-    const document = await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
+    const document = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
     expect(document).toMatchObject({ acr_values_supported: ['pwd'], claims_supported: expect.arrayContaining(['acr']) });
   });
 });

@@ -2,33 +2,30 @@
  * Service specification 4.2, Response: every response type by every response mode, however it was asked for, on success and on error.
  * `scope` says what was granted, and is in no error.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, jwtVerify } from 'jose';
 import { Agent, type Answer, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'] as const;
 const ways = ['GET', 'POST', 'PAR', 'request', 'pushed request'] as const;
 type Way = (typeof ways)[number];
 type Mode = (typeof modes)[number];
-
-let it: TestIdp;
 let client: SigningClient;
 let alice: Agent;
 let keys: ReturnType<typeof createRemoteJWKSet>;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
   client = await createSigningClient('all', { metadata: { response_types: [...types], grant_types: undefined } });
-  await it.idp.directory.clients.create(client.record);
-  keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  await service.idp.directory.clients.create(client.record);
+  keys = createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
 
 const custom = {
   cart: '42',
@@ -47,16 +44,16 @@ const isQuery = (mode: Mode) => mode === 'query' || mode === 'query.jwt';
 const isFrontChannel = (type: string) => type !== 'code';
 
 async function send(way: Way, agent: Agent, parameters: Record<string, string>): Promise<Answer> {
-  const endpoint = `${it.issuer}/connect/authorize`;
+  const endpoint = `${service.issuer}/connect/authorize`;
   const get = (query: Record<string, string>) => agent.get(`${endpoint}?${new URLSearchParams(query)}`);
   const reference = async (pushed: Record<string, string>) => {
-    const { json } = await endpointsOf(it.issuer).par({ client_id: client.id, ...pushed }, client.id);
+    const { json } = await endpointsOf(service.issuer).par({ client_id: client.id, ...pushed }, client.id);
     return get({ client_id: client.id, request_uri: json.request_uri ?? '' });
   };
   if (way === 'POST') return agent.post(endpoint, parameters);
   if (way === 'PAR') return reference(parameters);
   if (way === 'GET') return get(parameters);
-  const request = await client.sign(it.issuer, parameters);
+  const request = await client.sign(service.issuer, parameters);
   return way === 'request' ? get({ client_id: client.id, request }) : reference({ request });
 }
 
@@ -82,7 +79,7 @@ async function responseTo(way: Way, agent: Agent, type: string, mode: Mode | und
   const { response, ...members } = membersOf(answer);
   if (!mode?.includes('jwt')) return { place, members: members as Json };
   expect(members).toEqual({});
-  const { payload } = await jwtVerify(response ?? '', keys, { issuer: it.issuer, audience: client.id });
+  const { payload } = await jwtVerify(response ?? '', keys, { issuer: service.issuer, audience: client.id });
   const { aud: _aud, exp: _exp, ...signed } = payload;
   return { place, members: signed as Json };
 }
@@ -109,7 +106,7 @@ describe.each(ways)('4.2 response to a request by %s', (way) => {
       expect({ mode, place, members }).toEqual({
         mode,
         place: placeOf(mode, type),
-        members: { ...always, ...grantedBy(type, mode), scope: 'openid profile', iss: it.issuer },
+        members: { ...always, ...grantedBy(type, mode), scope: 'openid profile', iss: service.issuer },
       });
     }
   });
@@ -131,7 +128,7 @@ describe.each(ways)('4.2 response to a request by %s', (way) => {
           expect({ mode, place, others }).toEqual({
             mode,
             place: placeOf(mode, type),
-            others: { ...always, error, iss: it.issuer },
+            others: { ...always, error, iss: service.issuer },
           });
         }
       }
@@ -152,7 +149,7 @@ describe('4.2 response_mode', () => {
   test.each(types.filter(isFrontChannel))('4.2 %s is never sent in a query', async (type) => {
     for (const mode of modes.filter(isQuery)) {
       const { members } = await responseTo('GET', alice, type, mode);
-      expect(members).toMatchObject({ ...custom, error: 'invalid_request', state, iss: it.issuer });
+      expect(members).toMatchObject({ ...custom, error: 'invalid_request', state, iss: service.issuer });
       for (const name of ['code', 'id_token', 'access_token']) expect(members).not.toHaveProperty(name);
     }
   });

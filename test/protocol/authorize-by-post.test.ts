@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'pushing',
     name: 'Pushes its requests',
     secret: 'pushing-secret',
@@ -16,9 +15,8 @@ beforeAll(async () => {
     allowedScopes: ['openid'],
   });
   alice = new Agent();
-  await signIn(alice, authorizeUrl(it.issuer, parameters));
+  await signIn(alice, authorizeUrl(service.issuer, parameters));
 });
-afterAll(() => it.close());
 
 const parameters = {
   client_id: 'web',
@@ -29,7 +27,7 @@ const parameters = {
   code_challenge: createPkce().challenge,
   code_challenge_method: 'S256',
 };
-const endpoint = () => `${it.issuer}/connect/authorize`;
+const endpoint = () => `${service.issuer}/connect/authorize`;
 const post = (more: Record<string, string> = {}, agent = alice) => agent.post(endpoint(), { ...parameters, ...more });
 const respond = async (more: Record<string, string> = {}, agent = alice): Promise<Answer> => agent.follow(await post(more, agent));
 /** But for the salt of each. */
@@ -49,7 +47,7 @@ describe('design §5: POST', () => {
       state: 'of the client',
       scope: 'openid profile',
       session_state: expect.any(String),
-      iss: it.issuer,
+      iss: service.issuer,
     });
   });
 

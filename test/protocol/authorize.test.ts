@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import type { IdentityProviderOptions } from 'tenant-idp';
@@ -6,15 +6,15 @@ import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, sig
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'lenient',
     name: 'Without PKCE',
     metadata: { redirect_uris: [redirectUri, `${redirectUri}?own=kept`] },
@@ -24,13 +24,13 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, request());
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 const request = (parameters: Record<string, string | undefined> = {}): string =>
-  authorizeUrl(it.issuer, { ...challenge, state: 'of the client', ...parameters });
+  authorizeUrl(service.issuer, { ...challenge, state: 'of the client', ...parameters });
 
 /** Follows the request to its response. */
 const respond = async (parameters: Record<string, string | undefined> = {}, agent = alice): Promise<Answer> =>
@@ -40,7 +40,7 @@ const responseTo = async (parameters: Record<string, string | undefined>, agent?
 
 describe('4.2 code flow', () => {
   test('4.2 a client library signs a user in; the ID token verifies against the published keys', async () => {
-    const party = await discover(it.issuer);
+    const party = await discover(service.issuer);
     const verifier = openid.randomPKCECodeVerifier();
     const [state, nonce] = [openid.randomState(), openid.randomNonce()];
     const url = openid.buildAuthorizationUrl(party, {
@@ -59,7 +59,7 @@ describe('4.2 code flow', () => {
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    expect(claims).toMatchObject({ iss: it.issuer, aud: 'web', nonce, sid: expect.any(String), amr: ['pwd'], idp: 'local' });
+    expect(claims).toMatchObject({ iss: service.issuer, aud: 'web', nonce, sid: expect.any(String), amr: ['pwd'], idp: 'local' });
     expect(await openid.fetchUserInfo(party, tokens.access_token, claims?.sub ?? '')).toMatchObject({ name: 'Alice Adams' });
   });
 
@@ -68,7 +68,7 @@ describe('4.2 code flow', () => {
       code: expect.any(String),
       state: 'of the client',
       scope: 'openid profile',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
     });
   });
@@ -78,7 +78,7 @@ describe('4.2 code flow', () => {
       error: 'login_required',
       error_description: expect.any(String),
       state: 'of the client',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
     });
   });
@@ -97,10 +97,10 @@ describe('4.2 code flow', () => {
       return Object.fromEntries(new URLSearchParams(hash.slice(1) || search));
     };
     for (const type of ['token', 'id_token', 'code id_token'])
-      expect(await fragmentOf(type)).toMatchObject({ error: 'unauthorized_client', state: 'of the client', iss: it.issuer });
+      expect(await fragmentOf(type)).toMatchObject({ error: 'unauthorized_client', state: 'of the client', iss: service.issuer });
     expect(await fragmentOf('code none')).toMatchObject({ error: 'unsupported_response_type' });
     const pushed = { client_id: 'web', response_type: 'id_token', redirect_uri: redirectUri, scope: 'openid', nonce: 'n' };
-    const { status, json } = await endpointsOf(it.issuer).par(pushed);
+    const { status, json } = await endpointsOf(service.issuer).par(pushed);
     expect({ status, json }).toMatchObject({ status: 400, json: { error: 'unauthorized_client' } });
   });
 
@@ -119,14 +119,14 @@ describe('4.2 code flow', () => {
 describe('4.2 scope', () => {
   test('4.2 an unknown scope, and one the client may not have, are invalid_scope', async () => {
     expect(await responseTo({ scope: 'openid profile nonsense' })).toMatchObject({ error: 'invalid_scope', state: 'of the client' });
-    expect(await responseTo({ scope: 'openid invoices.read' })).toMatchObject({ error: 'invalid_scope', iss: it.issuer });
+    expect(await responseTo({ scope: 'openid invoices.read' })).toMatchObject({ error: 'invalid_scope', iss: service.issuer });
     expect(await responseTo({ scope: 'openid profile', client_id: 'lenient' })).toMatchObject({ error: 'invalid_scope' });
   });
 
   test('design §4: an API scope the client may have is granted as soon as there is one', async () => {
-    await it.idp.directory.apiResources.create({ id: 'stock', name: 'Stock', scopes: ['stock.read'] });
-    const { allowedScopes } = await it.idp.directory.clients.require('lenient');
-    await it.idp.directory.clients.update('lenient', { allowedScopes: [...allowedScopes, 'stock.read'] });
+    await service.idp.directory.apiResources.create({ id: 'stock', name: 'Stock', scopes: ['stock.read'] });
+    const { allowedScopes } = await service.idp.directory.clients.require('lenient');
+    await service.idp.directory.clients.update('lenient', { allowedScopes: [...allowedScopes, 'stock.read'] });
     expect(await responseTo({ client_id: 'lenient', scope: 'openid stock.read' })).toMatchObject({ scope: 'openid stock.read' });
   });
 });
@@ -138,10 +138,10 @@ describe('4.2 prompt', () => {
   });
 
   test('4.2 login asks a signed-in user again, and the new sign-in is the one that is reported', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     passTime(100);
     expect(isSignInPage(await respond({ prompt: 'login' }, agent))).toBe(true);
-    const again = await obtainTokens(it.issuer, { agent, prompt: 'login' });
+    const again = await obtainTokens(service.issuer, { agent, prompt: 'login' });
     const [before, after] = [tokens, again.tokens].map(({ id_token: token }) => Number(decodeJwt(token).auth_time));
     expect(Number(after) - Number(before)).toBeGreaterThanOrEqual(100);
   });
@@ -160,13 +160,13 @@ describe('4.2 prompt', () => {
 
 describe('4.2 max_age', () => {
   test('4.2 asks again when the sign-in is older, and not before', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     passTime(50);
     expect(membersOf(await respond({ max_age: '60' }, agent))).toMatchObject({ code: expect.any(String) });
     passTime(70);
     expect(isSignInPage(await respond({ max_age: '60' }, agent))).toBe(true);
     expect(await responseTo({ max_age: '60', prompt: 'none' }, agent)).toMatchObject({ error: 'login_required' });
-    const { tokens } = await obtainTokens(it.issuer, { agent, max_age: '60' });
+    const { tokens } = await obtainTokens(service.issuer, { agent, max_age: '60' });
     const { auth_time: authTime } = decodeJwt(tokens.id_token);
     expect(Date.now() / 1000 - Number(authTime)).toBeLessThan(60);
   });
@@ -210,7 +210,7 @@ describe('4.2 response_mode', () => {
       code: expect.any(String),
       state: 'of the client',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
     };
     const query = await respond();
@@ -260,7 +260,7 @@ describe('4.2 redirect_uri', () => {
 
   test('RFC 8252 §7.3: a native client may be at any port of this machine, and nowhere else', async () => {
     const metadata = { redirect_uris: ['http://127.0.0.1/native'], application_type: 'native', token_endpoint_auth_method: 'none' };
-    await it.idp.directory.clients.create({ id: 'native', name: 'Native', metadata, allowedScopes: ['openid'] });
+    await service.idp.directory.clients.create({ id: 'native', name: 'Native', metadata, allowedScopes: ['openid'] });
     const to = async (uri: string) => (await respond({ client_id: 'native', redirect_uri: uri })).location;
     expect(await to('http://127.0.0.1:61023/native')).toMatch(/^http:\/\/127\.0\.0\.1:61023\/native\?code=/);
     for (const uri of ['http://127.0.0.1:61023/other', 'http://localhost:61023/native', 'http://127.0.0.2:61023/native', 'native:/x'])
@@ -291,7 +291,7 @@ describe('4.2 custom parameters', () => {
       code: expect.any(String),
       state: 'of the client',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
     });
   });
@@ -305,7 +305,7 @@ describe('4.2 custom parameters', () => {
   });
 
   test.each(modes)('4.2 come back unmodified through a pushed request, by %s', async (mode) => {
-    const party = await discover(it.issuer);
+    const party = await discover(service.issuer);
     const pushed = { redirect_uri: redirectUri, scope: 'openid', response_mode: mode, ...challenge, ...odd };
     const url = await openid.buildAuthorizationUrlWithPAR(party, pushed);
     expect([...url.searchParams.keys()].sort()).toEqual(['client_id', 'request_uri']);
@@ -334,7 +334,7 @@ describe('4.2 custom parameters', () => {
       code: expect.not.stringMatching(/^evil$/),
       state: 'of the client',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.not.stringMatching(/^evil$/),
     });
   });
@@ -367,7 +367,7 @@ describe('4.2 custom parameters', () => {
 });
 
 test('4.2 acr_values: `tenant:` is a constraint on the session as well', async () => {
-  const { id } = await it.idp.directory.tenants.create({ name: 'Initech' });
+  const { id } = await service.idp.directory.tenants.create({ name: 'Initech' });
   expect(await responseTo({ acr_values: `tenant:${id}`, prompt: 'none' })).toMatchObject({ error: 'login_required' });
   expect(isSignInPage(await respond({ acr_values: `tenant:${id}` }))).toBe(true);
 });

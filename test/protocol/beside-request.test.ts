@@ -2,48 +2,39 @@
  * Service specification 4.2, `request` with some of the parameters: those beside the object count where it has none (OpenID Connect Core §6.1), unless
  * something says that the object counts alone (RFC 9101).
  */
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
+import { useDocumentHost } from '../support/document-host.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let client: SigningClient;
 let byUrl: SigningClient;
 let alice: Agent;
 /** What counted as signed, and what was asked, of the last request that was accepted. */
 let accepted: { trusted: readonly string[]; params: Record<string, unknown> } | undefined;
-let answer: RequestListener;
-const host = createServer((request, response) => answer(request, response));
 
+const host = useDocumentHost();
+const service = useIdp(() => ({
+  outgoing: { allowHosts: [host.address] },
+  onProvider: (provider) =>
+    provider.on('authorization.accepted', (ctx: KoaContextWithOIDC) => {
+      const { trusted = [], params } = ctx.oidc as unknown as { trusted?: string[]; params: Record<string, unknown> };
+      accepted = { trusted, params: { ...params } };
+    }),
+}));
 beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const { port } = host.address() as AddressInfo;
-  it = await startIdp({
-    outgoing: { allowHosts: [`127.0.0.1:${port}`] },
-    onProvider: (provider) =>
-      provider.on('authorization.accepted', (ctx: KoaContextWithOIDC) => {
-        const { trusted = [], params } = ctx.oidc as unknown as { trusted?: string[]; params: Record<string, unknown> };
-        accepted = { trusted, params: { ...params } };
-      }),
-  });
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
-  byUrl = await createSigningClient('by-url', { metadata: { request_uris: [`http://127.0.0.1:${port}/request#v1`] } });
-  for (const { record } of [client, byUrl]) await it.idp.directory.clients.create(record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
-});
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await it.close();
+  byUrl = await createSigningClient('by-url', { metadata: { request_uris: [`${host.url}/request#v1`] } });
+  for (const { record } of [client, byUrl]) await service.idp.directory.clients.create(record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
 beforeEach(() => {
   accepted = undefined;
@@ -57,9 +48,9 @@ const nothing = Object.fromEntries(['client_id', 'response_type', 'redirect_uri'
 
 /** A request object of a type that does not say which rules it is for, with these members and `iss` and `aud` alone. */
 const sign = (members: Record<string, unknown> = {}, typ: string | undefined = 'JWT', by = client) =>
-  by.sign(it.issuer, { ...nothing, ...members }, { typ });
+  by.sign(service.issuer, { ...nothing, ...members }, { typ });
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
+  agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
 const respond = async (query: Record<string, string>) => membersOf(await get(query));
 
 describe('OpenID Connect Core §6.1: what the object lacks', () => {
@@ -70,7 +61,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
       code: expect.any(String),
       state: 'signed',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
       session_state: expect.any(String),
       cart: '1',
       basket: '3',
@@ -131,11 +122,11 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
       [{}, { code_challenge: verifier, code_challenge_method: 'plain' }],
     ] as const)
       expect(await respond({ ...bare, ...beside, request: await sign(inside) })).toMatchObject({ error: 'invalid_request' });
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: true });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });
     const beside = { code_challenge: verifier, code_challenge_method: 'plain' };
     expect(await respond({ ...bare, ...beside, request: await sign() })).toHaveProperty('code');
     expect(accepted?.params).toMatchObject(pkce);
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: false });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
     // The other side's flag counts as little as its challenge.
     expect(await respond({ ...bare, ...beside, request: await sign(pkce) })).toHaveProperty('code');
   });
@@ -159,7 +150,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
 
   test('4.2 counts beside a request_uri, whose fragment need not be the hash of what is there', async () => {
     const object = await sign({ state: 'signed' }, 'JWT', byUrl);
-    answer = (_, response) => void response.writeHead(200, { 'content-type': 'application/jwt' }).end(object);
+    host.answerBy((_, response) => void response.writeHead(200, { 'content-type': 'application/jwt' }).end(object));
     const [uri = ''] = byUrl.record.metadata.request_uris as string[];
     const response = await respond({ ...plain, client_id: byUrl.id, request_uri: uri, basket: '1' });
     expect(response).toMatchObject({ code: expect.any(String), state: 'signed', basket: '1' });
@@ -189,7 +180,7 @@ const expectAlone = (response: Record<string, string>): void => {
 };
 
 describe('RFC 9101: the object alone, with client_id and exp', () => {
-  const expectAllNeeded = async (typ: string, issuer = it.issuer, agent = alice): Promise<void> => {
+  const expectAllNeeded = async (typ: string, issuer = service.issuer, agent = alice): Promise<void> => {
     for (const name of ['client_id', 'exp', 'state', 'redirect_uri', 'scope', 'code_challenge']) {
       const request = await client.sign(issuer, inFull({ [name]: undefined, nbf: Math.floor(Date.now() / 1000) }), { typ });
       const { location } = await agent.get(
@@ -208,10 +199,10 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
   });
 
   test('RFC 9101 §10.5: of a client that has to sign its requests', async () => {
-    await it.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
+    await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
     expectAlone(await respond({ ...plain, ...evil, request: await sign(inFull()) }));
     await expectAllNeeded('JWT');
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
   });
 
   test('RFC 9126 §3: that was pushed, beside the push and beside its reference', async () => {
@@ -242,7 +233,7 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
   });
 
   test('design §5: of references of our own, for a POST', async () => {
-    const { location = '' } = await alice.post(`${it.issuer}/connect/authorize`, { client_id: client.id, ...signed });
+    const { location = '' } = await alice.post(`${service.issuer}/connect/authorize`, { client_id: client.id, ...signed });
     expect(location).toContain('request_uri=');
     expectAlone(membersOf(await alice.get(`${location}&${new URLSearchParams(evil)}`)));
   });
@@ -283,7 +274,7 @@ describe('RFC 9101: the object alone, with client_id and exp', () => {
 });
 
 test('OpenID Connect Registration §2: request_uris are metadata of a client as any other', async () => {
-  const { Client } = it.idp.provider as unknown as { Client: new (metadata: object) => { metadata(): object } };
+  const { Client } = service.idp.provider as unknown as { Client: new (metadata: object) => { metadata(): object } };
   const metadata = { client_id: 'registered', client_secret: 'x', redirect_uris: ['https://rp.example/cb'] };
   const requestUris = ['https://rp.example/request', 'https://rp.example/request#v2'];
   expect(new Client({ ...metadata, request_uris: requestUris }).metadata()).toMatchObject({ request_uris: requestUris });

@@ -1,27 +1,25 @@
 /** Whoever does not go on with a sign-in goes back to the application, which hears `access_denied`. @see RFC 6749 §4.1.2.1 */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const password = 'the same in both of the organisations';
 const dave = { givenName: 'Dave', familyName: 'Dale', user: { userName: 'dave', devPassword: password } };
-let it: TestIdp;
+const tenants = testSeed.tenants.map((tenant) => ({ ...tenant, persons: [...tenant.persons, dave] }));
+const service = useIdp({ seed: { ...testSeed, tenants: tenants as unknown as typeof testSeed.tenants } });
 let acme: string;
 beforeAll(async () => {
-  const tenants = testSeed.tenants.map((tenant) => ({ ...tenant, persons: [...tenant.persons, dave] }));
-  it = await startIdp({ seed: { ...testSeed, tenants: tenants as unknown as typeof testSeed.tenants } });
-  const [tenant] = (await it.idp.directory.tenants.find()).filter(({ name }) => name === 'Acme');
+  const [tenant] = (await service.idp.directory.tenants.find()).filter(({ name }) => name === 'Acme');
   acme = tenant?.id as string;
-  await it.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
+  await service.idp.directory.tenants.update(acme, { signIn: { selfRegistration: true } });
 });
-afterAll(() => it.close());
 
 const begin = async (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> => {
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-  return agent.follow(await agent.get(authorizeUrl(it.issuer, { ...challenge, state: 'of the client', cart: '7', ...parameters })));
+  return agent.follow(await agent.get(authorizeUrl(service.issuer, { ...challenge, state: 'of the client', cart: '7', ...parameters })));
 };
 /** Where the page's button leads to that leaves the sign-in. */
 const cancelOf = (body: string, words = 'Cancel'): string | undefined =>
@@ -38,7 +36,7 @@ const pages: Record<string, (agent: Agent) => Promise<Answer>> = {
     agent.submit(await agent.submit(await begin(agent), { identifier: 'alice@acme.test' }), { password: 'wrong' }),
   organisation: async (agent) => agent.submit(await agent.submit(await begin(agent), { identifier: 'dave' }), { password }),
   chooser: async (agent) => {
-    await obtainTokens(it.issuer, { agent });
+    await obtainTokens(service.issuer, { agent });
     return begin(agent, { prompt: 'select_account' });
   },
   'create account': (agent) => begin(agent, { prompt: 'create', acr_values: `tenant:${acme}` }),
@@ -55,7 +53,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
       error_description: 'the user cancelled the sign-in',
       state: 'of the client',
       cart: '7',
-      iss: it.issuer,
+      iss: service.issuer,
     });
     // It is over.
     expect((await agent.get(page.url.replace(/\/\w+$/, (step) => (step.length > 30 ? step : '')))).status).toBe(400);
@@ -63,7 +61,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
 
   test('6749 §4.1.2.1 consent has one of its own', async () => {
     const agent = new Agent();
-    const consent = await signIn(agent, authorizeUrl(it.issuer, { ...challengeOf(), client_id: 'third-party' }));
+    const consent = await signIn(agent, authorizeUrl(service.issuer, { ...challengeOf(), client_id: 'third-party' }));
     expect(cancelOf(consent.body)).toBeUndefined();
     const denied = await agent.follow(await agent.submit(consent, { decision: 'deny' }));
     expect(membersOf(denied)).toMatchObject({ error: 'access_denied', error_description: 'the user did not allow it' });
@@ -99,7 +97,7 @@ describe('6749 §4.1.2.1 Cancel', () => {
   });
 
   test('6749 §4.1.2.1 is not there where nothing can be answered', async () => {
-    const { clients } = it.idp.directory;
+    const { clients } = service.idp.directory;
     const agent = new Agent();
     const page = await begin(agent, { client_id: 'spa' });
     expect(cancelOf(page.body)).toBeDefined();
@@ -114,9 +112,9 @@ describe('6749 §4.1.2.1 Cancel', () => {
       await clients.update('spa', { metadata: before });
     }
     const others = [
-      await agent.get(`${it.issuer}/idp/interaction/${'A'.repeat(43)}`),
-      await agent.get(`${it.issuer}/connect/authorize`),
-      await agent.get(`${it.issuer}/connect/endsession`),
+      await agent.get(`${service.issuer}/idp/interaction/${'A'.repeat(43)}`),
+      await agent.get(`${service.issuer}/connect/authorize`),
+      await agent.get(`${service.issuer}/connect/endsession`),
     ];
     expect(others.map(({ body }) => cancelOf(body))).toEqual(others.map(() => undefined));
   });
@@ -124,4 +122,4 @@ describe('6749 §4.1.2.1 Cancel', () => {
 
 const challengeOf = () => ({ code_challenge: createPkce().challenge, code_challenge_method: 'S256' });
 
-test('nothing of it is in the log', () => expectQuietLog(it));
+test('nothing of it is in the log', () => expectQuietLog(service));

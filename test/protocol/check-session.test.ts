@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let relyingParty: Server;
 let party: string;
-beforeAll(async () => {
+const service = useIdp(async () => {
   relyingParty = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://rp.invalid');
     response.setHeader('content-type', 'text/html; charset=utf-8');
@@ -23,17 +22,16 @@ beforeAll(async () => {
   party = `http://127.0.0.1:${(relyingParty.address() as AddressInfo).port}`;
   const [web] = testSeed.clients;
   const monitored = { ...web, id: 'monitored', metadata: { ...web?.metadata, redirect_uris: [`${party}/callback`] } };
-  it = await startIdp({ seed: { ...testSeed, clients: [...testSeed.clients, monitored] } as typeof testSeed });
+  return { seed: { ...testSeed, clients: [...testSeed.clients, monitored] } as typeof testSeed };
 });
 afterAll(async () => {
   relyingParty.closeAllConnections();
   relyingParty.close();
-  await it.close();
 });
 
 const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-const request = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(it.issuer, { ...challenge, ...parameters });
-const frameUrl = () => `${it.issuer}/connect/checksession`;
+const request = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(service.issuer, { ...challenge, ...parameters });
+const frameUrl = () => `${service.issuer}/connect/checksession`;
 const stateIn = ({ location = '' }: Answer) => new URL(location).searchParams.get('session_state') ?? '';
 const browserStateOf = ({ cookies }: Agent) => cookies.get('idp.browser-state /')?.value ?? '';
 
@@ -53,7 +51,7 @@ const silent = (agent: Agent, parameters: Record<string, string> = {}) => agent.
 
 describe('4.2 4.9 session_state', () => {
   test('4.9 the frame is where discovery says', async () => {
-    const document = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string>;
+    const document = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Record<string, string>;
     expect(document.check_session_iframe).toBe(frameUrl());
   });
 
@@ -84,19 +82,19 @@ describe('4.2 4.9 session_state', () => {
 
   test('4.9 unchanged across refreshes, silent renewals and other clients of the same session', async () => {
     const agent = new Agent();
-    const { callback, tokens } = await obtainTokens(it.issuer, { agent, scope: 'openid offline_access' });
+    const { callback, tokens } = await obtainTokens(service.issuer, { agent, scope: 'openid offline_access' });
     const state = new URL(callback).searchParams.get('session_state') ?? '';
-    await endpointsOf(it.issuer).refresh(tokens.refresh_token);
+    await endpointsOf(service.issuer).refresh(tokens.refresh_token);
     for (let times = 0; times < 3; times += 1) await silent(agent);
-    await obtainTokens(it.issuer, { agent, client: 'jwt', secret: 'jwt-secret' });
-    await agent.get(`${it.issuer}/connect/authorize?client_id=nobody`);
+    await obtainTokens(service.issuer, { agent, client: 'jwt', secret: 'jwt-secret' });
+    await agent.get(`${service.issuer}/connect/authorize?client_id=nobody`);
     await silent(agent, { scope: 'openid nonsense' });
     expect(verdict(agent, state)).toBe('unchanged');
   });
 
   test('4.9 changed after sign-out', async () => {
     const { agent, state } = await signedIn();
-    const page = await agent.get(`${it.issuer}/connect/endsession`);
+    const page = await agent.get(`${service.issuer}/connect/endsession`);
     expect(verdict(agent, state)).toBe('unchanged');
     await agent.submit(page, { logout: 'yes' });
     expect(verdict(agent, state)).toBe('changed');
@@ -112,15 +110,15 @@ describe('4.2 4.9 session_state', () => {
 
   test('4.9 changed after signing out and in again', async () => {
     const { agent, state } = await signedIn();
-    await agent.submit(await agent.get(`${it.issuer}/connect/endsession`), { logout: 'yes' });
+    await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' });
     const again = await signedIn('alice@acme.test', agent);
     expect([verdict(agent, state), verdict(agent, again.state)]).toEqual(['changed', 'unchanged']);
   });
 
   test('4.9 changed once the browser learns that the service ended the sign-in', async () => {
     const { agent, state } = await signedIn('carol@acme.test');
-    const [carol] = await it.idp.directory.accounts.candidates('carol@acme.test');
-    await it.idp.tenant(carol?.tenant.id ?? '').users.signOutEverywhere(carol?.person.user.id ?? '');
+    const [carol] = await service.idp.directory.accounts.candidates('carol@acme.test');
+    await service.idp.tenant(carol?.tenant.id ?? '').users.signOutEverywhere(carol?.person.user.id ?? '');
     const { location = '' } = await silent(agent);
     expect(new URL(location).searchParams.get('error')).toBe('login_required');
     expect(verdict(agent, state)).toBe('changed');
@@ -175,9 +173,9 @@ describe('4.9 the frame', () => {
     const { agent } = await signedIn();
     const pages = [
       await new Agent().follow(await new Agent().get(request())),
-      await agent.get(`${it.issuer}/connect/endsession`),
-      await agent.get(`${it.issuer}/connect/endsession/success`),
-      await agent.get(`${it.issuer}/connect/authorize?client_id=nobody`),
+      await agent.get(`${service.issuer}/connect/endsession`),
+      await agent.get(`${service.issuer}/connect/endsession/success`),
+      await agent.get(`${service.issuer}/connect/authorize?client_id=nobody`),
       await silent(agent, { response_mode: 'form_post' }),
     ];
     for (const { url, headers } of pages)
@@ -189,7 +187,7 @@ describe('4.9 the frame', () => {
   });
 
   test('4.9 the look-up tells clients that exist from those that do not, by name alone', async () => {
-    const known = async (query: string) => (await fetch(`${it.issuer}/idp/check-session/client${query}`)).json();
+    const known = async (query: string) => (await fetch(`${service.issuer}/idp/check-session/client${query}`)).json();
     expect(await known('?client_id=web')).toEqual({ known: true });
     for (const query of ['', '?client_id=', '?client_id=nobody', '?client_id=orders', '?client_id=web&client_id=web'])
       expect(await known(query)).toEqual({ known: false });
@@ -198,23 +196,22 @@ describe('4.9 the frame', () => {
 
 describeInBrowser('4.9 the frame in Chromium', () => {
   let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const complaints: string[] = [];
   beforeAll(async () => {
     browser = await launch();
-  });
-  afterAll(() => browser?.close());
-
-  async function inBrowser(use: (context: BrowserContext, page: Page) => Promise<void>): Promise<void> {
-    const context = await browser.newContext();
-    const complaints: string[] = [];
+    context = await browser.newContext();
     context.on('console', (message) => complaints.push(message.text()));
     context.on('weberror', (error) => complaints.push(error.error().message));
-    try {
-      await use(context, await context.newPage());
-      expect(complaints.filter((text) => !/favicon|status of 400/.test(text))).toEqual([]);
-    } finally {
-      await context.close();
-    }
-  }
+    page = await context.newPage();
+  });
+  afterEach(async () => {
+    expect(complaints.splice(0).filter((text) => !/favicon|status of 400/.test(text))).toEqual([]);
+    await context.clearCookies();
+    for (const other of context.pages().slice(1)) await other.close();
+  });
+  afterAll(() => browser?.close());
 
   async function signInHere(page: Page, userName: string, parameters: Record<string, string> = {}): Promise<string> {
     await page.goto(request({ client_id: 'monitored', redirect_uri: `${party}/callback`, ...parameters }));
@@ -231,45 +228,39 @@ describeInBrowser('4.9 the frame in Chromium', () => {
   const ask = (page: Page, message: unknown): Promise<unknown> =>
     page.evaluate(`new Promise((resolve) => {
       const listen = (event) => {
-        if (event.origin !== ${JSON.stringify(it.issuer)}) return;
+        if (event.origin !== ${JSON.stringify(service.issuer)}) return;
         removeEventListener('message', listen);
         resolve(event.data);
       };
       addEventListener('message', listen);
-      frames[0].postMessage(${JSON.stringify(message)}, ${JSON.stringify(it.issuer)});
+      frames[0].postMessage(${JSON.stringify(message)}, ${JSON.stringify(service.issuer)});
     })`);
 
   test('4.9 unchanged in one tab until the other signs out, then changed', async () => {
-    await inBrowser(async (context, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
-      const other = await context.newPage();
-      await other.goto(`${it.issuer}/connect/endsession`);
-      expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
-      await other.getByRole('button', { name: 'Sign out' }).click();
-      await other.waitForURL(/success/);
-      expect(await ask(page, `monitored ${state}`)).toBe('changed');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
+    const other = await context.newPage();
+    await other.goto(`${service.issuer}/connect/endsession`);
+    expect(await ask(page, `monitored ${state}`)).toBe('unchanged');
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.waitForURL(/success/);
+    expect(await ask(page, `monitored ${state}`)).toBe('changed');
   });
 
   test('4.9 changed when another person signs in in another tab', async () => {
-    await inBrowser(async (context, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      const other = await signInHere(await context.newPage(), 'bob@globex.test', { prompt: 'login' });
-      expect(await ask(page, `monitored ${state}`)).toBe('changed');
-      expect(await ask(page, `monitored ${other}`)).toBe('unchanged');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    const other = await signInHere(await context.newPage(), 'bob@globex.test', { prompt: 'login' });
+    expect(await ask(page, `monitored ${state}`)).toBe('changed');
+    expect(await ask(page, `monitored ${other}`)).toBe('unchanged');
   });
 
   test('4.9 error for a bad format and for an unknown client; changed for another client', async () => {
-    await inBrowser(async (_, page) => {
-      const state = await signInHere(page, 'alice@acme.test');
-      await monitor(page);
-      for (const message of ['', 'monitored', state, `nobody ${state}`, `monitored ${state} more`, { client: 'monitored' }, 7])
-        expect(await ask(page, message)).toBe('error');
-      expect(await ask(page, `web ${state}`)).toBe('changed');
-    });
+    const state = await signInHere(page, 'alice@acme.test');
+    await monitor(page);
+    for (const message of ['', 'monitored', state, `nobody ${state}`, `monitored ${state} more`, { client: 'monitored' }, 7])
+      expect(await ask(page, message)).toBe('error');
+    expect(await ask(page, `web ${state}`)).toBe('changed');
   });
 });

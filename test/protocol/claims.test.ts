@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { defineClaims } from 'tenant-idp';
 import { type Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const asked: string[] = [];
 let isAway = true;
@@ -43,27 +43,24 @@ const failing = defineClaims({
 
 const standard = 'openid profile email phone org roles perms address';
 const scopes = [...standard.split(' '), 'hr', 'slow', 'vital'];
-
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let bob: Agent;
+const service = useIdp({ claims: [hr, hanging, failing] });
 beforeAll(async () => {
-  it = await startIdp({ claims: [hr, hanging, failing] });
-  endpoints = endpointsOf(it.issuer);
-  for (const id of ['web', 'jwt']) await it.idp.directory.clients.update(id, { allowedScopes: scopes });
-  ({ agent: alice } = await obtainTokens(it.issuer));
-  ({ agent: bob } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' }));
+  endpoints = endpointsOf(service.issuer);
+  for (const id of ['web', 'jwt']) await service.idp.directory.clients.update(id, { allowedScopes: scopes });
+  ({ agent: alice } = await obtainTokens(service.issuer));
+  ({ agent: bob } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' }));
 });
-afterAll(() => it.close());
 
 const accountOf = async (userName: string) => {
-  const [account] = await it.idp.directory.accounts.candidates(userName);
+  const [account] = await service.idp.directory.accounts.candidates(userName);
   if (!account) throw new Error(`no ${userName}`);
   return account;
 };
 const tokensOf = async (agent: Agent, scope: string, client = 'web'): Promise<Json> =>
-  (await obtainTokens(it.issuer, { agent, scope, client, secret: `${client}-secret` })).tokens;
+  (await obtainTokens(service.issuer, { agent, scope, client, secret: `${client}-secret` })).tokens;
 const userinfoOf = async (agent: Agent, scope: string): Promise<Json> =>
   (await endpoints.userinfo((await tokensOf(agent, scope)).access_token)).json;
 
@@ -150,16 +147,16 @@ describe('Default claims', () => {
 
   test('Default claims: the e-mail address twice, once for a client that wants a string', async () => {
     const { person, tenant } = await accountOf('bob@globex.test');
-    await it.idp.tenant(tenant.id).persons.update(person.id, { secondEmail: 'bob@home.test' });
+    await service.idp.tenant(tenant.id).persons.update(person.id, { secondEmail: 'bob@home.test' });
     expect(await userinfoOf(bob, 'openid email')).toMatchObject({ email: ['bob@globex.test', 'bob@home.test'] });
     expect(decodeJwt((await tokensOf(bob, 'openid email', 'jwt')).id_token)).toMatchObject({ email: ['bob@globex.test', 'bob@home.test'] });
-    await it.idp.directory.clients.update('jwt', { email: 'first' });
+    await service.idp.directory.clients.update('jwt', { email: 'first' });
     expect(decodeJwt((await tokensOf(bob, 'openid email', 'jwt')).id_token)).toMatchObject({ email: 'bob@globex.test' });
   });
 
   test('Default claims: the organisation of a subsidiary; a picture that there is', async () => {
     const { person, tenant } = await accountOf('bob@globex.test');
-    const services = it.idp.tenant(tenant.id);
+    const services = service.idp.tenant(tenant.id);
     const north = await services.subsidiaries.create({ name: 'Globex North', organisationNumber: '910000009' });
     await services.persons.update(person.id, { subsidiaryId: north.id, pictureUrl: 'https://pictures.test/bob.png' });
     expect(await userinfoOf(bob, 'openid org profile')).toMatchObject({
@@ -174,14 +171,14 @@ describe('Default claims', () => {
   test('Default claims: userinfo tells what is true now, not what was at sign-in', async () => {
     const { access_token: token } = await tokensOf(bob, 'openid phone');
     const { person, tenant } = await accountOf('bob@globex.test');
-    await it.idp.tenant(tenant.id).persons.update(person.id, { phoneNumber: '+4790000002', phoneNumberVerified: true });
+    await service.idp.tenant(tenant.id).persons.update(person.id, { phoneNumber: '+4790000002', phoneNumberVerified: true });
     expect((await endpoints.userinfo(token)).json).toMatchObject({ phone_number: '+4790000002', phone_number_verified: true });
   });
 });
 
 describe('design §3: claim plugins', () => {
   test('design §3: their claims, scopes and descriptions follow from the declaration', async () => {
-    const discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
+    const discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
     expect(discovery.scopes_supported).toEqual(expect.arrayContaining(['hr', 'slow', 'vital']));
     expect(discovery.claims_supported).toEqual(expect.arrayContaining(['cost_centre', 'manager', 'slow', 'vital']));
     expect(await userinfoOf(alice, 'openid hr')).toMatchObject({ cost_centre: 'CC-Adams', manager: 'm-1' });
@@ -218,7 +215,7 @@ describe('design §3: claim plugins', () => {
 
   test('design §3: the same at the token endpoint; the code is still good when it is back', async () => {
     const pkce = createPkce();
-    const request = authorizeUrl(it.issuer, {
+    const request = authorizeUrl(service.issuer, {
       client_id: 'jwt',
       scope: 'openid vital',
       code_challenge: pkce.challenge,
@@ -231,7 +228,7 @@ describe('design §3: claim plugins', () => {
       redirect_uri: redirectUri,
       code_verifier: pkce.verifier,
     };
-    const redeem = () => postForm(`${it.issuer}/connect/token`, fields, { authorization: basic('jwt', 'jwt-secret') });
+    const redeem = () => postForm(`${service.issuer}/connect/token`, fields, { authorization: basic('jwt', 'jwt-secret') });
     for (const attempt of ['first', 'second']) {
       const answer = await redeem();
       expect([attempt, answer.status, answer.json.error]).toEqual([attempt, 503, 'temporarily_unavailable']);

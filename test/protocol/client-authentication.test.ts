@@ -1,28 +1,22 @@
 /** Service specification, Authentication: who authenticates at which endpoint, and how. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type CryptoKey, generateKeyPair, SignJWT } from 'jose';
 import { basic, postForm } from '../support/agent.js';
 import { type AssertingClient, assertionType, createAssertingClient } from '../support/assertions.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-let lenient: TestIdp;
 let asserting: AssertingClient;
 beforeAll(async () => {
   asserting = await createAssertingClient();
-  const seed = { ...testSeed, clients: [...testSeed.clients, asserting.seed] };
-  it = await startIdp({ seed });
-  lenient = await startIdp({ seed, assertionAudience: 'token-endpoint' });
 });
-afterAll(async () => {
-  await it.close();
-  await lenient.close();
-});
+const seed = () => ({ ...testSeed, clients: [...testSeed.clients, asserting.seed] });
+const service = useIdp(() => ({ seed: seed() }));
+const lenient = useIdp(() => ({ seed: seed(), assertionAudience: 'token-endpoint' }));
 
 const grant = { grant_type: 'client_credentials' };
-const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}, { issuer } = it) =>
+const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}, { issuer } = service) =>
   postForm(`${issuer}/connect/${path}`, fields, headers);
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -33,7 +27,7 @@ describe('Authentication: required', () => {
       for (const fields of [grant, { token: 'x' }, { client_id: '' }] as Record<string, string>[]) {
         const { status, json, headers } = await post(path, fields);
         expect({ status, error: json.error }).toEqual({ status: 401, error: 'invalid_client' });
-        expect(headers.get('www-authenticate')).toBe(`Basic realm="${it.issuer}"`);
+        expect(headers.get('www-authenticate')).toBe(`Basic realm="${service.issuer}"`);
       }
     },
   );
@@ -72,7 +66,9 @@ describe('Authentication: who authenticates where, and how', () => {
   test('Authentication: PAR: confidential clients by Basic or private_key_jwt, public ones with PKCE', async () => {
     const web = { ...request, client_id: 'web' };
     expect(await post('par', web, { authorization: basic('web', 'web-secret') })).toMatchObject({ status: 201 });
-    expect(await post('par', { ...request, client_id: 'asserting', ...(await asserting.sign(it.issuer)) })).toMatchObject({ status: 201 });
+    expect(await post('par', { ...request, client_id: 'asserting', ...(await asserting.sign(service.issuer)) })).toMatchObject({
+      status: 201,
+    });
     expect(await post('par', { ...request, client_id: 'spa' })).toMatchObject({ status: 201 });
     const { code_challenge: _, code_challenge_method: __, ...without } = request;
     expect(await post('par', { ...without, client_id: 'spa' })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
@@ -110,7 +106,7 @@ describe('Authentication: who authenticates where, and how', () => {
   test('Authentication: userinfo: the holder of a token, who is no client', async () => {
     const { access_token: token } = (await post('token', grant, client)).json;
     for (const headers of [{}, client, { authorization: `Bearer ${token}` }] as Record<string, string>[]) {
-      const response = await fetch(`${it.issuer}/connect/userinfo`, { headers });
+      const response = await fetch(`${service.issuer}/connect/userinfo`, { headers });
       // Another scheme than Bearer is a malformed request. @see RFC 6750 §3.1
       expect(response.status).toBe(headers === client ? 400 : 401);
       expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
@@ -122,7 +118,7 @@ describe('Authentication: who authenticates where, and how', () => {
     async (path) => {
       const answers = await Promise.all(
         [{}, client, { authorization: basic('service', 'wrong') }].map((headers) =>
-          fetch(`${it.issuer}/${path}`, { headers: headers as Record<string, string>, redirect: 'manual' }),
+          fetch(`${service.issuer}/${path}`, { headers: headers as Record<string, string>, redirect: 'manual' }),
         ),
       );
       const [open, ...others] = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]));
@@ -134,7 +130,7 @@ describe('Authentication: who authenticates where, and how', () => {
 
 describe('4.4 a parameter that is sent twice', () => {
   const twice = async (fields: string, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${it.issuer}/connect/token`, {
+    const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
       body: `grant_type=client_credentials&${fields}`,
@@ -143,25 +139,25 @@ describe('4.4 a parameter that is sent twice', () => {
   };
 
   test('is invalid_request, whichever it is', async () => {
-    const service = { authorization: basic('service', 'service-secret') };
-    expect(await twice('grant_type=client_credentials', service)).toEqual([400, 'invalid_request']);
-    expect(await twice('scope=orders.read&scope=orders.read', service)).toEqual([400, 'invalid_request']);
+    const credentials = { authorization: basic('service', 'service-secret') };
+    expect(await twice('grant_type=client_credentials', credentials)).toEqual([400, 'invalid_request']);
+    expect(await twice('scope=orders.read&scope=orders.read', credentials)).toEqual([400, 'invalid_request']);
     expect(await twice('client_id=service&client_id=service&client_secret=service-secret')).toEqual([400, 'invalid_request']);
     expect(await twice('client_id=service&client_secret=service-secret&client_secret=x')).toEqual([400, 'invalid_request']);
   });
 });
 
 describe('private_key_jwt', () => {
-  const spend = async (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, at = it) =>
+  const spend = async (claims: Record<string, unknown> = {}, header: Record<string, unknown> = {}, at = service) =>
     post('token', { ...grant, ...(await asserting.sign(at.issuer, claims, header)) }, {}, at);
   const invalidClient = { status: 401, json: { error: 'invalid_client' } };
 
   test('aud is the issuer, or by option the URL of the token endpoint', async () => {
-    const endpoint = (at: TestIdp) => `${at.issuer}/connect/token`;
-    expect(await spend({ aud: endpoint(it) })).toMatchObject(invalidClient);
+    const endpoint = (at: IdpInUse) => `${at.issuer}/connect/token`;
+    expect(await spend({ aud: endpoint(service) })).toMatchObject(invalidClient);
     expect(await spend({ aud: lenient.issuer }, {}, lenient)).toMatchObject({ status: 200 });
     expect(await spend({ aud: endpoint(lenient) }, {}, lenient)).toMatchObject({ status: 200 });
-    for (const aud of [[endpoint(lenient)], [lenient.issuer], `${lenient.issuer}/connect/par`, endpoint(it), `${endpoint(lenient)}/`])
+    for (const aud of [[endpoint(lenient)], [lenient.issuer], `${lenient.issuer}/connect/par`, endpoint(service), `${endpoint(lenient)}/`])
       expect(await spend({ aud }, {}, lenient)).toMatchObject(invalidClient);
     const assertion = await asserting.sign(lenient.issuer, { aud: endpoint(lenient) });
     expect(await post('introspect', { token: 'x', ...assertion }, {}, lenient)).toMatchObject({ status: 200 });
@@ -192,14 +188,14 @@ describe('private_key_jwt', () => {
   });
 
   test('jti is used once, also when the client_id is in the body', async () => {
-    const assertion = await asserting.sign(it.issuer, { jti: randomUUID() });
+    const assertion = await asserting.sign(service.issuer, { jti: randomUUID() });
     expect(await post('token', { ...grant, client_id: 'asserting', ...assertion })).toMatchObject({ status: 200 });
     expect(await post('token', { ...grant, client_id: 'asserting', ...assertion })).toMatchObject(invalidClient);
     expect(await post('token', { ...grant, ...assertion })).toMatchObject(invalidClient);
   });
 
   test('of another client, with a secret beside it, with another key or algorithm it is refused', async () => {
-    const assertion = await asserting.sign(it.issuer);
+    const assertion = await asserting.sign(service.issuer);
     expect((await post('token', { ...grant, client_id: 'service', ...assertion })).json.error).toMatch(/^invalid_(client|request)$/);
     expect(await post('token', { ...grant, ...assertion }, { authorization: basic('service', 'service-secret') })).toMatchObject({
       status: 400,
@@ -207,7 +203,7 @@ describe('private_key_jwt', () => {
     });
     const sign = async (alg: string, key: CryptoKey | Uint8Array) => ({
       client_assertion_type: assertionType,
-      client_assertion: await new SignJWT({ iss: 'asserting', sub: 'asserting', aud: it.issuer, jti: randomUUID(), exp: now() + 60 })
+      client_assertion: await new SignJWT({ iss: 'asserting', sub: 'asserting', aud: service.issuer, jti: randomUUID(), exp: now() + 60 })
         .setProtectedHeader({ alg, kid: 'own' })
         .sign(key),
     });
@@ -219,10 +215,10 @@ describe('private_key_jwt', () => {
   });
 
   test('alg is the one the client registered, if it did', async () => {
-    const { metadata } = await it.idp.directory.clients.require('asserting');
-    await it.idp.directory.clients.update('asserting', { metadata: { ...metadata, token_endpoint_auth_signing_alg: 'PS256' } });
+    const { metadata } = await service.idp.directory.clients.require('asserting');
+    await service.idp.directory.clients.update('asserting', { metadata: { ...metadata, token_endpoint_auth_signing_alg: 'PS256' } });
     expect(await spend()).toMatchObject(invalidClient);
-    await it.idp.directory.clients.update('asserting', { metadata: { ...metadata, token_endpoint_auth_signing_alg: 'ES256' } });
+    await service.idp.directory.clients.update('asserting', { metadata: { ...metadata, token_endpoint_auth_signing_alg: 'ES256' } });
     expect(await spend()).toMatchObject({ status: 200 });
   });
 });

@@ -1,13 +1,13 @@
 /** Service specification 4.2, 4.4 and design §4: what is registered holds at every step, not only when a sign-in begins. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import type { TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let globex: string;
 const allowedScopes = ['openid', 'profile', 'orders.read'];
@@ -17,12 +17,12 @@ const metadata = {
   response_types: ['code', 'token'],
 };
 const clients = ['by-reference', 'by-jwt'] as const;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  globex = (await it.idp.directory.tenants.find()).find(({ name }) => name === 'Globex')?.id ?? '';
+  endpoints = endpointsOf(service.issuer);
+  globex = (await service.idp.directory.tenants.find()).find(({ name }) => name === 'Globex')?.id ?? '';
   for (const id of clients)
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id,
       name: 'Changes',
       secret: `${id}-secret`,
@@ -32,25 +32,25 @@ beforeAll(async () => {
       idTokenClaims: 'scopes',
     });
 });
-afterAll(() => it.close());
+
 beforeEach(async () => {
   for (const id of clients) await change(id, { metadata, allowedScopes, allowedTenants: null });
 });
 
 type Change = Parameters<TestIdp['idp']['directory']['clients']['update']>[1];
-const change = (client: string, patch: Change) => it.idp.directory.clients.update(client, patch);
+const change = (client: string, patch: Change) => service.idp.directory.clients.update(client, patch);
 
 const pkce = createPkce();
 const parameters = { scope: 'openid profile orders.read offline_access', code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 /** A content type of which the first is answered without oidc-provider. */
 const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const token = (client: string, fields: Record<string, string>, type: string) =>
-  postForm(`${it.issuer}/connect/token`, fields, { ...credentialsOf(client), 'content-type': type });
+  postForm(`${service.issuer}/connect/token`, fields, { ...credentialsOf(client), 'content-type': type });
 
 /** A code and a refresh token, to be used after the change. */
 async function inHand(client: string): Promise<{ tokens: Json; uses: readonly Record<string, string>[] }> {
-  const { agent, tokens } = await obtainTokens(it.issuer, { client, secret: `${client}-secret`, scope: parameters.scope });
-  const { code = '' } = membersOf(await agent.follow(await agent.get(authorizeUrl(it.issuer, { client_id: client, ...parameters }))));
+  const { agent, tokens } = await obtainTokens(service.issuer, { client, secret: `${client}-secret`, scope: parameters.scope });
+  const { code = '' } = membersOf(await agent.follow(await agent.get(authorizeUrl(service.issuer, { client_id: client, ...parameters }))));
   return {
     tokens,
     uses: [
@@ -72,12 +72,12 @@ describe('4.4 a client that is allowed less than before', () => {
       expect(decodeJwt(json.id_token)).not.toHaveProperty('name');
       expect((await endpoints.introspect(json.access_token, client)).json).toMatchObject({
         scope: 'openid offline_access',
-        aud: [it.issuer],
+        aud: [service.issuer],
       });
     }
     for (const query of ['', '?unusual=yes']) {
       const headers = { authorization: `Bearer ${tokens.access_token}` };
-      expect(await (await fetch(`${it.issuer}/connect/userinfo${query}`, { headers })).json()).not.toHaveProperty('name');
+      expect(await (await fetch(`${service.issuer}/connect/userinfo${query}`, { headers })).json()).not.toHaveProperty('name');
     }
   });
 
@@ -93,16 +93,16 @@ describe('4.4 a client that is allowed less than before', () => {
 
   test.each(ways)('gets none of an API that is gone: %s, %s', async (client, type) => {
     const { uses } = await inHand(client);
-    await it.idp.directory.apiResources.update('orders', { status: 'disabled' });
+    await service.idp.directory.apiResources.update('orders', { status: 'disabled' });
     for (const use of uses) expect((await token(client, use, type)).json).toMatchObject({ scope: 'openid profile offline_access' });
-    await it.idp.directory.apiResources.update('orders', { status: 'active' });
+    await service.idp.directory.apiResources.update('orders', { status: 'active' });
   });
 });
 
 describe('4.2 a client that is changed while somebody signs in', () => {
   async function signInDuring(changing: () => Promise<unknown>, more: Record<string, string | undefined> = {}): Promise<Answer> {
     const agent = new Agent();
-    const page = await agent.follow(await agent.get(authorizeUrl(it.issuer, { client_id: 'by-reference', ...parameters, ...more })));
+    const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, { client_id: 'by-reference', ...parameters, ...more })));
     const password = await agent.submit(page, { identifier: 'alice@acme.test' });
     await changing();
     return agent.follow(await agent.submit(password, { password: 'alice' }));
@@ -117,7 +117,7 @@ describe('4.2 a client that is changed while somebody signs in', () => {
   test('nor with an error: of who does not allow it', async () => {
     await change('by-reference', { requireConsent: true });
     const agent = new Agent();
-    const page = await signIn(agent, authorizeUrl(it.issuer, { client_id: 'by-reference', ...parameters, scope: 'openid profile' }));
+    const page = await signIn(agent, authorizeUrl(service.issuer, { client_id: 'by-reference', ...parameters, scope: 'openid profile' }));
     await change('by-reference', { metadata: { ...metadata, redirect_uris: ['https://elsewhere.test/callback'] } });
     const { status, location } = await agent.follow(await agent.submit(page, { decision: 'deny' }));
     expect([status, location]).toEqual([400, undefined]);
@@ -129,7 +129,7 @@ describe('4.2 a client that is changed while somebody signs in', () => {
       response_type: 'token',
       scope: 'openid',
     });
-    expect(membersOf(answer)).toMatchObject({ error: 'unauthorized_client', iss: it.issuer });
+    expect(membersOf(answer)).toMatchObject({ error: 'unauthorized_client', iss: service.issuer });
     expect(membersOf(answer)).not.toHaveProperty('access_token');
   });
 
@@ -149,5 +149,5 @@ describe('4.2 a client that is changed while somebody signs in', () => {
 });
 
 test('4.4 nothing here is worth a line in the log', () => {
-  expect(it.logged).toEqual([]);
+  expect(service.logged).toEqual([]);
 });

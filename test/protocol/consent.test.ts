@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp();
-});
-afterAll(() => it.close());
+const service = useIdp();
 
 const pkce = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, {
+  authorizeUrl(service.issuer, {
     client_id: 'third-party',
     code_challenge: pkce.challenge,
     code_challenge_method: 'S256',
     state: 'of the client',
     ...parameters,
   });
-const withdraw = (oid: string) => it.idp.directory.consents.withdraw(oid, 'third-party');
+const withdraw = (oid: string) => service.idp.directory.consents.withdraw(oid, 'third-party');
 const isQuestion = ({ status, body }: Answer) => status === 200 && body.includes('name="decision"');
 const decide = async (agent: Agent, page: Answer, decision: 'allow' | 'deny') =>
   new URL((await agent.follow(await agent.submit(page, { decision }))).location ?? 'none:').searchParams;
@@ -27,12 +23,12 @@ const ask = async (agent: Agent, parameters: Record<string, string> = {}) => age
 
 async function redeem(code: string | null): Promise<Json> {
   const fields = { grant_type: 'authorization_code', code: code ?? '', redirect_uri: redirectUri, code_verifier: pkce.verifier };
-  return (await postForm(`${it.issuer}/connect/token`, fields, { authorization: basic('third-party', 'third-secret') })).json;
+  return (await postForm(`${service.issuer}/connect/token`, fields, { authorization: basic('third-party', 'third-secret') })).json;
 }
 
 /** Carol, who has allowed nothing. */
 async function carol(): Promise<{ agent: Agent; oid: string; page: Answer }> {
-  const [account] = await it.idp.directory.accounts.candidates('carol@acme.test');
+  const [account] = await service.idp.directory.accounts.candidates('carol@acme.test');
   const oid = account?.person.user.id ?? '';
   await withdraw(oid);
   const agent = new Agent();
@@ -44,7 +40,7 @@ test('design §6: the page names the application, the user and what is asked; al
   expect(isQuestion(page)).toBe(true);
   for (const words of ['Third party', 'Carol Clark', 'Acme']) expect(page.body).toContain(words);
   const response = await decide(agent, page, 'allow');
-  expect(Object.fromEntries(response)).toMatchObject({ state: 'of the client', scope: 'openid email', iss: it.issuer });
+  expect(Object.fromEntries(response)).toMatchObject({ state: 'of the client', scope: 'openid email', iss: service.issuer });
   const tokens = await redeem(response.get('code'));
   expect(tokens).toMatchObject({ scope: 'openid email' });
   expect(decodeJwt(tokens.id_token).aud).toBe('third-party');
@@ -77,7 +73,7 @@ test('design §6: another scope is asked for, and only that one is new', async (
   expect(isQuestion(more)).toBe(true);
   const tokens = await redeem((await decide(agent, more, 'allow')).get('code'));
   expect(tokens).toMatchObject({ scope: 'openid email phone' });
-  expect((await it.idp.directory.consents.get(oid, 'third-party'))?.scopes).toEqual(['openid', 'email', 'phone']);
+  expect((await service.idp.directory.consents.get(oid, 'third-party'))?.scopes).toEqual(['openid', 'email', 'phone']);
   expect((await ask(agent, { scope: 'openid' })).location).toContain('code=');
 });
 

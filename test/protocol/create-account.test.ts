@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { isActive, redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  const { tenants } = it.idp.directory;
+  const { tenants } = service.idp.directory;
   for (const { id, name } of await tenants.find()) if (name === 'Acme') acme = id;
   for (const { id, name } of await tenants.find()) if (name === 'Globex') globex = id;
   await tenants.update(acme, { signIn: { selfRegistration: true } });
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 const request = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, {
+  authorizeUrl(service.issuer, {
     code_challenge: pkce.challenge,
     code_challenge_method: 'S256',
     prompt: 'create',
@@ -34,7 +32,7 @@ const password = 'long enough for anybody';
 const newcomer = (name: string) => ({ givenName: name, familyName: 'Newcomer', email: `${name}@acme.test`, password });
 const submit = async (agent: Agent, page: Answer, fields: Record<string, string>) => agent.follow(await agent.submit(page, fields));
 const claimsOf = async (answer: Answer) => {
-  const { json } = await redeem(it.issuer, { client: 'web', code: membersOf(answer).code ?? '', verifier: pkce.verifier });
+  const { json } = await redeem(service.issuer, { client: 'web', code: membersOf(answer).code ?? '', verifier: pkce.verifier });
   return decodeJwt(json.id_token);
 };
 
@@ -55,7 +53,7 @@ describe('4.2 prompt=create', () => {
   test('design §7: what is created is a person with a user whose address is not verified', async () => {
     const agent = new Agent();
     await submit(agent, await respond(agent), newcomer('emil'));
-    expect(await it.idp.tenant(acme).users.findByUserName('emil@acme.test')).toMatchObject({
+    expect(await service.idp.tenant(acme).users.findByUserName('emil@acme.test')).toMatchObject({
       givenName: 'emil',
       familyName: 'Newcomer',
       email: 'emil@acme.test',
@@ -68,11 +66,11 @@ describe('4.2 prompt=create', () => {
     ['the tenant does not let people', () => ({ acr_values: `tenant:${globex}` })],
     ['there is no such tenant', () => ({ acr_values: 'tenant:nonsense' })],
   ])('4.2 access_denied where %s', async (_, parameters) => {
-    expect(membersOf(await respond(new Agent(), parameters()))).toMatchObject({ error: 'access_denied', state: 's', iss: it.issuer });
+    expect(membersOf(await respond(new Agent(), parameters()))).toMatchObject({ error: 'access_denied', state: 's', iss: service.issuer });
   });
 
   test('design §3: the one tenant of a client will do, and one that is not the client’s will not', async () => {
-    const { clients } = it.idp.directory;
+    const { clients } = service.idp.directory;
     const spa = { client_id: 'spa', acr_values: undefined };
     await clients.update('spa', { allowedTenants: [acme] });
     expect((await respond(new Agent(), spa)).status).toBe(200);
@@ -93,11 +91,11 @@ describe('4.2 prompt=create', () => {
   });
 
   test('design §3: while somebody is signed in it is another person’s sign-in: theirs ends', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     const page = await respond(agent);
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(true);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(true);
     expect(membersOf(await submit(agent, page, newcomer('fred')))).toHaveProperty('code');
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(false);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(false);
   });
 
   test('4.2 not with none; its page is nobody else’s, and no other sign-in creates anything', async () => {
@@ -110,7 +108,7 @@ describe('4.2 prompt=create', () => {
     const login = await respond(agent, { prompt: 'login' });
     const elsewhere = formOf(login).action.replace(/\/[^/]*$/, '/create');
     expect(isSignInPage(await agent.follow(await agent.post(elsewhere, { ...formOf(login).fields, ...newcomer('gina') })))).toBe(true);
-    expect(await it.idp.tenant(acme).users.findByUserName('gina@acme.test')).toBeUndefined();
+    expect(await service.idp.tenant(acme).users.findByUserName('gina@acme.test')).toBeUndefined();
   });
 });
 
@@ -150,7 +148,7 @@ describe('pages §3.1: the form', () => {
     expect(/id="(\w+)"[^>]* autofocus/.exec(answer.body)?.[1]).toBe('givenName');
     const less = await submit(agent, answer, { ...newcomer('kim'), email: '@' });
     expect(less.body.match(/aria-invalid="true"/g)).toHaveLength(1);
-    expect(await it.idp.tenant(acme).users.findByUserName('kim@acme.test')).toBeUndefined();
+    expect(await service.idp.tenant(acme).users.findByUserName('kim@acme.test')).toBeUndefined();
   });
 
   test('security G7: what was typed stays text', async () => {
@@ -170,4 +168,4 @@ describe('pages §3.1: the form', () => {
   });
 });
 
-test('design §6: nothing here was an error of the service', () => expectQuietLog(it));
+test('design §6: nothing here was an error of the service', () => expectQuietLog(service));

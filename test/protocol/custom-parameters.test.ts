@@ -2,26 +2,23 @@
  * Service specification 4.2, Custom parameters: any additional parameter comes back unmodified, by every way, in every response mode, with success
  * and with an error.
  */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 import { type Parameters, sendBy, type Way, ways } from '../support/ways.js';
 
 const modes = ['query', 'fragment', 'form_post', 'jwt', 'query.jwt', 'fragment.jwt', 'form_post.jwt'];
-
-let it: TestIdp;
 let client: SigningClient;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
   client = await createSigningClient('all');
-  await it.idp.directory.clients.create(client.record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  await service.idp.directory.clients.create(client.record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
 
 const { challenge } = createPkce();
 const protocol = {
@@ -46,7 +43,7 @@ function pairsOf({ location, body }: Answer): [string, unknown][] {
 const entities = { '&quot;': '"', '&lt;': '<', '&gt;': '>', '&amp;': '&', '&#39;': "'" };
 
 const send = async (way: Way, custom: Parameters, more: Record<string, string> = {}, agent = alice) =>
-  agent.follow(await sendBy(way, { issuer: it.issuer, client, agent }, { ...protocol, ...more }, custom));
+  agent.follow(await sendBy(way, { issuer: service.issuer, client, agent }, { ...protocol, ...more }, custom));
 
 /** Names of the protocol's own, in a response and in a signed one. */
 const own = new Set('code state scope session_state iss error error_description aud exp'.split(' '));
@@ -129,8 +126,10 @@ test('4.2 a request by GET may carry more parameters than node:querystring reads
 
 test('4.2 members of a request object that are no strings come back as their JSON text', async () => {
   const members = { number: 7, flag: true, nested: { a: ['b'] }, list: ['a', 2, { c: 'd' }], none: null };
-  const request = await client.sign(it.issuer, { ...protocol, ...members });
-  expect(customOf(await alice.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, request })}`))).toEqual([
+  const request = await client.sign(service.issuer, { ...protocol, ...members });
+  expect(
+    customOf(await alice.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, request })}`)),
+  ).toEqual([
     ['number', '7'],
     ['flag', 'true'],
     ['nested', '{"a":["b"]}'],

@@ -1,23 +1,23 @@
 /** Plain requests are answered without oidc-provider: as it answers the same requests with something unusual about them. */
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { jitteryDirectory } from '../support/jittery-directory.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let tokens: Json;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  await it.idp.directory.clients.create({
+  endpoints = endpointsOf(service.issuer);
+  await service.idp.directory.clients.create({
     id: 'es256',
     name: 'Claims in the ID token',
     secret: 'web-secret',
@@ -29,7 +29,7 @@ beforeAll(async () => {
     allowedScopes: ['openid', 'profile', 'email', 'org', 'roles', 'perms'],
     idTokenClaims: 'scopes',
   });
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'brief',
     name: 'With lifetimes of its own',
     secret: 'brief-secret',
@@ -37,9 +37,9 @@ beforeAll(async () => {
     allowedScopes: ['openid', 'orders.read'],
     lifetimes: { accessToken: 120, idToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 200 },
   });
-  ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
+  ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid profile email org roles perms offline_access orders.read' }));
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const headersCompared = [
@@ -54,7 +54,7 @@ const headersCompared = [
 
 /** What a caller sees of an answer. */
 async function answerTo(path: string, init: RequestInit): Promise<unknown> {
-  const response = await fetch(it.issuer + path, init);
+  const response = await fetch(service.issuer + path, init);
   const text = await response.text();
   return {
     status: response.status,
@@ -87,15 +87,19 @@ describe('4.5 a plain introspection is answered like any other', () => {
   });
 
   test('of the token of a pairwise client', async () => {
-    const { tokens: pairwise } = await obtainTokens(it.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const { tokens: pairwise } = await obtainTokens(service.issuer, {
+      client: 'pairwise',
+      secret: 'pairwise-secret',
+      scope: 'openid profile',
+    });
     const [direct, other] = await introspected({ token: pairwise.access_token }, credentialsOf('pairwise'));
     expect(direct).toMatchObject({ body: { active: true } });
     expect(direct).toEqual(other);
   });
 
   test('of tokens of the authorization endpoint; userinfo and revocation alike', async () => {
-    const { agent } = await obtainTokens(it.issuer);
-    await it.idp.directory.clients.create({
+    const { agent } = await obtainTokens(service.issuer);
+    await service.idp.directory.clients.create({
       id: 'hybrid',
       name: 'Hybrid',
       secret: 'hybrid-secret',
@@ -106,7 +110,7 @@ describe('4.5 a plain introspection is answered like any other', () => {
     for (const type of ['token', 'code id_token token']) {
       const pkce = type.includes('code') ? { code_challenge: challenge, code_challenge_method: 'S256' } : {};
       const scope = 'openid profile orders.read';
-      const url = authorizeUrl(it.issuer, { client_id: 'hybrid', response_type: type, nonce: 'n', scope, ...pkce });
+      const url = authorizeUrl(service.issuer, { client_id: 'hybrid', response_type: type, nonce: 'n', scope, ...pkce });
       const { location = '' } = await agent.follow(await agent.get(url));
       const token = new URLSearchParams(new URL(location).hash.slice(1)).get('access_token') ?? '';
       for (const caller of ['hybrid', 'orders', 'web']) {
@@ -142,7 +146,7 @@ describe('4.5 a plain introspection is answered like any other', () => {
   });
 
   test('of an expired token, and of one of a user who may no longer sign in', async () => {
-    const person = await it.idp.directory.accounts.findByOid((await endpoints.userinfo(tokens.access_token)).json.sub);
+    const person = await service.idp.directory.accounts.findByOid((await endpoints.userinfo(tokens.access_token)).json.sub);
     passTime(3601);
     const [direct, other] = await introspected({ token: tokens.access_token }, credentialsOf('web'));
     expect(direct).toMatchObject({ body: { active: false } });
@@ -178,7 +182,11 @@ describe('4.7 a plain request to userinfo is answered like any other', () => {
   });
 
   test('for a pairwise client, for a token without openid, after its end', async () => {
-    const { tokens: pairwise } = await obtainTokens(it.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid profile' });
+    const { tokens: pairwise } = await obtainTokens(service.issuer, {
+      client: 'pairwise',
+      secret: 'pairwise-secret',
+      scope: 'openid profile',
+    });
     const { access_token: own } = await endpoints.clientCredentials();
     const same = async (token: string) => {
       const init = { headers: { authorization: `Bearer ${token}` } };
@@ -233,7 +241,7 @@ describe('4.4 a plain client credentials request is answered like any other', ()
     const [plain, unusual] = await Promise.all(
       [plainType, unusualType].map(async (type) => {
         const headers = { 'content-type': type, ...credentialsOf('service') };
-        const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: 'grant_type=client_credentials' });
+        const response = await fetch(`${service.issuer}/connect/token`, { method: 'POST', headers, body: 'grant_type=client_credentials' });
         const { json } = await endpoints.introspect(((await response.json()) as Json).access_token, 'service');
         return { ...json, jti: '', iat: 0, nbf: 0, exp: json.exp - json.iat };
       }),
@@ -254,13 +262,17 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
 
   const request = async (type: string, { client, secret }: Party, fields: Record<string, string>): Promise<Json> => {
     const headers = { 'content-type': type, authorization: basic(client, secret) };
-    const response = await fetch(`${it.issuer}/connect/token`, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+    const response = await fetch(`${service.issuer}/connect/token`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(fields).toString(),
+    });
     return response.json();
   };
 
   /** What the tokens say: the ID token as it is read, the access token as it is introspected. */
   async function read({ access_token, id_token, refresh_token, ...rest }: Json, { client, secret }: Party): Promise<Json> {
-    const asked = await fetch(`${it.issuer}/connect/introspect`, {
+    const asked = await fetch(`${service.issuer}/connect/introspect`, {
       method: 'POST',
       headers: { 'content-type': unusualType, authorization: basic(client, secret) },
       body: new URLSearchParams({ token: access_token ?? 'none' }).toString(),
@@ -285,12 +297,12 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
     ['lifetimes of its own', { client: 'brief', secret: 'brief-secret', scope: 'openid offline_access orders.read' }],
     ['claims in the ID token, ES256', { ...web('openid profile email org roles perms offline_access'), client: 'es256' }],
   ])('%s', async (_what, party) => {
-    const { agent } = await obtainTokens(it.issuer, { ...party });
+    const { agent } = await obtainTokens(service.issuer, { ...party });
     const redeem = async (type: string): Promise<Json> => {
       const pkce = createPkce();
       const nonce = party.scope.includes('openid') ? 'a nonce' : undefined;
       const parameters = { client_id: party.client, scope: party.scope, nonce, code_challenge: pkce.challenge };
-      const { location = '' } = await agent.get(authorizeUrl(it.issuer, { ...parameters, code_challenge_method: 'S256' }));
+      const { location = '' } = await agent.get(authorizeUrl(service.issuer, { ...parameters, code_challenge_method: 'S256' }));
       const code = new URL(location).searchParams.get('code') ?? '';
       const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
       return request(type, party, fields);
@@ -320,90 +332,11 @@ describe('4.4 a plain code or refresh request is answered like any other', () =>
     ['an unknown grant type', { grant_type: 'password' }],
     ['no grant type', {}],
   ])('%s', async (_what, fields) => {
-    const { code, verifier } = await obtainTokens(it.issuer, { scope: 'openid' });
+    const { code, verifier } = await obtainTokens(service.issuer, { scope: 'openid' });
     const given = { code, code_verifier: verifier, ...fields };
     const direct = await request(plainType, web('openid'), given);
     expect(direct).toEqual(await request(unusualType, web('openid'), given));
     expect(direct).toHaveProperty('error');
-  });
-});
-
-describe('4.3 a pushed request like one that was accepted is answered like any other', () => {
-  const push = (fields: Record<string, string>, type = plainType) =>
-    answerTo('/connect/par', {
-      method: 'POST',
-      headers: { 'content-type': type, ...credentialsOf('web') },
-      body: new URLSearchParams(fields).toString(),
-    }) as Promise<{ status: number; headers: unknown; body: Json }>;
-  const request = (fields: Record<string, string | undefined> = {}): Record<string, string> =>
-    JSON.parse(
-      JSON.stringify({
-        client_id: 'web',
-        response_type: 'code',
-        redirect_uri: redirectUri,
-        scope: 'openid profile',
-        state: `state ${Math.random()}`,
-        nonce: `nonce ${Math.random()}`,
-        code_challenge: createPkce().challenge,
-        code_challenge_method: 'S256',
-        cart: '42',
-        ...fields,
-      }),
-    );
-  /** What the request comes to: the redirect, without what is another each time. */
-  async function outcome({ body }: { body: Json }): Promise<Record<string, string>> {
-    const { agent } = await obtainTokens(it.issuer);
-    const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
-    const { location = '' } = await agent.get(`${it.issuer}/connect/authorize?${query}`);
-    const { code, session_state, ...rest } = Object.fromEntries(new URL(location).searchParams);
-    expect([code, session_state]).toEqual([expect.any(String), expect.any(String)]);
-    return rest as Record<string, string>;
-  }
-
-  test('to the same response, each with its own state', async () => {
-    const fields = request();
-    const [first, again, other] = [await push(fields), await push(fields), await push(fields, unusualType)];
-    expect({ ...again, body: { ...again.body, request_uri: '' } }).toEqual({ ...other, body: { ...other.body, request_uri: '' } });
-    expect(again.body.request_uri).not.toBe(first.body.request_uri);
-    const outcomes = [await outcome(first), await outcome(again), await outcome(other)];
-    expect(outcomes[1]).toEqual(outcomes[0]);
-    expect(outcomes[2]).toEqual(outcomes[0]);
-    expect(outcomes[0]).toMatchObject({ state: fields.state, cart: '42', scope: 'openid profile' });
-    const next = request();
-    expect(await outcome(await push(next))).toMatchObject({ state: next.state });
-  });
-
-  test('once each', async () => {
-    await push(request());
-    const { body } = await push(request());
-    await outcome({ body });
-    const { agent } = await obtainTokens(it.issuer);
-    const query = new URLSearchParams({ client_id: 'web', request_uri: body.request_uri });
-    expect((await agent.get(`${it.issuer}/connect/authorize?${query}`)).location ?? '').not.toContain('code=');
-  });
-
-  test.each<[string, Record<string, string | undefined>]>([
-    ['a challenge that is none', { code_challenge: 'short' }],
-    ['a challenge of another method', { code_challenge_method: 'plain' }],
-    ['a scope it may not have', { scope: 'openid invoices.read' }],
-    ['a redirect_uri that is not registered', { redirect_uri: `${redirectUri}/other` }],
-    ['another response type', { response_type: 'token' }],
-    ['a request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }],
-    ['no redirect_uri', { redirect_uri: undefined }],
-    ['a prompt nobody knows', { prompt: 'dance' }],
-  ])('but not with %s', async (_what, wrong) => {
-    await push(request());
-    for (const type of [plainType, plainType, unusualType]) expect(await push(request(wrong), type)).toMatchObject({ status: 400 });
-  });
-
-  test('nor once the client changed', async () => {
-    const fields = request({ redirect_uri: 'https://app.example.com/callback' });
-    const { metadata } = await it.idp.directory.clients.require('web');
-    const withUris = (uris: string[]) => it.idp.directory.clients.update('web', { metadata: { ...metadata, redirect_uris: uris } });
-    await withUris([redirectUri, 'https://app.example.com/callback']);
-    expect([(await push(fields)).status, (await push(fields)).status]).toEqual([201, 201]);
-    await withUris([redirectUri]);
-    expect((await push(fields)).status).toBe(400);
   });
 });
 
@@ -417,13 +350,13 @@ describe('4.6 a plain revocation is answered like any other', () => {
 
   test.each(['access_token', 'refresh_token'])('of the %s: it and its family are dead', async (name) => {
     for (const type of [plainType, unusualType]) {
-      const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+      const { tokens: bought } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
       expect(await revoke(bought[name], type)).toEqual({ status: 200, headers: expect.any(Array), body: '' });
       expect(await endpoints.introspect(bought.access_token)).toMatchObject({ text: '{"active":false}' });
       expect(await endpoints.refresh(bought.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     }
-    const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
-    const { tokens: others } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    const { tokens: bought } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
+    const { tokens: others } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
     expect(await revoke(bought[name], plainType)).toEqual(await revoke(others[name], unusualType));
   });
 
@@ -433,7 +366,7 @@ describe('4.6 a plain revocation is answered like any other', () => {
     expect(await revoke(own.access_token, plainType, 'service')).toEqual(await revoke(other.access_token, unusualType, 'service'));
     expect((await endpoints.introspect(own.access_token, 'service')).text).toBe('{"active":false}');
     expect(await revoke('unknown', plainType)).toEqual(await revoke('unknown', unusualType));
-    const { tokens: bought } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+    const { tokens: bought } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
     expect(await revoke(bought.access_token, plainType, 'jwt')).toEqual(await revoke(bought.access_token, unusualType, 'jwt'));
     expect((await endpoints.introspect(bought.access_token)).json.active).toBe(true);
     const { json: next } = await endpoints.refresh(bought.refresh_token);
@@ -520,16 +453,16 @@ test('extraTokenClaims of a configuration reach JWT access tokens and introspect
 test.each(['/.well-known/openid-configuration', '/.well-known/openid-configuration/jwks'])(
   '4.9 %s is written once: the same answer again, and 304 for who has it',
   async (path) => {
-    const first = await fetch(it.issuer + path);
+    const first = await fetch(service.issuer + path);
     const text = await first.text();
-    const again = await fetch(it.issuer + path, { headers: { origin: 'https://app.example.com' } });
+    const again = await fetch(service.issuer + path, { headers: { origin: 'https://app.example.com' } });
     expect(await again.text()).toBe(text);
     expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
     expect(again.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     const etag = again.headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{27}"$/);
-    expect(await statusOf(it.issuer + path, { 'if-none-match': etag })).toBe(304);
-    const head = await fetch(it.issuer + path, { method: 'HEAD' });
+    expect(await statusOf(service.issuer + path, { 'if-none-match': etag })).toBe(304);
+    const head = await fetch(service.issuer + path, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(Buffer.byteLength(text))]);
   },
 );

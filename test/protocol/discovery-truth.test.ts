@@ -1,33 +1,33 @@
 /** Section 4.1, discovery: whatever a list says works is tried and works; what is not in it is refused. */
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { assertionType } from '../support/assertions.js';
 import { membersOf } from '../support/authorization-response.js';
 import { credentialsOf, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { type IdpInUse, useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let document: Json;
 let alice: Agent;
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 
-const discovery = async ({ issuer }: Pick<TestIdp, 'issuer'>): Promise<Json> =>
+const discovery = async ({ issuer }: Pick<IdpInUse, 'issuer'>): Promise<Json> =>
   (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
 const everything = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'];
 
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  const { scopes_supported } = await discovery(it);
+  const { scopes_supported } = await discovery(service);
   // A scope that the client may have, and that is gone.
-  const { apiResources } = it.idp.directory;
+  const { apiResources } = service.idp.directory;
   await apiResources.create({ id: 'gone', name: 'Gone', scopes: ['unknown.scope'] });
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'all',
     name: 'All that there is',
     secret: 'all-secret',
@@ -39,15 +39,16 @@ beforeAll(async () => {
     allowedScopes: [...scopes_supported, 'unknown.scope'],
   });
   await apiResources.remove('gone');
-  document = await discovery(it);
+  document = await discovery(service);
   alice = new Agent();
-  await signIn(alice, authorizeUrl(it.issuer, { client_id: 'all', ...challenge }));
+  await signIn(alice, authorizeUrl(service.issuer, { client_id: 'all', ...challenge }));
 });
-afterAll(() => it.close());
 
 /** Without a page: Alice is signed in. */
 const ask = async (parameters: Record<string, string | undefined> = {}): Promise<Record<string, string>> => {
-  const answer = await alice.get(authorizeUrl(it.issuer, { client_id: 'all', prompt: 'none', nonce: 'n', ...challenge, ...parameters }));
+  const answer = await alice.get(
+    authorizeUrl(service.issuer, { client_id: 'all', prompt: 'none', nonce: 'n', ...challenge, ...parameters }),
+  );
   return answer.location === undefined && answer.status !== 200 ? { error: String(answer.status) } : membersOf(answer);
 };
 const codeFor = async (parameters: Record<string, string> = {}): Promise<Record<string, string>> => ({
@@ -81,7 +82,7 @@ test('4.1 response_modes_supported: each carries the response', async () => {
 });
 
 test('4.1 grant_types_supported: each grants', async () => {
-  const { token, refresh } = endpointsOf(it.issuer);
+  const { token, refresh } = endpointsOf(service.issuer);
   const grants: Record<string, () => Promise<Json>> = {
     authorization_code: async () => (await token(await codeFor(), 'all')).json,
     refresh_token: async () => {
@@ -115,7 +116,7 @@ test('4.1 scopes_supported: each is granted to who may have it', async () => {
 });
 
 describe('4.1 subject_types_supported', () => {
-  const subFor = async (at: TestIdp, client: string) => {
+  const subFor = async (at: IdpInUse, client: string) => {
     const answer = await signIn(new Agent(), authorizeUrl(at.issuer, { client_id: client, ...challenge }));
     if (answer.location === undefined) return undefined;
     const { code = '' } = membersOf(answer);
@@ -128,7 +129,7 @@ describe('4.1 subject_types_supported', () => {
 
   test('4.1 public and pairwise with a salt', async () => {
     expect(document.subject_types_supported).toEqual(['public', 'pairwise']);
-    const [shared, own] = [await subFor(it, 'web'), await subFor(it, 'pairwise')];
+    const [shared, own] = [await subFor(service, 'web'), await subFor(service, 'pairwise')];
     expect(own).toEqual(expect.any(String));
     expect(own).not.toBe(shared);
   });
@@ -156,7 +157,7 @@ describe('4.1 algorithms', () => {
       alg,
       metadata: { grant_types: ['authorization_code', 'client_credentials'], ...metadata },
     });
-    await it.idp.directory.clients.create({ ...client.record, allowedScopes: ['openid', 'orders.read'] });
+    await service.idp.directory.clients.create({ ...client.record, allowedScopes: ['openid', 'orders.read'] });
     return client;
   };
 
@@ -181,8 +182,8 @@ describe('4.1 algorithms', () => {
           sub: id,
           jti: randomUUID(),
         };
-        const client_assertion = await sign(it.issuer, claims, { typ: undefined });
-        const answer = await postForm(`${it.issuer}/connect/${path}`, {
+        const client_assertion = await sign(service.issuer, claims, { typ: undefined });
+        const answer = await postForm(`${service.issuer}/connect/${path}`, {
           ...fields,
           client_assertion_type: assertionType,
           client_assertion,
@@ -200,7 +201,7 @@ describe('4.1 algorithms', () => {
       const { id, sign } = await clientOf(alg);
       const { error = 'none' } = await ask({
         client_id: id,
-        request: await sign(it.issuer, { prompt: 'none', ...challenge }),
+        request: await sign(service.issuer, { prompt: 'none', ...challenge }),
         nonce: undefined,
         prompt: undefined,
       });
@@ -217,7 +218,7 @@ describe('4.1 algorithms', () => {
     const algOf = async (alg: string) => {
       const id = `gets-${randomUUID()}`;
       const metadata = { redirect_uris: [redirectUri], response_types: ['code', 'code id_token'], [member]: alg };
-      await it.idp.directory.clients.create({ id, name: 'Gets JWTs', secret: 'of-it', metadata, allowedScopes: ['openid'] });
+      await service.idp.directory.clients.create({ id, name: 'Gets JWTs', secret: 'of-it', metadata, allowedScopes: ['openid'] });
       const { [carried]: jwt, error } = await ask({ client_id: id, ...parameters });
       return jwt === undefined ? error : decodeProtectedHeader(jwt).alg;
     };
@@ -231,7 +232,7 @@ describe('4.1 algorithms', () => {
       const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
       const jwk = await exportJWK(publicKey);
       return (htm: string, path: string, claims: object = {}) =>
-        new SignJWT({ htm, htu: it.issuer + path, jti: randomUUID(), ...claims })
+        new SignJWT({ htm, htu: service.issuer + path, jti: randomUUID(), ...claims })
           .setProtectedHeader({ alg, typ: 'dpop+jwt', jwk })
           .setIssuedAt()
           .sign(privateKey);
@@ -239,7 +240,7 @@ describe('4.1 algorithms', () => {
     const bought = async (alg: string) => {
       const prove = await proofs(alg);
       const headers = { ...credentialsOf('all'), dpop: await prove('POST', '/connect/token') };
-      const { json } = await postForm(`${it.issuer}/connect/token`, await codeFor(), headers);
+      const { json } = await postForm(`${service.issuer}/connect/token`, await codeFor(), headers);
       return { json, prove };
     };
     for (const alg of document.dpop_signing_alg_values_supported) {
@@ -247,34 +248,40 @@ describe('4.1 algorithms', () => {
       expect([alg, json]).toEqual([alg, expect.objectContaining({ token_type: 'DPoP' })]);
       const token = json.access_token as string;
       const userinfo = async (authorization: string, more: Record<string, string> = {}) =>
-        (await fetch(`${it.issuer}/connect/userinfo`, { headers: { authorization, ...more } })).status;
+        (await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization, ...more } })).status;
       const ath = createHash('sha256').update(token).digest('base64url');
       expect(await userinfo(`DPoP ${token}`, { dpop: await prove('GET', '/connect/userinfo', { ath }) })).toBe(200);
       expect(await userinfo(`Bearer ${token}`)).toBe(401);
       const another = await (await proofs(alg))('GET', '/connect/userinfo', { ath });
       expect(await userinfo(`DPoP ${token}`, { dpop: another })).toBe(401);
-      expect((await postForm(`${it.issuer}/connect/userinfo`, { access_token: token })).status).toBe(401);
-      const { json: introspected } = await endpointsOf(it.issuer).introspect(token, 'all');
+      expect((await postForm(`${service.issuer}/connect/userinfo`, { access_token: token })).status).toBe(401);
+      const { json: introspected } = await endpointsOf(service.issuer).introspect(token, 'all');
       expect(introspected).toMatchObject({ active: true, token_type: 'DPoP', cnf: { jkt: expect.any(String) } });
     }
-    await it.idp.directory.clients.update('all', { accessTokenType: 'jwt' });
+    await service.idp.directory.clients.update('all', { accessTokenType: 'jwt' });
     const { json: signed, prove } = await bought('ES256');
-    const { json: introspected } = await endpointsOf(it.issuer).introspect(signed.access_token, 'all');
+    const { json: introspected } = await endpointsOf(service.issuer).introspect(signed.access_token, 'all');
     expect(introspected).toMatchObject({ active: true, token_type: 'DPoP', cnf: { jkt: expect.any(String) } });
     expect(decodeJwt(signed.access_token).cnf).toEqual(introspected.cnf);
     const ath = createHash('sha256').update(signed.access_token).digest('base64url');
     const headers = { authorization: `DPoP ${signed.access_token}`, dpop: await prove('GET', '/connect/userinfo', { ath }) };
-    expect((await fetch(`${it.issuer}/connect/userinfo`, { headers })).status).toBe(200);
-    expect((await endpointsOf(it.issuer).userinfo(signed.access_token)).status).toBe(401);
-    await it.idp.directory.clients.update('all', { accessTokenType: 'reference' });
+    expect((await fetch(`${service.issuer}/connect/userinfo`, { headers })).status).toBe(200);
+    expect((await endpointsOf(service.issuer).userinfo(signed.access_token)).status).toBe(401);
+    await service.idp.directory.clients.update('all', { accessTokenType: 'reference' });
     for (const alg of ['RS256', 'ES384']) expect([alg, (await bought(alg)).json.error]).toEqual([alg, 'invalid_dpop_proof']);
   });
 });
 
 test('RFC 9449 §5.2: a client that registered dpop_bound_access_tokens gets no other', async () => {
   const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], dpop_bound_access_tokens: true };
-  await it.idp.directory.clients.create({ id: 'bound', name: 'Bound', secret: 'bound-secret', metadata, allowedScopes: ['orders.read'] });
-  const { status, json } = await endpointsOf(it.issuer).token({ grant_type: 'client_credentials' }, 'bound');
+  await service.idp.directory.clients.create({
+    id: 'bound',
+    name: 'Bound',
+    secret: 'bound-secret',
+    metadata,
+    allowedScopes: ['orders.read'],
+  });
+  const { status, json } = await endpointsOf(service.issuer).token({ grant_type: 'client_credentials' }, 'bound');
   expect([status, json.error]).toEqual([400, 'invalid_grant']);
 });
 
@@ -296,15 +303,17 @@ describe('4.1 what is there, and what is not', () => {
       scope_introspection_endpoint scopes_supported response_types_supported grant_types_supported subject_types_supported
       id_token_signing_alg_values_supported claims_supported`.split(/\s+/);
     expect(keys.filter((key) => document[key] === undefined)).toEqual(['backchannel_authentication_endpoint']);
-    expect((await fetch(`${it.issuer}/connect/ciba`, { method: 'POST' })).status).toBe(404);
+    expect((await fetch(`${service.issuer}/connect/ciba`, { method: 'POST' })).status).toBe(404);
   });
 
   test('4.1 claims_supported: each that is issued is listed, and each that is listed is issued', async () => {
     const scope = (document.scopes_supported as string[]).join(' ');
-    const [alice] = await it.idp.directory.accounts.candidates('alice@acme.test');
-    await it.idp.tenant(alice?.tenant.id ?? '').persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png' });
-    const { json: tokens } = await endpointsOf(it.issuer).token(await codeFor({ scope, acr_values: 'pwd' }), 'all');
-    const { json: userinfo } = await endpointsOf(it.issuer).userinfo(tokens.access_token);
+    const [alice] = await service.idp.directory.accounts.candidates('alice@acme.test');
+    await service.idp
+      .tenant(alice?.tenant.id ?? '')
+      .persons.update(alice?.person.id ?? '', { pictureUrl: 'https://pictures.test/alice.png' });
+    const { json: tokens } = await endpointsOf(service.issuer).token(await codeFor({ scope, acr_values: 'pwd' }), 'all');
+    const { json: userinfo } = await endpointsOf(service.issuer).userinfo(tokens.access_token);
     const issued = new Set([...Object.keys(userinfo), ...Object.keys(decodeJwt(tokens.id_token))]);
     const envelope = ['aud', 'exp', 'iat', 'nonce', 'at_hash'];
     const listed = new Set(document.claims_supported as string[]);
@@ -315,15 +324,15 @@ describe('4.1 what is there, and what is not', () => {
   test('OpenID Connect Core §5.5: claims_parameter_supported is false: the parameter asks for nothing', async () => {
     expect(document.claims_parameter_supported).toBe(false);
     const claims = JSON.stringify({ id_token: { name: null }, userinfo: { email: null } });
-    const { json: tokens } = await endpointsOf(it.issuer).token(await codeFor({ claims }), 'all');
+    const { json: tokens } = await endpointsOf(service.issuer).token(await codeFor({ claims }), 'all');
     expect(decodeJwt(tokens.id_token)).not.toHaveProperty('name');
-    expect((await endpointsOf(it.issuer).userinfo(tokens.access_token)).json).not.toHaveProperty('email');
+    expect((await endpointsOf(service.issuer).userinfo(tokens.access_token)).json).not.toHaveProperty('email');
   });
 
   test('4.1 ui_locales_supported: the pages are in each of them, and in the first for others', async () => {
     const languageOf = async (ui_locales: string) => {
       const agent = new Agent();
-      const { body } = await agent.follow(await agent.get(authorizeUrl(it.issuer, { client_id: 'all', ui_locales, ...challenge })));
+      const { body } = await agent.follow(await agent.get(authorizeUrl(service.issuer, { client_id: 'all', ui_locales, ...challenge })));
       return /<html lang="([^"]*)"/.exec(body)?.[1];
     };
     for (const locale of document.ui_locales_supported) expect(await languageOf(locale)).toBe(locale);
@@ -331,4 +340,4 @@ describe('4.1 what is there, and what is not', () => {
   });
 });
 
-test('4.1 of all that, nothing is in the log', () => expectQuietLog(it));
+test('4.1 of all that, nothing is in the log', () => expectQuietLog(service));

@@ -1,29 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Json } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
-beforeAll(async () => {
-  it = await startIdp();
-});
-afterAll(() => it.close());
+const service = useIdp();
 
-const discovery = async (): Promise<Json> => (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
+const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
 
 describe('4.1 discovery', () => {
   test('4.1 has the members of the specification; endpoints are absolute URLs at the documented paths', async () => {
     expect(await discovery()).toMatchObject({
-      issuer: it.issuer,
-      authorization_endpoint: `${it.issuer}/connect/authorize`,
-      token_endpoint: `${it.issuer}/connect/token`,
-      userinfo_endpoint: `${it.issuer}/connect/userinfo`,
-      end_session_endpoint: `${it.issuer}/connect/endsession`,
-      jwks_uri: `${it.issuer}/.well-known/openid-configuration/jwks`,
-      introspection_endpoint: `${it.issuer}/connect/introspect`,
-      revocation_endpoint: `${it.issuer}/connect/revocation`,
-      pushed_authorization_request_endpoint: `${it.issuer}/connect/par`,
+      issuer: service.issuer,
+      authorization_endpoint: `${service.issuer}/connect/authorize`,
+      token_endpoint: `${service.issuer}/connect/token`,
+      userinfo_endpoint: `${service.issuer}/connect/userinfo`,
+      end_session_endpoint: `${service.issuer}/connect/endsession`,
+      jwks_uri: `${service.issuer}/.well-known/openid-configuration/jwks`,
+      introspection_endpoint: `${service.issuer}/connect/introspect`,
+      revocation_endpoint: `${service.issuer}/connect/revocation`,
+      pushed_authorization_request_endpoint: `${service.issuer}/connect/par`,
       scopes_supported: expect.arrayContaining([
         'openid',
         'profile',
@@ -71,11 +67,11 @@ describe('4.1 discovery', () => {
     });
     expect(document.token_endpoint_auth_methods_supported).not.toContain('client_secret_jwt');
     const endpoints = Object.entries(document).filter(([name]) => /_endpoint$|_uri$/.test(name));
-    expect(endpoints.filter(([, url]) => !String(url).startsWith(`${it.issuer}/`))).toEqual([]);
+    expect(endpoints.filter(([, url]) => !String(url).startsWith(`${service.issuer}/`))).toEqual([]);
   });
 
   test('4.1 scopes are live: one of a new API resource appears within two seconds', async () => {
-    await it.idp.directory.apiResources.create({ id: 'ledger', name: 'Ledger', scopes: ['ledger.read'] });
+    await service.idp.directory.apiResources.create({ id: 'ledger', name: 'Ledger', scopes: ['ledger.read'] });
     const deadline = Date.now() + 2000;
     let scopes: string[] = [];
     while (!scopes.includes('ledger.read') && Date.now() < deadline) {
@@ -86,14 +82,14 @@ describe('4.1 discovery', () => {
   });
 
   test('4.1 a client library discovers the provider by its issuer', async () => {
-    const configuration = await discover(it.issuer);
-    expect(configuration.serverMetadata()).toMatchObject({ issuer: it.issuer, token_endpoint: `${it.issuer}/connect/token` });
+    const configuration = await discover(service.issuer);
+    expect(configuration.serverMetadata()).toMatchObject({ issuer: service.issuer, token_endpoint: `${service.issuer}/connect/token` });
   });
 });
 
 describe('4.1 key set', () => {
   test('4.1 holds an RS256 and a P-256 ES256 key with public members only, all of them strings', async () => {
-    const { keys } = (await (await fetch(`${it.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
+    const { keys } = (await (await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
     const members = (key: object) => Object.keys(key).sort();
     const rsa = keys.find((key: Json) => key.alg === 'RS256');
     const ec = keys.find((key: Json) => key.alg === 'ES256');
@@ -106,7 +102,9 @@ describe('4.1 key set', () => {
   });
 
   test('4.1 needs no credentials and may be read from any origin', async () => {
-    const response = await fetch(`${it.issuer}/.well-known/openid-configuration/jwks`, { headers: { origin: 'https://elsewhere.test' } });
+    const response = await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`, {
+      headers: { origin: 'https://elsewhere.test' },
+    });
     expect(['*', 'https://elsewhere.test']).toContain(response.headers.get('access-control-allow-origin'));
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
     expect(response.headers.get('content-type')).toMatch(/^application\/(jwk-set\+)?json/);
@@ -125,7 +123,7 @@ test.each([
   ['POST', '/.well-known/openid-configuration', 'GET'],
   ['POST', '/.well-known/openid-configuration/jwks', 'GET'],
 ])('Endpoints: %s %s is 405 and names %s', async (method, path, allowed) => {
-  const response = await fetch(it.issuer + path, { method });
+  const response = await fetch(service.issuer + path, { method });
   expect(response.status).toBe(405);
   for (const one of allowed.split(', ')) expect(response.headers.get('allow')).toContain(one);
 });

@@ -28,9 +28,9 @@ const posting = {
 /** Nobody signs in here. */
 const seed = { clients: testSeed.clients, apiResources: testSeed.apiResources };
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
-  const it = await startIdp({ seed, ...options });
-  opened.push(it);
-  return it;
+  const service = await startIdp({ seed, ...options });
+  opened.push(service);
+  return service;
 };
 afterEach(async () => {
   for (const one of opened) await one.close();
@@ -94,33 +94,33 @@ describe.each([discoveryPath, keySetPath])('4.1 %s', (path) => {
   });
 
   test('HEAD by who comes first is told the same', async () => {
-    const it = await start();
-    const { headers } = await ask(it.issuer, path, {}, 'HEAD');
-    expect(headers).toEqual((await ask(it.issuer, path)).headers);
+    const service = await start();
+    const { headers } = await ask(service.issuer, path, {}, 'HEAD');
+    expect(headers).toEqual((await ask(service.issuer, path)).headers);
   });
 
   test('spelled otherwise, as other paths of the service may be, it is the same document', async () => {
-    const it = await start();
+    const service = await start();
     const spelled = [`${path}/`, path.toUpperCase(), path];
-    const replies = await Promise.all(spelled.map((target) => ask(it.issuer, target)));
+    const replies = await Promise.all(spelled.map((target) => ask(service.issuer, target)));
     for (const reply of replies) expect(reply).toEqual(replies[2]);
     const condition = { 'if-none-match': String(replies[2]?.headers.etag) };
-    for (const target of spelled) expect(await ask(it.issuer, target, condition)).toMatchObject({ status: 304, body: '' });
+    for (const target of spelled) expect(await ask(service.issuer, target, condition)).toMatchObject({ status: 304, body: '' });
   });
 
   test('RFC 9110 §9.3.7: OPTIONS tells the methods', async () => {
-    const it = await start();
-    expect(await ask(it.issuer, path, {}, 'OPTIONS')).toMatchObject({ status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } });
+    const service = await start();
+    expect(await ask(service.issuer, path, {}, 'OPTIONS')).toMatchObject({ status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } });
   });
 
   test('who has it is answered 304 without a body', async () => {
     const own = await start();
     const koa = await start({ host: inKoa });
-    for (const it of [own, koa]) {
-      const { headers } = await ask(it.issuer, path);
+    for (const service of [own, koa]) {
+      const { headers } = await ask(service.issuer, path);
       const conditions = [{ 'if-none-match': String(headers.etag) }, { 'if-none-match': `"a", W/${headers.etag}` }];
       for (const condition of conditions) {
-        const reply = await ask(it.issuer, path, condition);
+        const reply = await ask(service.issuer, path, condition);
         expect(reply).toMatchObject({
           status: 304,
           body: '',
@@ -132,18 +132,19 @@ describe.each([discoveryPath, keySetPath])('4.1 %s', (path) => {
   });
 
   test('a host’s own headers stay', async () => {
-    const it = await start({
+    const service = await start({
       host: (idp) => (req, res) => {
         res.setHeader('X-Host', 'yes');
         idp.callback()(req, res);
       },
     });
-    for (const _ of ['written', 'kept']) expect((await ask(it.issuer, path)).headers).toMatchObject({ 'x-host': 'yes', vary: 'Origin' });
+    for (const _ of ['written', 'kept'])
+      expect((await ask(service.issuer, path)).headers).toMatchObject({ 'x-host': 'yes', vary: 'Origin' });
   });
 });
 
 test('design §2: middleware that an extension puts about the key set runs for each request', async () => {
-  const it = await start({
+  const service = await start({
     extensions: [
       {
         name: 'counting',
@@ -156,46 +157,49 @@ test('design §2: middleware that an extension puts about the key set runs for e
       },
     ],
   });
-  for (const _ of ['written', 'kept']) expect((await ask(it.issuer, keySetPath)).headers['x-around']).toBe('jwks');
+  for (const _ of ['written', 'kept']) expect((await ask(service.issuer, keySetPath)).headers['x-around']).toBe('jwks');
 });
 
 describe('4.1 discovery is written once for each change', () => {
   test('the same text while nothing changes, another with a scope, and the first again without it', async () => {
-    const it = await start();
-    const etag = async () => (await ask(it.issuer, discoveryPath)).headers.etag;
+    const service = await start();
+    const etag = async () => (await ask(service.issuer, discoveryPath)).headers.etag;
     const before = await etag();
-    await it.idp.directory.clients.update('web', { name: 'Another name' });
-    await it.idp.directory.apiResources.update('orders', { name: 'Another name' });
+    await service.idp.directory.clients.update('web', { name: 'Another name' });
+    await service.idp.directory.apiResources.update('orders', { name: 'Another name' });
     expect(await etag()).toBe(before);
-    await it.idp.directory.apiResources.create({ id: 'ledger', name: 'Ledger', scopes: ['ledger.read'] });
-    expect((await discoveryOf(it)).scopes_supported).toContain('ledger.read');
+    await service.idp.directory.apiResources.create({ id: 'ledger', name: 'Ledger', scopes: ['ledger.read'] });
+    expect((await discoveryOf(service)).scopes_supported).toContain('ledger.read');
     expect(await etag()).not.toBe(before);
-    await it.idp.directory.apiResources.update('ledger', { status: 'disabled' });
+    await service.idp.directory.apiResources.update('ledger', { status: 'disabled' });
     expect(await etag()).toBe(before);
   });
 
   test('design §5: `plain` is listed while an active client may use it', async () => {
-    const it = await start();
-    const methods = async () => (await discoveryOf(it)).code_challenge_methods_supported;
+    const service = await start();
+    const methods = async () => (await discoveryOf(service)).code_challenge_methods_supported;
     expect(await methods()).toEqual(['S256']);
-    await it.idp.directory.clients.update('web', { allowPlainPkce: true });
+    await service.idp.directory.clients.update('web', { allowPlainPkce: true });
     expect(await methods()).toEqual(['S256', 'plain']);
-    await it.idp.directory.clients.update('web', { status: 'disabled' });
+    await service.idp.directory.clients.update('web', { status: 'disabled' });
     expect(await methods()).toEqual(['S256']);
   });
 
   test('new keys are in the key set, and leave discovery as it is', async () => {
-    const it = await start({ keys: {} });
-    const etags = async () => [(await ask(it.issuer, discoveryPath)).headers.etag, (await ask(it.issuer, keySetPath)).headers.etag];
+    const service = await start({ keys: {} });
+    const etags = async () => [
+      (await ask(service.issuer, discoveryPath)).headers.etag,
+      (await ask(service.issuer, keySetPath)).headers.etag,
+    ];
     const [discovery, keySet] = await etags();
-    await it.idp.keys.rotate({ now: true });
+    await service.idp.keys.rotate({ now: true });
     const [sameDiscovery, otherKeySet] = await etags();
     expect([sameDiscovery === discovery, otherKeySet === keySet]).toEqual([true, false]);
   });
 
   test('the languages of the pages are listed', async () => {
-    const it = await start({ locales: ['nb', 'en'] });
-    expect((await discoveryOf(it)).ui_locales_supported).toEqual(['nb', 'en']);
+    const service = await start({ locales: ['nb', 'en'] });
+    expect((await discoveryOf(service)).ui_locales_supported).toEqual(['nb', 'en']);
   });
 });
 
@@ -203,8 +207,8 @@ describe('design §5: what discovery says is so', () => {
   test('RFC 8414 §2: introspection and revocation take the methods that are listed, by each of which a client gets its answer', async () => {
     const asserting = await createAssertingClient();
     const clients = [...seed.clients, asserting.seed, posting];
-    const it = await start({ seed: { ...seed, clients } });
-    const document = await discoveryOf(it);
+    const service = await start({ seed: { ...seed, clients } });
+    const document = await discoveryOf(service);
     const own = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
     expect(document.introspection_endpoint_auth_methods_supported).toEqual(own);
     expect(document.revocation_endpoint_auth_methods_supported).toEqual([...own, 'none']);
@@ -214,12 +218,12 @@ describe('design §5: what discovery says is so', () => {
     const by: Record<string, () => Promise<[Record<string, string>, Record<string, string>]>> = {
       client_secret_basic: async () => [{}, { authorization: basic('service', 'service-secret') }],
       client_secret_post: async () => [{ client_id: posting.id, client_secret: posting.secret }, {}],
-      private_key_jwt: async () => [await asserting.sign(it.issuer), {}],
+      private_key_jwt: async () => [await asserting.sign(service.issuer), {}],
     };
     for (const authentication of Object.values(by)) {
       const send = async (path: string, fields: Record<string, string>) => {
         const [more, headers] = await authentication();
-        return postForm(`${it.issuer}/connect/${path}`, { ...fields, ...more }, headers);
+        return postForm(`${service.issuer}/connect/${path}`, { ...fields, ...more }, headers);
       };
       const { access_token: token } = (await send('token', { grant_type: 'client_credentials', scope: 'orders.read' })).json;
       expect((await send('introspect', { token })).json).toMatchObject({ active: true });
@@ -229,13 +233,13 @@ describe('design §5: what discovery says is so', () => {
   });
 
   test('OpenID Connect Core §3.1.2.1: each prompt that is listed is understood, and one that is not is refused', async () => {
-    const it = await start();
-    const { prompt_values_supported: prompts } = await discoveryOf(it);
+    const service = await start();
+    const { prompt_values_supported: prompts } = await discoveryOf(service);
     expect(prompts).toEqual(expect.arrayContaining(['none', 'login', 'consent']));
     const errorOf = async (prompt: string) => {
-      const url = authorizeUrl(it.issuer, { prompt, code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+      const url = authorizeUrl(service.issuer, { prompt, code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
       const location = (await fetch(url, { redirect: 'manual' })).headers.get('location') ?? '';
-      return new URL(location, it.issuer).searchParams.get('error');
+      return new URL(location, service.issuer).searchParams.get('error');
     };
     // Nobody is signed in, and nobody may create an account of their own here.
     const refused: Record<string, string> = { none: 'login_required', create: 'access_denied' };

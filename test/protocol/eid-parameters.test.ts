@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Extension } from '../../lib/extension.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Extension } from '../../lib/contract/extension.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** Stands for a sign-in method: tells what of the request it can see. */
 const method: Extension = {
@@ -17,15 +17,12 @@ const method: Extension = {
     });
   },
 };
-
-let it: TestIdp;
 let signing: SigningClient;
+const service = useIdp({ extensions: [method] });
 beforeAll(async () => {
-  it = await startIdp({ extensions: [method] });
   signing = await createSigningClient('signing');
-  await it.idp.directory.clients.create(signing.record);
+  await service.idp.directory.clients.create(signing.record);
 });
-afterAll(() => it.close());
 
 const eid = {
   eid_user_visible_data:
@@ -42,27 +39,27 @@ const seenByMethod = async (agent: Agent, page: Answer): Promise<Json> => {
 };
 
 const ways: Record<string, (agent: Agent) => Promise<Answer>> = {
-  GET: (agent) => agent.get(authorizeUrl(it.issuer, { ...request, ...eid })),
+  GET: (agent) => agent.get(authorizeUrl(service.issuer, { ...request, ...eid })),
   'GET, every byte escaped': (agent) => {
     const escaped = Object.entries({ ...request, ...eid }).map(
       ([name, value]) => `${name}=${Buffer.from(value).toString('hex').replace(/../g, '%$&')}`,
     );
-    return agent.get(`${it.issuer}/connect/authorize?${escaped.join('&')}`);
+    return agent.get(`${service.issuer}/connect/authorize?${escaped.join('&')}`);
   },
-  POST: (agent) => agent.post(`${it.issuer}/connect/authorize`, { ...request, ...eid }),
+  POST: (agent) => agent.post(`${service.issuer}/connect/authorize`, { ...request, ...eid }),
   PAR: async (agent) => {
-    const { json } = await endpointsOf(it.issuer).par({ ...request, ...eid });
-    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
+    const { json } = await endpointsOf(service.issuer).par({ ...request, ...eid });
+    return agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
   },
   'PAR, the same again': async (agent) => {
-    const { par } = endpointsOf(it.issuer);
+    const { par } = endpointsOf(service.issuer);
     await par({ ...request, ...eid });
     const { json } = await par({ ...request, ...eid });
-    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
+    return agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'web', request_uri: json.request_uri })}`);
   },
   'a request object': async (agent) => {
-    const signed = await signing.sign(it.issuer, { ...request, client_id: signing.id, ...eid });
-    return agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: signing.id, request: signed })}`);
+    const signed = await signing.sign(service.issuer, { ...request, client_id: signing.id, ...eid });
+    return agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: signing.id, request: signed })}`);
   },
 };
 
@@ -78,7 +75,7 @@ test.each(Object.keys(ways))('4.2 eid_*: by %s the sign-in method gets them byte
 
 test('4.2 eid_*: an expired sign-in that is begun anew has them still', async () => {
   const agent = new Agent();
-  const page = await agent.follow(await agent.get(authorizeUrl(it.issuer, { ...request, ...eid })));
+  const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...request, ...eid })));
   const { pathname, origin } = new URL(formOf(page).action);
   for (const key of agent.cookies.keys()) if (/^idp\.interaction/.test(key)) agent.cookies.delete(key);
   const restart = `${origin}${pathname.replace(/\/[^/]*$/, '/restart')}`;

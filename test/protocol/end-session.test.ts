@@ -1,31 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { latentArtifacts } from '../support/latent-artifacts.js';
 import { discover } from '../support/relying-party.js';
 import { postLogoutRedirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp();
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => it.close());
 
 const offline = { scope: 'openid offline_access' };
-const signedIn = (parameters: Record<string, unknown> = {}) => obtainTokens(it.issuer, { ...offline, ...parameters });
-const endSession = (parameters: Record<string, string> = {}) => `${it.issuer}/connect/endsession?${new URLSearchParams(parameters)}`;
+const signedIn = (parameters: Record<string, unknown> = {}) => obtainTokens(service.issuer, { ...offline, ...parameters });
+const endSession = (parameters: Record<string, string> = {}) => `${service.issuer}/connect/endsession?${new URLSearchParams(parameters)}`;
 const back = { post_logout_redirect_uri: postLogoutRedirectUri, state: 'of the client' };
 
 /** What prompt=none says: a code while there is a session, else `login_required`. */
 async function silentAnswer(agent: Agent, client = 'web'): Promise<string> {
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-  const { location = '' } = await agent.get(authorizeUrl(it.issuer, { client_id: client, prompt: 'none', ...challenge }));
+  const { location = '' } = await agent.get(authorizeUrl(service.issuer, { client_id: client, prompt: 'none', ...challenge }));
   const { searchParams } = new URL(location);
   return searchParams.get('error') ?? (searchParams.has('code') ? 'code' : 'nothing');
 }
@@ -45,7 +44,7 @@ async function expectSignedOut(agent: Agent, tokens: Json, client = 'web') {
 const isQuestion = ({ status, body }: Answer) => status === 200 && body.includes('name="logout"');
 
 describe('OpenID Connect RP-Initiated Logout §2: by POST', () => {
-  const url = () => `${it.issuer}/connect/endsession`;
+  const url = () => `${service.issuer}/connect/endsession`;
   const post = (agent: Agent, fields: Record<string, string>) => agent.post(url(), fields);
 
   test('4.8 the browser goes on by GET, without cookies so far, and what was posted is in no URL', async () => {
@@ -156,7 +155,7 @@ describe('4.8 with an ID token of this session', () => {
   });
 
   test('4.8 the page that says so has the styles of the client, whether it was asked or not', async () => {
-    await it.idp.directory.clients.update('web', { styles: { accentColor: '#7a1f5c' } });
+    await service.idp.directory.clients.update('web', { styles: { accentColor: '#7a1f5c' } });
     const { agent, tokens } = await signedIn();
     const done = await agent.follow(await agent.get(endSession({ id_token_hint: tokens.id_token })));
     const { agent: other } = await signedIn();
@@ -174,7 +173,7 @@ describe('4.8 with an ID token of this session', () => {
 
   test('4.8 by the URL that a client library builds', async () => {
     const { agent, tokens } = await signedIn();
-    const party = await discover(it.issuer);
+    const party = await discover(service.issuer);
     const url = openid.buildEndSessionUrl(party, { id_token_hint: tokens.id_token, ...back });
     expect((await agent.follow(await agent.get(url.href))).location).toContain(postLogoutRedirectUri);
     await expectSignedOut(agent, tokens);

@@ -2,30 +2,28 @@
  * Service specification, Errors: a test for each condition of the table. What the check-session frame replies is in check-session.test.ts, groups are
  * in test/directory/users.test.ts; CIBA is not there yet.
  */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { createSigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp();
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => it.close());
 
 const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 const ask = (parameters: Record<string, string | undefined>, agent = new Agent()) =>
-  agent.get(authorizeUrl(it.issuer, { ...challenge, state: 's', ...parameters }));
+  agent.get(authorizeUrl(service.issuer, { ...challenge, state: 's', ...parameters }));
 
 test('Errors: introspection of an unknown or an expired token succeeds, with active false and no more', async () => {
-  const { tokens } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+  const { tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
   expect(await endpoints.introspect('unknown')).toMatchObject({ status: 200, text: '{"active":false}' });
   passTime(3601);
   expect(await endpoints.introspect(tokens.access_token)).toMatchObject({ status: 200, text: '{"active":false}' });
@@ -36,7 +34,7 @@ test('Errors: introspection of an unknown or an expired token succeeds, with act
 });
 
 test('Errors: revocation of an invalid or already revoked token is 200 with an empty body', async () => {
-  const { tokens } = await obtainTokens(it.issuer, { scope: 'openid offline_access' });
+  const { tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access' });
   for (const token of [tokens.refresh_token, tokens.refresh_token, tokens.access_token, 'invalid', 'a.b.c'])
     expect(await endpoints.revoke(token)).toMatchObject({ status: 200, text: '' });
 });
@@ -52,14 +50,14 @@ test('Errors: an authorization failure sends the browser to redirect_uri with an
   ];
   for (const [parameters, error] of failures) {
     const answer = await ask(parameters);
-    expect([error, membersOf(answer)]).toEqual([error, expect.objectContaining({ error, state: 's', iss: it.issuer })]);
+    expect([error, membersOf(answer)]).toEqual([error, expect.objectContaining({ error, state: 's', iss: service.issuer })]);
   }
 });
 
 test('Errors: `request` and `request_uri` are not allowed together', async () => {
   const { record, sign, id } = await createSigningClient('signing');
-  await it.idp.directory.clients.create(record);
-  const request = await sign(it.issuer, challenge);
+  await service.idp.directory.clients.create(record);
+  const request = await sign(service.issuer, challenge);
   const pushed = { client_id: id, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...challenge };
   const { request_uri } = (await endpoints.par(pushed, id)).json;
   for (const uri of [request_uri, 'https://client.example.com/request'])
@@ -71,7 +69,7 @@ test('Errors: `request` and `request_uri` are not allowed together', async () =>
   // The reference is as good as it was.
   const { location = '' } = await signIn(
     new Agent(),
-    `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: id, request_uri })}`,
+    `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: id, request_uri })}`,
   );
   expect(new URL(location).searchParams.get('code')).toEqual(expect.any(String));
 });
@@ -93,4 +91,4 @@ test('Errors: a redirect_uri that does not match a registered one exactly is rej
   });
 });
 
-test('Errors: of all that, nothing is in the log', () => expectQuietLog(it));
+test('Errors: of all that, nothing is in the log', () => expectQuietLog(service));

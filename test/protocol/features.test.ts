@@ -24,13 +24,14 @@ import { testTls } from '../support/tls.js';
 /** One password to hash. */
 const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
 
-let it: TestIdp;
-afterEach(() => it.close());
+let service: TestIdp;
+afterEach(() => service.close());
 const start = async (features: NonNullable<TestIdpOptions['features']>) => {
-  it = await startIdp({ features, seed });
+  service = await startIdp({ features, seed });
 };
-const discovery = async (): Promise<Json> => (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json();
-const token = (fields: Record<string, string>, headers: Record<string, string>) => postForm(`${it.issuer}/connect/token`, fields, headers);
+const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+const token = (fields: Record<string, string>, headers: Record<string, string>) =>
+  postForm(`${service.issuer}/connect/token`, fields, headers);
 const web = { authorization: basic('web', 'web-secret') };
 const withPkce = () => {
   const { verifier, challenge } = createPkce();
@@ -42,10 +43,10 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
 
   test('claims that the client may have by a scope are there without the scope, each where it was asked for', async () => {
     await start({ claimsParameter: { enabled: true } });
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid', claims });
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid', claims });
     expect(decodeJwt(tokens.id_token)).toMatchObject({ given_name: 'Alice' });
     expect(decodeJwt(tokens.id_token)).not.toHaveProperty('phone_number');
-    const { json } = await userinfo(it.issuer, tokens.access_token);
+    const { json } = await userinfo(service.issuer, tokens.access_token);
     expect(json).toMatchObject({ phone_number: '+4790000001' });
     expect(json).not.toHaveProperty('given_name');
     expect((await discovery()).claims_parameter_supported).toBe(true);
@@ -53,20 +54,20 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
 
   test('a claim that the client may have by no scope is refused for good: not issued, and not asked about', async () => {
     await start({ claimsParameter: { enabled: true } });
-    await it.idp.directory.clients.update('web', { allowedScopes: ['openid', 'profile'] });
-    const { agent, tokens } = await obtainTokens(it.issuer, { scope: 'openid profile', claims });
-    const { json } = await userinfo(it.issuer, tokens.access_token);
+    await service.idp.directory.clients.update('web', { allowedScopes: ['openid', 'profile'] });
+    const { agent, tokens } = await obtainTokens(service.issuer, { scope: 'openid profile', claims });
+    const { json } = await userinfo(service.issuer, tokens.access_token);
     expect(json).toHaveProperty('given_name');
     expect(json).not.toHaveProperty('phone_number');
-    const again = await agent.get(authorizeUrl(it.issuer, { claims, prompt: 'none', ...withPkce().parameters }));
+    const again = await agent.get(authorizeUrl(service.issuer, { claims, prompt: 'none', ...withPkce().parameters }));
     expect(responseOf(again).get('code')).toEqual(expect.any(String));
   });
 
   test('what a client may have no more is not issued either', async () => {
     await start({ claimsParameter: { enabled: true } });
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid', claims });
-    await it.idp.directory.clients.update('web', { allowedScopes: ['openid'] });
-    expect((await userinfo(it.issuer, tokens.access_token)).json).not.toHaveProperty('phone_number');
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid', claims });
+    await service.idp.directory.clients.update('web', { allowedScopes: ['openid'] });
+    expect((await userinfo(service.issuer, tokens.access_token)).json).not.toHaveProperty('phone_number');
   });
 
   test('a client that needs consent asks once for the claims, and then has these and no others', async () => {
@@ -74,7 +75,7 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
     const agent = new Agent();
     const begin = (asked: Record<string, string>) => {
       const { verifier, parameters } = withPkce();
-      return { verifier, url: authorizeUrl(it.issuer, { client_id: 'third-party', ...parameters, ...asked }) };
+      return { verifier, url: authorizeUrl(service.issuer, { client_id: 'third-party', ...parameters, ...asked }) };
     };
     const redeemed = async (answer: Answer, verifier: string): Promise<Json> => {
       const code = responseOf(answer).get('code') ?? '';
@@ -92,17 +93,17 @@ describe('OpenID Connect Core §5.5: the claims parameter', () => {
     const page = await agent.follow(await agent.get(first.url));
     expect(page.body).toContain('name="decision"');
     const { access_token: accessToken } = await redeemed(await allow(page), first.verifier);
-    expect((await userinfo(it.issuer, accessToken)).json).toMatchObject({ phone_number: '+4790000001' });
+    expect((await userinfo(service.issuer, accessToken)).json).toMatchObject({ phone_number: '+4790000001' });
 
     const second = begin({ claims, prompt: 'none' });
     const again = await redeemed(await agent.get(second.url), second.verifier);
-    expect((await userinfo(it.issuer, again.access_token)).json).not.toHaveProperty('email');
+    expect((await userinfo(service.issuer, again.access_token)).json).not.toHaveProperty('email');
     expect(responseOf(await agent.get(begin({ claims: '{"userinfo":{"email":null}}', prompt: 'none' }).url)).get('error')).toBe(
       'consent_required',
     );
     const without = begin({ prompt: 'none' });
     const less = await redeemed(await agent.get(without.url), without.verifier);
-    expect((await userinfo(it.issuer, less.access_token)).json).not.toHaveProperty('phone_number');
+    expect((await userinfo(service.issuer, less.access_token)).json).not.toHaveProperty('phone_number');
   });
 });
 
@@ -124,7 +125,7 @@ describe('RFC 8705: mutual TLS', () => {
     },
   };
   const create = (id: string, metadata: Record<string, unknown>) =>
-    it.idp.directory.clients.create({
+    service.idp.directory.clients.create({
       id,
       name: 'Shows a certificate',
       metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [], ...metadata },
@@ -164,16 +165,16 @@ describe('RFC 8705: mutual TLS', () => {
 
   test('§3: a token is bound to the certificate, at introspection and at userinfo', async () => {
     await start(features);
-    const { metadata } = await it.idp.directory.clients.require('web');
-    await it.idp.directory.clients.update('web', { metadata: { ...metadata, tls_client_certificate_bound_access_tokens: true } });
+    const { metadata } = await service.idp.directory.clients.require('web');
+    await service.idp.directory.clients.update('web', { metadata: { ...metadata, tls_client_certificate_bound_access_tokens: true } });
     const { verifier, parameters } = withPkce();
-    const code = responseOf(await signIn(new Agent(), authorizeUrl(it.issuer, parameters))).get('code') ?? '';
+    const code = responseOf(await signIn(new Agent(), authorizeUrl(service.issuer, parameters))).get('code') ?? '';
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
     const { json } = await token(fields, { ...web, ...proof });
-    const { json: introspected } = await postForm(`${it.issuer}/connect/introspect`, { token: json.access_token }, web);
+    const { json: introspected } = await postForm(`${service.issuer}/connect/introspect`, { token: json.access_token }, web);
     expect(introspected).toMatchObject({ active: true, cnf: { 'x5t#S256': x5t } });
     const at = (headers: Record<string, string>) =>
-      fetch(`${it.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${json.access_token}`, ...headers } });
+      fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${json.access_token}`, ...headers } });
     expect((await at({})).status).toBe(401);
     expect((await at(proof)).status).toBe(200);
   });
@@ -182,7 +183,7 @@ describe('RFC 8705: mutual TLS', () => {
 describe('RFC 8707: resource indicators', () => {
   const orders = 'https://orders.example.com/';
   const createResources = async () => {
-    const { apiResources, clients } = it.idp.directory;
+    const { apiResources, clients } = service.idp.directory;
     await apiResources.create({ id: orders, name: 'Orders', secret: 'orders-secret', scopes: ['o.read', 'o.write'] });
     await apiResources.create({ id: 'https://bills.example.com/', name: 'Bills', secret: 'bills-secret', scopes: ['b.read'] });
     for (const id of ['web', 'service', 'jwt', 'third-party'])
@@ -191,7 +192,7 @@ describe('RFC 8707: resource indicators', () => {
   const both = 'https://bills.example.com/';
   const codeFor = async (resources: readonly string[], more: Record<string, string> = {}) => {
     const { verifier, parameters } = withPkce();
-    const url = new URL(authorizeUrl(it.issuer, { scope: 'openid profile offline_access o.read b.read', ...parameters, ...more }));
+    const url = new URL(authorizeUrl(service.issuer, { scope: 'openid profile offline_access o.read b.read', ...parameters, ...more }));
     for (const resource of resources) url.searchParams.append('resource', resource);
     const answer = await signIn(new Agent(), url.href);
     return {
@@ -208,10 +209,10 @@ describe('RFC 8707: resource indicators', () => {
     const { json } = await token({ ...(await codeFor([orders, both])), resource: orders }, web);
     expect(json).toMatchObject({ scope: 'o.read' });
     const introspected = (caller: string, secret: string) =>
-      postForm(`${it.issuer}/connect/introspect`, { token: json.access_token }, { authorization: basic(caller, secret) });
+      postForm(`${service.issuer}/connect/introspect`, { token: json.access_token }, { authorization: basic(caller, secret) });
     expect((await introspected(orders, 'orders-secret')).json).toMatchObject({ active: true, aud: [orders], scope: 'o.read' });
     expect((await introspected(both, 'bills-secret')).json).toEqual({ active: false });
-    expect((await userinfo(it.issuer, json.access_token)).status).toBe(403);
+    expect((await userinfo(service.issuer, json.access_token)).status).toBe(403);
     const refreshed = await token({ grant_type: 'refresh_token', refresh_token: json.refresh_token, resource: both }, web);
     expect(refreshed.json).toMatchObject({ scope: 'b.read' });
   });
@@ -230,7 +231,7 @@ describe('RFC 8707: resource indicators', () => {
     await start({ resourceIndicators: { enabled: true } });
     await createResources();
     const agent = new Agent();
-    const refused = await agent.get(authorizeUrl(it.issuer, { ...withPkce().parameters, resource: 'https://unknown.example.com/' }));
+    const refused = await agent.get(authorizeUrl(service.issuer, { ...withPkce().parameters, resource: 'https://unknown.example.com/' }));
     expect(responseOf(refused).get('error')).toBe('invalid_target');
     expect(await token({ ...(await codeFor([orders])), resource: both }, web)).toMatchObject({ json: { error: 'invalid_target' } });
   });
@@ -242,7 +243,9 @@ describe('RFC 8707: resource indicators', () => {
     const { json } = await token({ ...(await codeFor(['urn:orders'])), resource: 'urn:orders' }, web);
     expect(json).toMatchObject({ scope: 'o.read', expires_in: 77 });
     expect(decodeJwt(json.access_token)).toMatchObject({ aud: ['orders'], scope: 'o.read' });
-    expect((await postForm(`${it.issuer}/connect/introspect`, { token: json.access_token }, web)).json).toMatchObject({ aud: ['orders'] });
+    expect((await postForm(`${service.issuer}/connect/introspect`, { token: json.access_token }, web)).json).toMatchObject({
+      aud: ['orders'],
+    });
   });
 
   test('a client that needs consent gets for the resource what was allowed', async () => {
@@ -250,7 +253,7 @@ describe('RFC 8707: resource indicators', () => {
     await createResources();
     const agent = new Agent();
     const { verifier, parameters } = withPkce();
-    const url = authorizeUrl(it.issuer, { client_id: 'third-party', scope: 'openid o.read', resource: orders, ...parameters });
+    const url = authorizeUrl(service.issuer, { client_id: 'third-party', scope: 'openid o.read', resource: orders, ...parameters });
     const page = await signIn(agent, url);
     const { action, fields } = formOf(page);
     const code = responseOf(await agent.follow(await agent.post(action, { ...fields, decision: 'allow' }))).get('code') ?? '';
@@ -263,22 +266,22 @@ describe('encryption', () => {
   test('ID token, userinfo and authorization response are encrypted to the key that the client published', async () => {
     await start({ encryption: { enabled: true }, jwtUserinfo: { enabled: true } });
     const { privateKey, publicKey } = await generateKeyPair('RSA-OAEP-256', { extractable: true });
-    const { metadata } = await it.idp.directory.clients.require('web');
+    const { metadata } = await service.idp.directory.clients.require('web');
     const encrypted = Object.fromEntries(
       ['id_token', 'userinfo', 'authorization'].flatMap((kind) => [[`${kind}_encrypted_response_alg`, 'RSA-OAEP-256']]),
     );
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), use: 'enc', kid: 'enc' }] };
-    await it.idp.directory.clients.update('web', {
+    await service.idp.directory.clients.update('web', {
       metadata: { ...metadata, ...encrypted, userinfo_signed_response_alg: 'RS256', authorization_signed_response_alg: 'RS256', jwks },
     });
     const opened = async (jwe: string) => decodeJwt(new TextDecoder().decode((await compactDecrypt(jwe, privateKey)).plaintext));
-    const { agent, tokens } = await obtainTokens(it.issuer, { scope: 'openid profile' });
-    expect(await opened(tokens.id_token)).toMatchObject({ iss: it.issuer, aud: 'web' });
-    const answer = await fetch(`${it.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
+    const { agent, tokens } = await obtainTokens(service.issuer, { scope: 'openid profile' });
+    expect(await opened(tokens.id_token)).toMatchObject({ iss: service.issuer, aud: 'web' });
+    const answer = await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
     expect(answer.headers.get('content-type')).toContain('application/jwt');
     expect(await opened(await answer.text())).toMatchObject({ name: 'Alice Adams' });
-    const signedIn = await agent.get(authorizeUrl(it.issuer, { response_mode: 'jwt', ...withPkce().parameters }));
-    expect(await opened(responseOf(signedIn).get('response') ?? '')).toMatchObject({ code: expect.any(String), iss: it.issuer });
+    const signedIn = await agent.get(authorizeUrl(service.issuer, { response_mode: 'jwt', ...withPkce().parameters }));
+    expect(await opened(responseOf(signedIn).get('response') ?? '')).toMatchObject({ code: expect.any(String), iss: service.issuer });
   });
 
   test('discovery names algorithms that work with a published key, and no way to encrypt to the service', async () => {
@@ -295,7 +298,7 @@ describe('FAPI', () => {
   test('2.0: a pushed request, private_key_jwt and DPoP come to a bound token', async () => {
     await start({ fapi: { enabled: true, profile: '2.0' } });
     const client = await createAssertingClient();
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       ...client.seed,
       metadata: { ...client.seed.metadata, require_pushed_authorization_requests: true, dpop_bound_access_tokens: true },
     });
@@ -308,34 +311,43 @@ describe('FAPI', () => {
         .sign(privateKey);
     const { verifier, parameters } = withPkce();
     const request = { client_id: client.seed.id, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
-    const pushed = await postForm(`${it.issuer}/connect/par`, { ...request, ...(await client.sign(it.issuer)) });
+    const pushed = await postForm(`${service.issuer}/connect/par`, { ...request, ...(await client.sign(service.issuer)) });
     expect(pushed.status).toBe(201);
     const agent = new Agent();
     const answer = await signIn(
       agent,
-      `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.seed.id, request_uri: pushed.json.request_uri })}`,
+      `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.seed.id, request_uri: pushed.json.request_uri })}`,
     );
     const code = responseOf(answer).get('code') ?? '';
-    const tokenUrl = `${it.issuer}/connect/token`;
+    const tokenUrl = `${service.issuer}/connect/token`;
     const { json } = await postForm(
       tokenUrl,
-      { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier, ...(await client.sign(it.issuer)) },
+      {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        ...(await client.sign(service.issuer)),
+      },
       { dpop: await proof(tokenUrl) },
     );
     expect(json).toMatchObject({ token_type: 'DPoP', id_token: expect.any(String) });
-    const direct = await agent.get(authorizeUrl(it.issuer, { ...request }));
+    const direct = await agent.get(authorizeUrl(service.issuer, { ...request }));
     expect(responseOf(direct).get('error')).toBe('invalid_request');
   });
 
   test('1.0: a code comes in a signed response, or not at all; a function says for which clients', async () => {
     await start({ fapi: { enabled: true, profile: (_ctx, client) => (client?.clientId === 'web' ? '1.0 Final' : undefined) } });
     const agent = new Agent();
-    const signed = await signIn(agent, authorizeUrl(it.issuer, { response_mode: 'jwt', nonce: 'n', state: 's', ...withPkce().parameters }));
+    const signed = await signIn(
+      agent,
+      authorizeUrl(service.issuer, { response_mode: 'jwt', nonce: 'n', state: 's', ...withPkce().parameters }),
+    );
     const response = responseOf(signed).get('response') ?? '';
     expect(decodeProtectedHeader(response).alg).toBe('RS256');
-    const unsigned = await agent.get(authorizeUrl(it.issuer, { nonce: 'n', state: 's', ...withPkce().parameters }));
+    const unsigned = await agent.get(authorizeUrl(service.issuer, { nonce: 'n', state: 's', ...withPkce().parameters }));
     expect(responseOf(unsigned).get('code')).toBeNull();
-    const other = await agent.get(authorizeUrl(it.issuer, { client_id: 'pairwise', nonce: 'n', ...withPkce().parameters }));
+    const other = await agent.get(authorizeUrl(service.issuer, { client_id: 'pairwise', nonce: 'n', ...withPkce().parameters }));
     expect(responseOf(other).get('code')).toEqual(expect.any(String));
   });
 });
@@ -346,45 +358,45 @@ describe('what every client has to do', () => {
     expect((await discovery()).require_pushed_authorization_requests).toBe(true);
     const agent = new Agent();
     const parameters = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...withPkce().parameters };
-    expect(responseOf(await agent.get(authorizeUrl(it.issuer, parameters))).get('error')).toBe('invalid_request');
-    const posted = await agent.follow(await agent.post(`${it.issuer}/connect/authorize`, parameters));
+    expect(responseOf(await agent.get(authorizeUrl(service.issuer, parameters))).get('error')).toBe('invalid_request');
+    const posted = await agent.follow(await agent.post(`${service.issuer}/connect/authorize`, parameters));
     expect(responseOf(posted).get('error')).toBe('invalid_request');
-    const { json } = await postForm(`${it.issuer}/connect/par`, parameters, web);
+    const { json } = await postForm(`${service.issuer}/connect/par`, parameters, web);
     const pushed = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
-    expect(responseOf(await signIn(agent, `${it.issuer}/connect/authorize?${pushed}`)).get('code')).toEqual(expect.any(String));
+    expect(responseOf(await signIn(agent, `${service.issuer}/connect/authorize?${pushed}`)).get('code')).toEqual(expect.any(String));
   });
 
   test('RFC 9101 §10.5: requests are signed, by GET and by POST', async () => {
     await start({ requestObjects: { requireSignedRequestObject: true } });
     expect((await discovery()).require_signed_request_object).toBe(true);
     const client = await createSigningClient('signer');
-    await it.idp.directory.clients.create(client.record);
+    await service.idp.directory.clients.create(client.record);
     const { parameters } = withPkce();
-    const request = await client.sign(it.issuer, parameters);
+    const request = await client.sign(service.issuer, parameters);
     const agent = new Agent();
-    const signed = await signIn(agent, authorizeUrl(it.issuer, { client_id: 'signer', request }));
+    const signed = await signIn(agent, authorizeUrl(service.issuer, { client_id: 'signer', request }));
     expect(responseOf(signed).get('code')).toEqual(expect.any(String));
     const plain = { client_id: 'signer', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
-    expect(responseOf(await agent.get(authorizeUrl(it.issuer, plain))).get('error')).toBe('invalid_request');
-    const posted = await agent.follow(await agent.post(`${it.issuer}/connect/authorize`, plain));
+    expect(responseOf(await agent.get(authorizeUrl(service.issuer, plain))).get('error')).toBe('invalid_request');
+    const posted = await agent.follow(await agent.post(`${service.issuer}/connect/authorize`, plain));
     expect(responseOf(posted).get('error')).toBe('invalid_request');
   });
 
   test('RFC 9449 §8: a proof has a nonce of the service', async () => {
     await start({ dPoP: { enabled: true, requireNonce: () => true, nonceSecret: Buffer.alloc(32, 7) } });
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
-    const url = `${it.issuer}/connect/token`;
+    const url = `${service.issuer}/connect/token`;
     const proof = async (nonce?: string) =>
       new SignJWT({ htu: url, htm: 'POST', jti: randomUUID(), ...(nonce === undefined ? {} : { nonce }) })
         .setIssuedAt()
         .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: await exportJWK(publicKey) })
         .sign(privateKey);
-    const service = { authorization: basic('service', 'service-secret') };
-    const first = await token({ grant_type: 'client_credentials' }, { ...service, dpop: await proof() });
+    const credentials = { authorization: basic('service', 'service-secret') };
+    const first = await token({ grant_type: 'client_credentials' }, { ...credentials, dpop: await proof() });
     expect(first).toMatchObject({ status: 400, json: { error: 'use_dpop_nonce' } });
     const second = await token(
       { grant_type: 'client_credentials' },
-      { ...service, dpop: await proof(first.headers.get('dpop-nonce') ?? '') },
+      { ...credentials, dpop: await proof(first.headers.get('dpop-nonce') ?? '') },
     );
     expect(second.json).toMatchObject({ token_type: 'DPoP' });
   });

@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
 import { redeem } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
-
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   const metadata = { redirect_uris: [redirectUri], response_types: [...types], grant_types: undefined };
   const allowedScopes = ['openid', 'profile', 'email', 'orders.read'];
-  const { clients } = it.idp.directory;
+  const { clients } = service.idp.directory;
   await clients.create({ id: 'all', name: 'All flows', secret: 'all-secret', metadata, allowedScopes });
   await clients.create({ id: 'signed', name: 'Reads JWTs', secret: 'signed-secret', metadata, allowedScopes, accessTokenType: 'jwt' });
   await clients.create({
@@ -29,14 +27,13 @@ beforeAll(async () => {
     allowedScopes,
   });
   alice = new Agent();
-  await signIn(alice, authorizeUrl(it.issuer, challenge));
+  await signIn(alice, authorizeUrl(service.issuer, challenge));
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
 const request = (responseType: string, parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, {
+  authorizeUrl(service.issuer, {
     client_id: 'all',
     response_type: responseType,
     nonce: 'of the client',
@@ -49,8 +46,8 @@ const respond = async (responseType: string, parameters: Record<string, string |
 const responseTo = async (...call: Parameters<typeof respond>) => membersOf(await respond(...call));
 
 const verified = async (token = ''): Promise<Json> => {
-  const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
-  return (await jwtVerify(token, keys, { issuer: it.issuer, audience: ['all', 'signed'] })).payload;
+  const keys = createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+  return (await jwtVerify(token, keys, { issuer: service.issuer, audience: ['all', 'signed'] })).payload;
 };
 const halfHash = async (value = '') => {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(value));
@@ -70,7 +67,7 @@ describe('4.2 response types', () => {
       state: 's',
       scope: 'openid',
       session_state: text,
-      iss: it.issuer,
+      iss: service.issuer,
     });
     if (!type.includes('id_token')) return;
     const claims = await verified(members.id_token);
@@ -113,7 +110,7 @@ describe('4.2 response types', () => {
   });
 
   test('4.2 PKCE is required where there is a code, and only there', async () => {
-    const { clients } = it.idp.directory;
+    const { clients } = service.idp.directory;
     for (const requirePkce of [true, null]) {
       await clients.update('all', { requirePkce });
       for (const type of types) {
@@ -126,7 +123,11 @@ describe('4.2 response types', () => {
 
   test.each(types)('4.2 prompt=none returns %s without interaction, unless nobody is signed in', async (type) => {
     expect(await responseTo(type, { prompt: 'none' })).not.toHaveProperty('error');
-    expect(await responseTo(type, { prompt: 'none' }, new Agent())).toMatchObject({ error: 'login_required', state: 's', iss: it.issuer });
+    expect(await responseTo(type, { prompt: 'none' }, new Agent())).toMatchObject({
+      error: 'login_required',
+      state: 's',
+      iss: service.issuer,
+    });
   });
 
   test('4.2 an ID token that comes without an access token has the claims of the scopes', async () => {
@@ -180,7 +181,7 @@ describe.each(['all', 'signed'])('4.2 access tokens of the authorization endpoin
     const answer = await signIn(agent, request('id_token token', { client_id: client }));
     const { access_token: value = '', id_token: hint = '' } = membersOf(answer);
     expect(await isActive(endpoints, value, client)).toBe(true);
-    await agent.follow(await agent.get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: hint })}`));
+    await agent.follow(await agent.get(`${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: hint })}`));
     expect(await isActive(endpoints, value, client)).toBe(false);
   });
 });
@@ -188,7 +189,7 @@ describe.each(['all', 'signed'])('4.2 access tokens of the authorization endpoin
 describe('4.2 hybrid flow', () => {
   test.each(types.filter((type) => type.includes('code')))('4.2 the code of %s buys tokens of the same sign-in', async (type) => {
     const members = await responseTo(type);
-    const { json } = await redeem(it.issuer, { client: 'all', code: members.code ?? '', verifier: pkce.verifier });
+    const { json } = await redeem(service.issuer, { client: 'all', code: members.code ?? '', verifier: pkce.verifier });
     const claims = await verified(json.id_token);
     expect(claims).toMatchObject({ nonce: 'of the client' });
     if (members.id_token) {
@@ -198,7 +199,7 @@ describe('4.2 hybrid flow', () => {
   });
 
   test('4.2 a client library runs it, c_hash checked', async () => {
-    const party = await discover(it.issuer, { client: 'all' });
+    const party = await discover(service.issuer, { client: 'all' });
     openid.useCodeIdTokenResponseType(party);
     const verifier = openid.randomPKCECodeVerifier();
     const nonce = openid.randomNonce();
@@ -221,7 +222,7 @@ describe('4.2 hybrid flow', () => {
 });
 
 test('4.2 implicit flow: a client library verifies the ID token', async () => {
-  const party = await discover(it.issuer, { client: 'all' });
+  const party = await discover(service.issuer, { client: 'all' });
   openid.useIdTokenResponseType(party);
   const nonce = openid.randomNonce();
   const url = openid.buildAuthorizationUrl(party, { redirect_uri: redirectUri, scope: 'openid profile', nonce, state: 'x' });

@@ -1,34 +1,33 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  endpoints = endpointsOf(service.issuer);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const jwtClient = { client: 'jwt', secret: 'jwt-secret' };
 const tokensOf = async (parameters: Record<string, string> = {}): Promise<Json> =>
-  (await obtainTokens(it.issuer, { agent: alice, ...parameters })).tokens;
+  (await obtainTokens(service.issuer, { agent: alice, ...parameters })).tokens;
 const inactive = '{"active":false}';
 
 /** A code that was not redeemed. */
 async function unredeemed({ userName, password }: { userName: string; password: string }) {
   const { verifier, challenge } = createPkce();
   const agent = new Agent();
-  const url = authorizeUrl(it.issuer, { code_challenge: challenge, code_challenge_method: 'S256' });
+  const url = authorizeUrl(service.issuer, { code_challenge: challenge, code_challenge_method: 'S256' });
   const { location = '' } = await signIn(agent, url, userName, password);
   return { agent, verifier, code: new URL(location).searchParams.get('code') ?? '' };
 }
@@ -49,7 +48,7 @@ describe('4.5 an active token', () => {
       nbf: json.iat,
       sub,
       aud: ['orders'],
-      iss: it.issuer,
+      iss: service.issuer,
       jti: expect.any(String),
       tid,
       oid,
@@ -73,13 +72,13 @@ describe('4.5 an active token', () => {
 
   test('4.5 of no API has the issuer as audience', async () => {
     const { access_token: token } = await tokensOf();
-    expect((await endpoints.introspect(token)).json.aud).toEqual([it.issuer]);
+    expect((await endpoints.introspect(token)).json.aud).toEqual([service.issuer]);
   });
 
   test('4.5 of a client itself has no user', async () => {
     const { access_token: token } = await endpoints.clientCredentials();
     const { json } = await endpoints.introspect(token, 'service');
-    expect(json).toMatchObject({ active: true, client_id: 'service', scope: 'orders.read', aud: ['orders'], iss: it.issuer });
+    expect(json).toMatchObject({ active: true, client_id: 'service', scope: 'orders.read', aud: ['orders'], iss: service.issuer });
     for (const member of ['username', 'tid', 'oid', 'auth_time']) expect(json).not.toHaveProperty(member);
     expect(json.sub).toBe('service');
   });
@@ -87,15 +86,15 @@ describe('4.5 an active token', () => {
   test.each(['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'])(
     'RFC 9068 §2.2: of a client itself, sub is the client, as a JWT and at introspection: %s',
     async (type) => {
-      await it.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
+      await service.idp.directory.clients.update('service', { accessTokenType: 'jwt' });
       const signed = (await endpoints.clientCredentials()).access_token;
-      await it.idp.directory.clients.update('service', { accessTokenType: 'reference' });
+      await service.idp.directory.clients.update('service', { accessTokenType: 'reference' });
       const opaque = (await endpoints.clientCredentials()).access_token;
       expect(decodeJwt(signed)).toMatchObject({ sub: 'service', client_id: 'service' });
       for (const caller of ['service', 'orders'])
         for (const token of [signed, opaque]) {
           const headers = { ...credentialsOf(caller), 'content-type': type };
-          expect((await postForm(`${it.issuer}/connect/introspect`, { token }, headers)).json).toMatchObject({ sub: 'service' });
+          expect((await postForm(`${service.issuer}/connect/introspect`, { token }, headers)).json).toMatchObject({ sub: 'service' });
         }
     },
   );
@@ -111,14 +110,14 @@ describe('4.5 an active token', () => {
     const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access' });
     for (const token of [access_token, refresh_token]) {
       const fields = { token, token_type_hint: hint };
-      const { json } = await postForm(`${it.issuer}/connect/introspect`, fields, credentialsOf('web'));
+      const { json } = await postForm(`${service.issuer}/connect/introspect`, fields, credentialsOf('web'));
       expect(json.active).toBe(true);
     }
   });
 
   test('4.5 by a client library', async () => {
     const { access_token: token } = await tokensOf();
-    const party = await discover(it.issuer);
+    const party = await discover(service.issuer);
     expect(await openid.tokenIntrospection(party, token)).toMatchObject({ active: true, client_id: 'web' });
     expect(await openid.tokenIntrospection(party, 'unknown')).toEqual({ active: false });
   });
@@ -149,39 +148,39 @@ describe('4.5 who may ask', () => {
 
   test('4.5 nobody without authentication', async () => {
     const { access_token: token } = await tokensOf();
-    const url = `${it.issuer}/connect/introspect`;
+    const url = `${service.issuer}/connect/introspect`;
     expect([400, 401]).toContain((await postForm(url, { token })).status);
     expect(await postForm(url, { token }, { authorization: basic('orders', 'wrong') })).toMatchObject({ status: 401 });
     expect(await postForm(url, { token, client_id: 'orders', client_secret: 'orders-secret' })).toMatchObject({ status: 200 });
   });
 
   test('4.5 a client without credentials learns nothing', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { agent: alice, client: 'spa', secret: '' });
-    const { json } = await postForm(`${it.issuer}/connect/introspect`, { token: tokens.access_token, client_id: 'spa' });
+    const { tokens } = await obtainTokens(service.issuer, { agent: alice, client: 'spa', secret: '' });
+    const { json } = await postForm(`${service.issuer}/connect/introspect`, { token: tokens.access_token, client_id: 'spa' });
     expect(json.active ?? json.error).not.toBe(true);
   });
 
   test('4.5 `token` is required', async () => {
-    const answer = await postForm(`${it.issuer}/connect/introspect`, {}, credentialsOf('web'));
+    const answer = await postForm(`${service.issuer}/connect/introspect`, {}, credentialsOf('web'));
     expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   });
 });
 
 describe('4.5 who may ask about more, or less', () => {
-  const tidOf = async (name: string) => (await it.idp.directory.tenants.find()).find((tenant) => tenant.name === name)?.id as string;
+  const tidOf = async (name: string) => (await service.idp.directory.tenants.find()).find((tenant) => tenant.name === name)?.id as string;
   const gateway = { id: 'gateway', name: 'Gateway', secret: 'gateway-secret', scopes: [] };
   afterEach(async () => {
-    await it.idp.directory.apiResources.remove('gateway').catch(() => {});
-    await it.idp.directory.clients.remove('inspector').catch(() => {});
+    await service.idp.directory.apiResources.remove('gateway').catch(() => {});
+    await service.idp.directory.clients.remove('inspector').catch(() => {});
   });
 
   test("design §5: an API resource that introspects 'all' reads every access token, and no refresh token", async () => {
     const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access' });
     const { access_token: signed } = await tokensOf(jwtClient);
     const { access_token: own } = await endpoints.clientCredentials();
-    await it.idp.directory.apiResources.create(gateway);
+    await service.idp.directory.apiResources.create(gateway);
     for (const token of [access_token, signed, own]) expect((await endpoints.introspect(token, 'gateway')).text).toBe(inactive);
-    await it.idp.directory.apiResources.update('gateway', { introspects: 'all' });
+    await service.idp.directory.apiResources.update('gateway', { introspects: 'all' });
     for (const token of [access_token, signed, own]) expect(await isActive(endpoints, token, 'gateway')).toBe(true);
     expect((await endpoints.introspect(refresh_token, 'gateway')).text).toBe(inactive);
   });
@@ -190,18 +189,18 @@ describe('4.5 who may ask about more, or less', () => {
     const { access_token, refresh_token } = await tokensOf({ scope: 'openid offline_access' });
     const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
     const inspector = { id: 'inspector', name: 'Inspector', secret: 'inspector-secret', metadata, introspects: 'all' as const };
-    await it.idp.directory.clients.create(inspector);
+    await service.idp.directory.clients.create(inspector);
     expect(await isActive(endpoints, access_token, 'inspector')).toBe(true);
     expect((await endpoints.introspect(refresh_token, 'inspector')).text).toBe(inactive);
-    await it.idp.directory.clients.update('inspector', { introspects: 'own' });
+    await service.idp.directory.clients.update('inspector', { introspects: 'own' });
     expect((await endpoints.introspect(access_token, 'inspector')).text).toBe(inactive);
   });
 
   test('design §5: an API resource for some tenants reads nothing about users of others', async () => {
     const { access_token: ofAcme } = await tokensOf();
-    const { access_token: ofGlobex } = (await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' })).tokens;
+    const { access_token: ofGlobex } = (await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' })).tokens;
     const { access_token: ofNobody } = await endpoints.clientCredentials();
-    await it.idp.directory.apiResources.create({ ...gateway, introspects: 'all', allowedTenants: [await tidOf('Acme')] });
+    await service.idp.directory.apiResources.create({ ...gateway, introspects: 'all', allowedTenants: [await tidOf('Acme')] });
     expect(await isActive(endpoints, ofAcme, 'gateway')).toBe(true);
     expect((await endpoints.introspect(ofGlobex, 'gateway')).text).toBe(inactive);
     expect(await isActive(endpoints, ofNobody, 'gateway')).toBe(true);
@@ -215,9 +214,9 @@ describe('design §5: a token dies at once', () => {
   const alive = [{ json: { active: true } }, { json: { active: true } }];
 
   test('with the user who is disabled, and stays dead', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { userName: 'carol@acme.test', password: 'carol', ...read });
+    const { tokens } = await obtainTokens(service.issuer, { userName: 'carol@acme.test', password: 'carol', ...read });
     const { tid, sub } = (await endpoints.userinfo(tokens.access_token)).json;
-    const { users } = it.idp.tenant(tid);
+    const { users } = service.idp.tenant(tid);
     expect(await everywhere(tokens.access_token)).toMatchObject(alive);
     expect(await everywhere(tokens.access_token)).toMatchObject(alive);
     await users.disable(sub);
@@ -227,24 +226,24 @@ describe('design §5: a token dies at once', () => {
   });
 
   test('with the tenant', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob', ...read });
+    const { tokens } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob', ...read });
     const { tid } = (await endpoints.userinfo(tokens.access_token)).json;
-    await it.idp.directory.tenants.disable(tid);
+    await service.idp.directory.tenants.disable(tid);
     expect(await everywhere(tokens.access_token)).toMatchObject(dead);
-    await it.idp.directory.tenants.enable(tid);
+    await service.idp.directory.tenants.enable(tid);
     expect(await everywhere(tokens.access_token)).toMatchObject(dead);
-    const again = (await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob', ...read })).tokens;
+    const again = (await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob', ...read })).tokens;
     expect(await everywhere(again.access_token)).toMatchObject(alive);
   });
 
   test('for the client whose `allowedTenants` leave out its tenant, at every endpoint; what it has of others lives', async () => {
     const bob = { userName: 'bob@globex.test', password: 'bob', scope: 'openid offline_access orders.read' };
-    const { tokens } = await obtainTokens(it.issuer, bob);
-    const signed = (await obtainTokens(it.issuer, { ...bob, ...jwtClient })).tokens;
+    const { tokens } = await obtainTokens(service.issuer, bob);
+    const signed = (await obtainTokens(service.issuer, { ...bob, ...jwtClient })).tokens;
     const { agent, verifier, code } = await unredeemed(bob);
-    const others = (await obtainTokens(it.issuer, read)).tokens;
+    const others = (await obtainTokens(service.issuer, read)).tokens;
     const allowedTenants = [(await endpoints.userinfo(others.access_token)).json.tid];
-    for (const id of ['web', 'jwt']) await it.idp.directory.clients.update(id, { allowedTenants });
+    for (const id of ['web', 'jwt']) await service.idp.directory.clients.update(id, { allowedTenants });
     expect(await everywhere(tokens.access_token)).toMatchObject(dead);
     for (const [{ access_token, refresh_token }, client] of [
       [tokens, 'web'],
@@ -257,40 +256,40 @@ describe('design §5: a token dies at once', () => {
     }
     const redeemed = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
     expect(await endpoints.token(redeemed)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
-    const silent = authorizeUrl(it.issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
+    const silent = authorizeUrl(service.issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
     expect((await agent.get(silent)).location).toContain('error=login_required');
     expect(await everywhere(others.access_token)).toMatchObject(alive);
-    for (const id of ['web', 'jwt']) await it.idp.directory.clients.update(id, { allowedTenants: null });
+    for (const id of ['web', 'jwt']) await service.idp.directory.clients.update(id, { allowedTenants: null });
   });
 
   test('to an API resource whose `allowedTenants` leave out its tenant, and lives for its client', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob', ...read });
+    const { tokens } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob', ...read });
     expect(await everywhere(tokens.access_token)).toMatchObject(alive);
-    await it.idp.directory.apiResources.update('orders', { allowedTenants: [] });
+    await service.idp.directory.apiResources.update('orders', { allowedTenants: [] });
     expect(await everywhere(tokens.access_token)).toMatchObject([alive[0], dead[0]]);
-    await it.idp.directory.apiResources.update('orders', { allowedTenants: null });
+    await service.idp.directory.apiResources.update('orders', { allowedTenants: null });
     expect(await everywhere(tokens.access_token)).toMatchObject(alive);
   });
 
   test('with the client it was issued to', async () => {
-    const { access_token: token } = (await obtainTokens(it.issuer, { ...jwtClient, ...read })).tokens;
+    const { access_token: token } = (await obtainTokens(service.issuer, { ...jwtClient, ...read })).tokens;
     const { access_token: opaque } = await endpoints.clientCredentials();
     for (const [id, own] of [['jwt', token] as const, ['service', opaque] as const]) {
       expect(await isActive(endpoints, own, 'orders')).toBe(true);
-      await it.idp.directory.clients.update(id, { status: 'disabled' });
+      await service.idp.directory.clients.update(id, { status: 'disabled' });
       expect((await endpoints.introspect(own, 'orders')).text).toBe(inactive);
-      await it.idp.directory.clients.update(id, { status: 'active' });
+      await service.idp.directory.clients.update(id, { status: 'active' });
       expect(await isActive(endpoints, own, 'orders')).toBe(true);
     }
   });
 });
 
 test('4.5 whatever is wrong with a token, the answer is the same to the byte', async () => {
-  const revoked = (await obtainTokens(it.issuer)).tokens.access_token;
+  const revoked = (await obtainTokens(service.issuer)).tokens.access_token;
   await endpoints.revoke(revoked);
   const forged = await new SignJWT({ scope: 'openid', client_id: 'web', jti: 'x' })
     .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'test-rs256' })
-    .setIssuer(it.issuer)
+    .setIssuer(service.issuer)
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode('a secret of at least 32 characters'));
   const expired = (await tokensOf()).access_token;
@@ -318,15 +317,15 @@ test('4.5 whatever is wrong with a token, the answer is the same to the byte', a
 });
 
 describe('design §5: access tokens as JWTs', () => {
-  const keys = () => createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+  const keys = () => createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
 
   test('design §5: verify against the published keys and carry the claims of RFC 9068', async () => {
     const { access_token: token, id_token: idToken } = await tokensOf({ ...jwtClient, scope: 'openid profile orders.read' });
-    const { payload, protectedHeader } = await jwtVerify(token, keys(), { issuer: it.issuer, audience: 'orders', typ: 'at+jwt' });
+    const { payload, protectedHeader } = await jwtVerify(token, keys(), { issuer: service.issuer, audience: 'orders', typ: 'at+jwt' });
     const { sub, tid, oid, sid, auth_time } = decodeJwt(idToken) as Json;
     expect(protectedHeader).toMatchObject({ typ: 'at+jwt', kid: expect.any(String) });
     expect(payload).toEqual({
-      iss: it.issuer,
+      iss: service.issuer,
       aud: ['orders'],
       sub,
       tid,
@@ -345,11 +344,11 @@ describe('design §5: access tokens as JWTs', () => {
 
   test('design §5: of no API have the issuer as audience', async () => {
     const { access_token: token } = await tokensOf(jwtClient);
-    expect(decodeJwt(token).aud).toEqual([it.issuer]);
+    expect(decodeJwt(token).aud).toEqual([service.issuer]);
   });
 
   test('design §5: of a client itself say the client is the subject', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'jwt-service',
       name: 'Service with JWTs',
       secret: 'jwt-service-secret',
@@ -358,7 +357,7 @@ describe('design §5: access tokens as JWTs', () => {
       accessTokenType: 'jwt',
     });
     const { access_token: token } = await endpoints.clientCredentials(undefined, 'jwt-service');
-    const { payload } = await jwtVerify(token, keys(), { issuer: it.issuer, audience: 'orders', typ: 'at+jwt' });
+    const { payload } = await jwtVerify(token, keys(), { issuer: service.issuer, audience: 'orders', typ: 'at+jwt' });
     expect(payload).toMatchObject({ sub: 'jwt-service', client_id: 'jwt-service', scope: 'orders.read' });
     expect(await isActive(endpoints, token, 'orders')).toBe(true);
   });
@@ -375,7 +374,7 @@ describe('design §5: access tokens as JWTs', () => {
   });
 
   test('design §5: are dead once revoked, everywhere we are asked', async () => {
-    const { tokens } = await obtainTokens(it.issuer, jwtClient);
+    const { tokens } = await obtainTokens(service.issuer, jwtClient);
     expect(await isActive(endpoints, tokens.access_token, 'jwt')).toBe(true);
     expect(await endpoints.revoke(tokens.access_token, 'jwt')).toMatchObject({ status: 200, text: '' });
     expect((await endpoints.introspect(tokens.access_token, 'jwt')).text).toBe(inactive);
@@ -396,7 +395,7 @@ describe('design §5: access tokens as JWTs', () => {
 
   test('design §5: are signed with a key that is published under their kid', async () => {
     const { access_token: token } = await tokensOf(jwtClient);
-    const { keys: published } = (await (await fetch(`${it.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
+    const { keys: published } = (await (await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
     const { kid, alg } = decodeProtectedHeader(token);
     expect(published).toContainEqual(expect.objectContaining({ kid, alg, use: 'sig' }));
   });

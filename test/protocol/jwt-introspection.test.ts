@@ -1,36 +1,36 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri, testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const type = 'application/token-introspection+jwt';
-
-let it: TestIdp;
 let endpoints: Endpoints;
 let reference: Json;
 let signed: Json;
-beforeAll(async () => {
+const service = useIdp(() => {
   const clients = testSeed.clients.map((client) =>
     client.id === 'jwt' ? { ...client, metadata: { ...client.metadata, introspection_signed_response_alg: 'ES256' } } : client,
   );
-  it = await startIdp({ seed: { ...testSeed, clients } });
-  endpoints = endpointsOf(it.issuer);
-  reference = (await obtainTokens(it.issuer, { scope: 'openid profile offline_access orders.read' })).tokens;
-  signed = (await obtainTokens(it.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid offline_access orders.read' })).tokens;
+  return { seed: { ...testSeed, clients } };
 });
-afterAll(() => it.close());
+beforeAll(async () => {
+  endpoints = endpointsOf(service.issuer);
+  reference = (await obtainTokens(service.issuer, { scope: 'openid profile offline_access orders.read' })).tokens;
+  signed = (await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid offline_access orders.read' })).tokens;
+});
 
 const asked = (token: string, caller = 'web', accept = type, fields: Record<string, string> = {}) =>
-  postForm(`${it.issuer}/connect/introspect`, { token, ...fields }, { ...credentialsOf(caller), accept });
-const keys = () => createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+  postForm(`${service.issuer}/connect/introspect`, { token, ...fields }, { ...credentialsOf(caller), accept });
+const keys = () => createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
 const verified = (jwt: string, audience: string) =>
-  jwtVerify(jwt, keys(), { issuer: it.issuer, audience, typ: 'token-introspection+jwt', maxTokenAge: '1m' });
+  jwtVerify(jwt, keys(), { issuer: service.issuer, audience, typ: 'token-introspection+jwt', maxTokenAge: '1m' });
 
 describe('4.5 a request with Accept: application/token-introspection+jwt', () => {
   test('4.5 is answered 200 with that content type, and a raw JWT', async () => {
@@ -48,7 +48,7 @@ describe('4.5 a request with Accept: application/token-introspection+jwt', () =>
 
   test('4.5 its payload has iss, iat, aud and token_introspection, and nothing that would make it a token', async () => {
     const { payload } = await verified((await asked(reference.access_token)).text, 'web');
-    expect(payload).toEqual({ iss: it.issuer, iat: expect.any(Number), aud: 'web', token_introspection: expect.any(Object) });
+    expect(payload).toEqual({ iss: service.issuer, iat: expect.any(Number), aud: 'web', token_introspection: expect.any(Object) });
     expect(Math.abs((payload.iat ?? 0) - Date.now() / 1000)).toBeLessThan(30);
   });
 
@@ -61,7 +61,7 @@ describe('4.5 a request with Accept: application/token-introspection+jwt', () =>
     ]) {
       const { token_introspection } = decodeJwt((await asked(token, caller)).text) as Json;
       expect(token_introspection).toMatchObject({
-        iss: it.issuer,
+        iss: service.issuer,
         nbf: expect.any(Number),
         iat: expect.any(Number),
         exp: expect.any(Number),
@@ -93,7 +93,7 @@ describe('4.5 a request with Accept: application/token-introspection+jwt', () =>
     async (token) => {
       for (const caller of ['web', 'orders', 'jwt']) {
         const { payload } = await verified((await asked(token, caller)).text, caller);
-        expect(payload).toEqual({ iss: it.issuer, iat: expect.any(Number), aud: caller, token_introspection: { active: false } });
+        expect(payload).toEqual({ iss: service.issuer, iat: expect.any(Number), aud: caller, token_introspection: { active: false } });
       }
     },
   );
@@ -111,7 +111,7 @@ describe('4.5 a request with Accept: application/token-introspection+jwt', () =>
       ['web', reference.access_token, 'RS256'],
       ['jwt', signed.access_token, 'ES256'],
     ] as const) {
-      const party = await discover(it.issuer, { client, metadata: { introspection_signed_response_alg: alg } });
+      const party = await discover(service.issuer, { client, metadata: { introspection_signed_response_alg: alg } });
       expect(await openid.tokenIntrospection(party, token)).toMatchObject({ active: true, client_id: client });
       expect(await openid.tokenIntrospection(party, 'unknown')).toEqual({ active: false });
     }
@@ -130,7 +130,7 @@ describe('RFC 9701 §6: what signs it', () => {
   });
 
   test('is what the API resource says, from its next request on', async () => {
-    const { apiResources } = it.idp.directory;
+    const { apiResources } = service.idp.directory;
     const alg = async () => (await verified((await asked('unknown', 'orders')).text, 'orders')).protectedHeader.alg;
     expect(await alg()).toBe('RS256');
     await apiResources.update('orders', { introspectionSignedResponseAlg: 'ES256' });
@@ -140,7 +140,7 @@ describe('RFC 9701 §6: what signs it', () => {
   });
 
   test('is nothing else', async () => {
-    const { clients, apiResources } = it.idp.directory;
+    const { clients, apiResources } = service.idp.directory;
     for (const alg of ['none', 'HS256', 'PS256', 7])
       await expect(clients.update('web', { metadata: { introspection_signed_response_alg: alg } })).rejects.toMatchObject({
         code: 'invalid_record',
@@ -152,7 +152,7 @@ describe('RFC 9701 §6: what signs it', () => {
   });
 
   test('RFC 9701 §7: is in discovery', async () => {
-    const discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
+    const discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
     expect(discovery.introspection_signing_alg_values_supported).toEqual(['RS256', 'ES256']);
   });
 
@@ -216,15 +216,15 @@ describe('design §5: errors stay JSON', () => {
     ['with a wrong secret', 401, 'invalid_client', { authorization: 'Basic d2ViOndyb25n' }, { token: 'x' }],
     ['without a token', 400, 'invalid_request', credentialsOf('web'), {}],
   ])('%s', async (_what, status, error, headers, fields) => {
-    const answer = await postForm(`${it.issuer}/connect/introspect`, fields, { ...headers, accept: type });
+    const answer = await postForm(`${service.issuer}/connect/introspect`, fields, { ...headers, accept: type });
     expect(answer).toMatchObject({ status, json: { error } });
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
   test('by GET', async () => {
-    const response = await fetch(`${it.issuer}/connect/introspect?token=x`, { headers: { ...credentialsOf('web'), accept: type } });
+    const response = await fetch(`${service.issuer}/connect/introspect?token=x`, { headers: { ...credentialsOf('web'), accept: type } });
     expect([response.status, response.headers.get('content-type')]).toEqual([405, 'application/json; charset=utf-8']);
   });
 });
 
-test('RFC 9701 of all that, nothing is in the log', () => expectQuietLog(it));
+test('RFC 9701 of all that, nothing is in the log', () => expectQuietLog(service));

@@ -39,9 +39,9 @@ const seed = { ...journeySeed, clients: testSeed.clients.filter(({ id }) => id =
 const ofNodes = { keys: { encryption }, seed: { clients: seed.clients, apiResources: seed.apiResources } };
 const opened: { close(): Promise<void> }[] = [];
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
-  const it = await startIdp({ keys: { encryption }, seed, ...options });
-  opened.push(it);
-  return it;
+  const service = await startIdp({ keys: { encryption }, seed, ...options });
+  opened.push(service);
+  return service;
 };
 afterEach(async () => {
   backToPresent();
@@ -127,10 +127,10 @@ describe('4.1 keys that are made by the service', () => {
   });
 
   test('keys that are given are all there is, and are not rotated here', async () => {
-    const it = await startIdp();
-    opened.push(it);
-    expect(await kidsAt(it.issuer)).toEqual(['test-rs256', 'test-es256']);
-    await expect(it.idp.keys.rotate()).rejects.toMatchObject({ code: 'keys_given' });
+    const service = await startIdp();
+    opened.push(service);
+    expect(await kidsAt(service.issuer)).toEqual(['test-rs256', 'test-es256']);
+    await expect(service.idp.keys.rotate()).rejects.toMatchObject({ code: 'keys_given' });
   });
 });
 

@@ -1,47 +1,45 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm } from '../support/agent.js';
 import { isSignInPage, membersOf } from '../support/authorization-response.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { credentialsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { testKeys } from '../support/keys.js';
 import { expectQuietLog } from '../support/leaks.js';
 import { redirectUri } from '../support/seed.js';
 import { isActive } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
 type Claims = Record<string, unknown>;
 type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey'];
-
-let it: TestIdp;
 let key: Key;
 const account = {} as Record<'alice' | 'linked' | 'bob', { oid: string; tid: string }>;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
   const pair = await generateKeyPair('ES256');
   key = pair.privateKey;
   const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig', kid: 'own' }] };
   const metadata = { redirect_uris: [redirectUri], jwks };
-  const { clients } = it.idp.directory;
+  const { clients } = service.idp.directory;
   const settings = { metadata, allowedScopes: ['openid'] };
   await clients.create({ id: 'trusted', name: 'Trusted', secret: 'trusted-secret', ...settings, trustedLoginHint: true });
   await clients.create({ id: 'plain', name: 'Plain', secret: 'plain-secret', ...settings });
   const pairwise = { ...metadata, subject_type: 'pairwise' };
   await clients.create({ id: 'sector', name: 'Sector', secret: 'sector-secret', ...settings, metadata: pairwise, trustedLoginHint: true });
   for (const [name, userName] of Object.entries({ alice: 'alice@acme.test', linked: 'alice@globex.test', bob: 'bob@globex.test' })) {
-    const [found] = await it.idp.directory.accounts.candidates(userName);
+    const [found] = await service.idp.directory.accounts.candidates(userName);
     if (!found) throw new Error(`no ${userName}`);
     account[name as 'alice'] = { oid: found.person.user.id, tid: found.tenant.id };
   }
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 /** Claims and header members given replace what is right. */
 async function tokenFor(claims: Claims, header: Claims = {}, signer: Key | Uint8Array = key): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  const all: Claims = { iss: 'trusted', aud: it.issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
+  const all: Claims = { iss: 'trusted', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60, ...claims };
   const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt', ...header }).sign(signer);
 }
@@ -50,7 +48,7 @@ const pkce = createPkce();
 const respond = async (token: string, parameters: Record<string, string | undefined> = {}, agent = new Agent()): Promise<Answer> =>
   agent.follow(
     await agent.get(
-      authorizeUrl(it.issuer, {
+      authorizeUrl(service.issuer, {
         client_id: 'trusted',
         code_challenge: pkce.challenge,
         code_challenge_method: 'S256',
@@ -68,7 +66,7 @@ const claimsOf = async (answer: Answer, client = 'trusted') => {
     redirect_uri: redirectUri,
     code_verifier: pkce.verifier,
   };
-  return decodeJwt((await postForm(`${it.issuer}/connect/token`, fields, credentialsOf(client))).json.id_token);
+  return decodeJwt((await postForm(`${service.issuer}/connect/token`, fields, credentialsOf(client))).json.id_token);
 };
 /** The user name that the page already has; undefined on a page that asks for it. */
 const filledIn = (answer: Answer): string | undefined => formOf(answer).fields.identifier || undefined;
@@ -93,10 +91,10 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
       code_challenge_method: 'S256',
       login_hint_token: await tokenFor({ oid: account.bob.oid }),
     };
-    const { json } = await postForm(`${it.issuer}/connect/par`, parameters, credentialsOf('trusted'));
+    const { json } = await postForm(`${service.issuer}/connect/par`, parameters, credentialsOf('trusted'));
     const agent = new Agent();
     const query = new URLSearchParams({ client_id: 'trusted', request_uri: json.request_uri });
-    const answer = await agent.follow(await agent.get(`${it.issuer}/connect/authorize?${query}`));
+    const answer = await agent.follow(await agent.get(`${service.issuer}/connect/authorize?${query}`));
     expect(await claimsOf(answer)).toMatchObject({ tid: account.bob.tid });
   });
 
@@ -132,15 +130,15 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
   });
 
   test('security F: while somebody else is signed in it takes a sign-in, and ends nothing', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     const token = await tokenFor({ oid: account.bob.oid });
     expect(await responseTo(token, { prompt: 'none', acr_values: `tenant:${account.bob.tid}` }, agent)).toHaveProperty('error');
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(true);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(true);
     expect(await claimsOf(await respond(token, {}, agent))).toMatchObject({ tid: account.alice.tid });
   });
 
   test('4.2 who has to consent is still asked', async () => {
-    const { clients } = it.idp.directory;
+    const { clients } = service.idp.directory;
     await clients.update('trusted', { requireConsent: true });
     const agent = new Agent();
     const page = await respond(await tokenFor({ oid: account.bob.oid }), {}, agent);
@@ -150,11 +148,11 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
   });
 
   test('design §3: to a linked account it changes, and ends nothing', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     expect(await claimsOf(await respond(await tokenFor({ oid: account.linked.oid }), {}, agent))).toMatchObject({
       tid: account.linked.tid,
     });
-    expect(await isActive(it.issuer, tokens.access_token)).toBe(true);
+    expect(await isActive(service.issuer, tokens.access_token)).toBe(true);
   });
 
   test('security F: the session gets a new id with it', async () => {
@@ -179,24 +177,24 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
     expect(await responseTo(await tokenFor({ oid: account.alice.oid, tid: account.bob.tid }), { prompt: 'none' })).toMatchObject({
       error: 'login_required',
     });
-    await it.idp.directory.clients.update('trusted', { allowedTenants: [account.bob.tid] });
+    await service.idp.directory.clients.update('trusted', { allowedTenants: [account.bob.tid] });
     expect(await responseTo(await token(), { prompt: 'none' })).toMatchObject({ error: 'login_required' });
-    await it.idp.directory.clients.update('trusted', { allowedTenants: null });
+    await service.idp.directory.clients.update('trusted', { allowedTenants: null });
   });
 
   test('design §6: a tenant that requires more is not entered with it', async () => {
-    const { tenants } = it.idp.directory;
+    const { tenants } = service.idp.directory;
     await tenants.update(account.alice.tid, { signIn: { methods: ['password'] } });
     expect(filledIn(await respond(await tokenFor({ oid: account.alice.oid })))).toBe('alice@acme.test');
     // What nothing can meet signs nobody in: there is nobody to fill in either.
     await tenants.update(account.alice.tid, { signIn: { requireMfa: true } });
     expect(filledIn(await respond(await tokenFor({ oid: account.alice.oid })))).toBeUndefined();
     await tenants.update(account.alice.tid, { signIn: null });
-    expect(it.logged.splice(0)).toEqual([[expect.anything(), expect.stringContaining('policy')]]);
+    expect(service.logged.splice(0)).toEqual([[expect.anything(), expect.stringContaining('policy')]]);
   });
 
   test('design §3: users that are gone, disabled, or signed out everywhere since are not signed in', async () => {
-    const { users } = it.idp.tenant(account.bob.tid);
+    const { users } = service.idp.tenant(account.bob.tid);
     expect(filledIn(await respond(await tokenFor({ oid: randomUUID() })))).toBeUndefined();
     await users.disable(account.bob.oid);
     expect(await responseTo(await tokenFor({ oid: account.bob.oid }), { prompt: 'none' })).toMatchObject({ error: 'login_required' });
@@ -210,7 +208,7 @@ describe('4.2 login_hint_token of a client with trustedLoginHint', () => {
   });
 
   test('OpenID Connect Core §8.1: a pairwise client names the user as it knows them', async () => {
-    const tokens = await obtainTokens(it.issuer, { client: 'sector', secret: 'sector-secret' });
+    const tokens = await obtainTokens(service.issuer, { client: 'sector', secret: 'sector-secret' });
     const { sub, oid } = decodeJwt(tokens.tokens.id_token);
     for (const claims of [{ sub }, { oid }]) {
       const answer = await respond(await tokenFor({ iss: 'sector', ...claims }), { client_id: 'sector' });
@@ -242,19 +240,19 @@ describe('design §5: signed by the service', () => {
   const byService = async (claims: Claims, header: Claims = {}) => {
     const [, jwk] = testKeys;
     const signer = (await importJWK(jwk ?? {}, 'ES256')) as Key;
-    return tokenFor({ iss: it.issuer, ...claims }, { kid: 'test-es256', ...header }, signer);
+    return tokenFor({ iss: service.issuer, ...claims }, { kid: 'test-es256', ...header }, signer);
   };
 
   test('design §5: it signs in to trusted clients, and is a hint to others', async () => {
     expect(await claimsOf(await respond(await byService({ oid: account.alice.oid })))).toMatchObject({
-      idp: it.issuer,
+      idp: service.issuer,
       tid: account.alice.tid,
     });
     expect(filledIn(await respond(await byService({ oid: account.alice.oid }), { client_id: 'plain' }))).toBe('alice@acme.test');
   });
 
   test('security B: no other JWT of the service will do', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { client: 'jwt', secret: 'jwt-secret' });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret' });
     for (const token of [tokens.id_token, tokens.access_token, await byService({ oid: account.bob.oid }, { typ: undefined })])
       expect(await responseTo(token)).toMatchObject({ error: 'invalid_request' });
   });
@@ -265,10 +263,10 @@ describe('design §5: a login_hint_token that is not right is invalid_request', 
   test.each<[string, () => Claims, Claims]>([
     ['no iss', () => ({ iss: undefined }), {}],
     ['another iss', () => ({ iss: 'plain' }), {}],
-    ['the issuer as iss', () => ({ iss: it.issuer }), {}],
+    ['the issuer as iss', () => ({ iss: service.issuer }), {}],
     ['no aud', () => ({ aud: undefined }), {}],
-    ['another aud', () => ({ aud: `${it.issuer}/` }), {}],
-    ['a second aud', () => ({ aud: [it.issuer, 'https://elsewhere.test'] }), {}],
+    ['another aud', () => ({ aud: `${service.issuer}/` }), {}],
+    ['a second aud', () => ({ aud: [service.issuer, 'https://elsewhere.test'] }), {}],
     ['no exp', () => ({ exp: undefined }), {}],
     ['an exp that is past', () => ({ exp: in10Minutes() - 700 }), {}],
     ['an exp in ten minutes', () => ({ exp: in10Minutes() }), {}],
@@ -312,11 +310,11 @@ describe('design §5: a login_hint_token that is not right is invalid_request', 
   test('4.3 at the pushed request already', async () => {
     const fields = { client_id: 'trusted', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', login_hint_token: 'x' };
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
-    expect(await postForm(`${it.issuer}/connect/par`, { ...fields, ...challenge }, credentialsOf('trusted'))).toMatchObject({
+    expect(await postForm(`${service.issuer}/connect/par`, { ...fields, ...challenge }, credentialsOf('trusted'))).toMatchObject({
       status: 400,
       json: { error: 'invalid_request' },
     });
   });
 });
 
-test('design §5: nothing here was an error of the service', () => expectQuietLog(it));
+test('design §5: nothing here was an error of the service', () => expectQuietLog(service));

@@ -1,13 +1,12 @@
 /** Service specification 4.2 to 4.8 as a relying party meets it that is built on a client library: each flow, each way to authenticate. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { type Agent, type Answer, formOf, obtainTokens } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { postLogoutRedirectUri, redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let alice: Agent;
 let privateKey: openid.PrivateKey;
 const parties: Record<string, openid.Configuration> = {};
@@ -20,12 +19,12 @@ const metadata = {
 };
 const allowedScopes = ['openid', 'profile', 'orders.read'];
 
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
   const pair = await generateKeyPair('ES256', { extractable: true });
   privateKey = { key: pair.privateKey, kid: 'own' };
   const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', use: 'sig', kid: 'own' }] };
-  const { clients } = it.idp.directory;
+  const { clients } = service.idp.directory;
   const secret = 'a secret: ~+%/"';
   await clients.create({ id: 'secret', name: 'With a secret', secret, allowedScopes, metadata: { ...metadata, jwks } });
   await clients.create({
@@ -41,18 +40,17 @@ beforeAll(async () => {
     metadata: { ...metadata, grant_types: ['authorization_code', 'refresh_token', 'implicit'], token_endpoint_auth_method: 'none' },
   });
   Object.assign(parties, {
-    client_secret_basic: await discover(it.issuer, { client: 'secret', authentication: openid.ClientSecretBasic(secret) }),
-    client_secret_post: await discover(it.issuer, { client: 'secret', authentication: openid.ClientSecretPost(secret) }),
-    private_key_jwt: await discover(it.issuer, {
+    client_secret_basic: await discover(service.issuer, { client: 'secret', authentication: openid.ClientSecretBasic(secret) }),
+    client_secret_post: await discover(service.issuer, { client: 'secret', authentication: openid.ClientSecretPost(secret) }),
+    private_key_jwt: await discover(service.issuer, {
       client: 'keyed',
       authentication: openid.PrivateKeyJwt(privateKey),
       metadata: { id_token_signed_response_alg: 'ES256' },
     }),
-    none: await discover(it.issuer, { client: 'public', authentication: openid.None() }),
+    none: await discover(service.issuer, { client: 'public', authentication: openid.None() }),
   });
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
 
 const partyOf = (name: string): openid.Configuration => parties[name] as openid.Configuration;
 const visit = async (url: URL, agent = alice): Promise<Answer> => agent.follow(await agent.get(url.href));
@@ -114,7 +112,7 @@ describe('4.4 to 4.8, Authentication: the life of a sign-in', () => {
     const url = openid.buildEndSessionUrl(party, { id_token_hint: hint, post_logout_redirect_uri: postLogoutRedirectUri, state: 'bye' });
     expect((await visit(url, agent)).location).toBe(`${postLogoutRedirectUri}?state=bye`);
     await expect(openid.fetchUserInfo(party, accessToken, openid.skipSubjectCheck)).rejects.toMatchObject({ status: 401 });
-    ({ agent: alice } = await obtainTokens(it.issuer));
+    ({ agent: alice } = await obtainTokens(service.issuer));
   });
 
   test.each(['client_secret_basic', 'client_secret_post', 'private_key_jwt'])('%s: client credentials', async (method) => {
@@ -144,7 +142,7 @@ describe('4.2, 4.3 ways to send a request', () => {
       if (method === 'none' && way.includes('request object')) continue;
       for (const mode of ['query', 'form_post']) {
         const tokens = await runCodeFlow(partyOf(method), builds[way], { response_mode: mode });
-        expect(tokens.claims()).toMatchObject({ iss: it.issuer, aud: partyOf(method).clientMetadata().client_id });
+        expect(tokens.claims()).toMatchObject({ iss: service.issuer, aud: partyOf(method).clientMetadata().client_id });
       }
     }
   });
@@ -160,7 +158,7 @@ describe('4.2 response types and modes that the library has a mode for', () => {
     const { client_id: client } = partyOf(method).clientMetadata();
     const authentication = method === 'none' ? openid.None() : openid.PrivateKeyJwt(privateKey);
     const signed = method === 'none' ? {} : { id_token_signed_response_alg: 'ES256' };
-    return discover(it.issuer, { client, authentication, metadata: signed });
+    return discover(service.issuer, { client, authentication, metadata: signed });
   };
 
   test.each(['private_key_jwt', 'none'])('implicit id_token, %s', async (method) => {

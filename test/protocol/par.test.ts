@@ -1,21 +1,20 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, basic, createPkce, postForm, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp();
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 const pkce = createPkce();
@@ -29,7 +28,7 @@ const request = {
   code_challenge_method: 'S256',
 };
 const authorize = (requestUri: string, client = 'web') =>
-  `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: requestUri })}`;
+  `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client, request_uri: requestUri })}`;
 const push = async (parameters: Record<string, string> = {}): Promise<string> =>
   (await endpoints.par({ ...request, ...parameters })).json.request_uri;
 
@@ -40,7 +39,7 @@ test('4.3 answers a request_uri of the documented form and its lifetime in secon
 });
 
 test('4.3 a client library pushes a request; the browser brings client_id and request_uri only', async () => {
-  const party = await discover(it.issuer);
+  const party = await discover(service.issuer);
   const verifier = openid.randomPKCECodeVerifier();
   const { client_id: _, ...parameters } = request;
   const url = await openid.buildAuthorizationUrlWithPAR(party, {
@@ -98,7 +97,7 @@ test.each([
 });
 
 test('4.3 needs client authentication; a public client gives its id and PKCE', async () => {
-  const url = `${it.issuer}/connect/par`;
+  const url = `${service.issuer}/connect/par`;
   expect(await postForm(url, request)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   expect(await endpoints.par({ ...request, client_id: 'jwt' })).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   expect(await postForm(url, { ...request, client_id: 'spa' })).toMatchObject({ status: 201 });
@@ -107,13 +106,13 @@ test('4.3 needs client authentication; a public client gives its id and PKCE', a
 test('4.3 takes private_key_jwt', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const key = { ...(await exportJWK(publicKey)), kid: 'own', alg: 'ES256', use: 'sig' };
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'keyed',
     name: 'Has a key',
     metadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] } },
     allowedScopes: ['openid'],
   });
-  const party = await discover(it.issuer, { client: 'keyed', authentication: openid.PrivateKeyJwt({ key: privateKey, kid: 'own' }) });
+  const party = await discover(service.issuer, { client: 'keyed', authentication: openid.PrivateKeyJwt({ key: privateKey, kid: 'own' }) });
   const { client_id: _, ...parameters } = request;
   const url = await openid.buildAuthorizationUrlWithPAR(party, parameters);
   expect(url.searchParams.get('request_uri')).toMatch(/^urn:/);
@@ -136,7 +135,7 @@ test('4.3 state and nonce are not', async () => {
 });
 
 test('4.3 nonce is required for id_token requests', async () => {
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'hybrid',
     name: 'Hybrid',
     secret: 'hybrid-secret',
@@ -149,7 +148,7 @@ test('4.3 nonce is required for id_token requests', async () => {
 });
 
 test('4.3 a confidential client authenticates by HTTP Basic, or in the body; nobody authenticates for another', async () => {
-  const url = `${it.issuer}/connect/par`;
+  const url = `${service.issuer}/connect/par`;
   const web = { authorization: basic('web', 'web-secret') };
   expect(await postForm(url, request, web)).toMatchObject({ status: 201 });
   expect(await postForm(url, { ...request, client_secret: 'web-secret' })).toMatchObject({ status: 201 });
@@ -163,12 +162,12 @@ test('4.3 a confidential client authenticates by HTTP Basic, or in the body; nob
 
 test('4.3 a public client uses PKCE', async () => {
   const { code_challenge: _, code_challenge_method: __, ...without } = { ...request, client_id: 'spa' };
-  const url = `${it.issuer}/connect/par`;
+  const url = `${service.issuer}/connect/par`;
   expect(await postForm(url, without)).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
   const { json } = await postForm(url, { ...request, client_id: 'spa' });
   const code = responseOf(await signIn(new Agent(), authorize(json.request_uri, 'spa'))).get('code') ?? '';
   const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, client_id: 'spa', code_verifier: pkce.verifier };
-  expect(await postForm(`${it.issuer}/connect/token`, fields)).toMatchObject({ status: 200 });
+  expect(await postForm(`${service.issuer}/connect/token`, fields)).toMatchObject({ status: 200 });
 });
 
 test('4.3 a sign-in that began within the lifetime may end after it', async () => {
@@ -198,7 +197,7 @@ test('4.3 what the browser cannot bring: another client, another reference, no c
     { client_id: 'web', request_uri: uri.toUpperCase() },
   ]) {
     const { status, location } = await new Agent().get(
-      `${it.issuer}/connect/authorize?${new URLSearchParams(query as Record<string, string>)}`,
+      `${service.issuer}/connect/authorize?${new URLSearchParams(query as Record<string, string>)}`,
     );
     expect({ query, status, location }).toEqual({ query, status: 400, location: undefined });
   }
@@ -207,8 +206,8 @@ test('4.3 what the browser cannot bring: another client, another reference, no c
 
 test('4.3 a client that was disabled meanwhile cannot use what it pushed', async () => {
   const uri = await push();
-  await it.idp.directory.clients.update('web', { status: 'disabled' });
+  await service.idp.directory.clients.update('web', { status: 'disabled' });
   const { status, location } = await new Agent().get(authorize(uri));
-  await it.idp.directory.clients.update('web', { status: 'active' });
+  await service.idp.directory.clients.update('web', { status: 'active' });
   expect([status, location]).toEqual([400, undefined]);
 });

@@ -1,40 +1,39 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, basic, createPkce, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { responseOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Agent;
 let signing: SigningClient;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   const fields = { metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid'] };
-  await it.idp.directory.clients.create({ ...fields, id: 'plain', name: 'Cannot hash', secret: 'plain-secret', allowPlainPkce: true });
-  await it.idp.directory.clients.create({ ...fields, id: 'free', name: 'Without PKCE', secret: 'free-secret', requirePkce: false });
-  await it.idp.directory.clients.create({ ...fields, id: 'strict', name: 'Insists', secret: 'strict-secret', requirePkce: true });
+  await service.idp.directory.clients.create({ ...fields, id: 'plain', name: 'Cannot hash', secret: 'plain-secret', allowPlainPkce: true });
+  await service.idp.directory.clients.create({ ...fields, id: 'free', name: 'Without PKCE', secret: 'free-secret', requirePkce: false });
+  await service.idp.directory.clients.create({ ...fields, id: 'strict', name: 'Insists', secret: 'strict-secret', requirePkce: true });
   const native = { metadata: { redirect_uris: ['com.example:/cb'], application_type: 'native' }, allowedScopes: ['openid'] };
-  await it.idp.directory.clients.create({ ...native, id: 'native', name: 'Native', secret: 'native-secret' });
+  await service.idp.directory.clients.create({ ...native, id: 'native', name: 'Native', secret: 'native-secret' });
   signing = await createSigningClient('signs');
-  await it.idp.directory.clients.create(signing.record);
-  ({ agent: alice } = await obtainTokens(it.issuer));
+  await service.idp.directory.clients.create(signing.record);
+  ({ agent: alice } = await obtainTokens(service.issuer));
 });
-afterAll(() => it.close());
 
 const { verifier } = createPkce();
 const plain = (challenge = verifier) => ({ code_challenge: challenge, code_challenge_method: 'plain' });
 const authorize = async (client: string, parameters: Record<string, string | undefined>) =>
-  responseOf(await alice.get(authorizeUrl(it.issuer, { client_id: client, state: 's', ...parameters })));
+  responseOf(await alice.get(authorizeUrl(service.issuer, { client_id: client, state: 's', ...parameters })));
 const redeem = (client: string, code: string | null, codeVerifier?: string, type = 'application/x-www-form-urlencoded') =>
   postForm(
-    `${it.issuer}/connect/token`,
+    `${service.issuer}/connect/token`,
     {
       grant_type: 'authorization_code',
       code: code ?? '',
@@ -49,7 +48,7 @@ const refused = { error: 'invalid_request', state: 's' };
 
 describe('4.2 code_challenge: base64url of the SHA-256 hash of the verifier, or plain text for plain', () => {
   test('a client library whose client may use plain', async () => {
-    const party = await discover(it.issuer, { client: 'plain' });
+    const party = await discover(service.issuer, { client: 'plain' });
     const url = openid.buildAuthorizationUrl(party, { redirect_uri: redirectUri, scope: 'openid', state: 's', ...plain() });
     const { location = '' } = await signIn(new Agent(), url.href);
     const checks = { pkceCodeVerifier: verifier, expectedState: 's' };
@@ -123,7 +122,7 @@ describe('4.3 plain in a pushed request', () => {
     endpoints.par({ client_id: client, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...plain(challenge) }, client);
   const codeOf = async (requestUri: string) =>
     responseOf(
-      await alice.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'plain', request_uri: requestUri })}`),
+      await alice.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: 'plain', request_uri: requestUri })}`),
     ).get('code');
 
   test('as often as it is pushed, each with its own challenge', async () => {
@@ -139,9 +138,9 @@ describe('4.3 plain in a pushed request', () => {
   test('by a client that may not, it is refused at once; by one that may no longer, when it is used', async () => {
     expect(await pushed('web')).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
     const { json } = await pushed('plain');
-    await it.idp.directory.clients.update('plain', { allowPlainPkce: false });
+    await service.idp.directory.clients.update('plain', { allowPlainPkce: false });
     expect(await codeOf(json.request_uri)).toBeNull();
-    await it.idp.directory.clients.update('plain', { allowPlainPkce: true });
+    await service.idp.directory.clients.update('plain', { allowPlainPkce: true });
   });
 });
 
@@ -164,8 +163,8 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
 
   test.each(cases)('by GET and by POST, with %s', async (_, parameters, isTaken) => {
     const query = new URLSearchParams({ ...request, ...parameters });
-    answered(responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`)), isTaken);
-    const posted = await alice.post(`${it.issuer}/connect/authorize`, { ...request, ...parameters });
+    answered(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)), isTaken);
+    const posted = await alice.post(`${service.issuer}/connect/authorize`, { ...request, ...parameters });
     answered(responseOf(await alice.follow(posted)), isTaken);
   });
 
@@ -176,7 +175,7 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
       if (!isTaken) expect({ status, json }).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
       else {
         const query = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
-        answered(responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`)), true);
+        answered(responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`)), true);
       }
     }
   });
@@ -184,32 +183,38 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
   test('pushed without a nonce after many that had one, it is refused', async () => {
     for (let push = 0; push < 3; push += 1) expect((await endpoints.par({ ...request, nonce: `n${push}` })).status).toBe(201);
     expect(await endpoints.par(request)).toMatchObject({ status: 400, json: wanting });
-    await it.idp.directory.clients.update('web', { requirePkce: true });
+    await service.idp.directory.clients.update('web', { requirePkce: true });
     expect(await endpoints.par({ ...request, nonce: 'n' })).toMatchObject({ status: 400, json: wanting });
-    await it.idp.directory.clients.update('web', { requirePkce: null });
+    await service.idp.directory.clients.update('web', { requirePkce: null });
     expect((await endpoints.par({ ...request, nonce: 'n' })).status).toBe(201);
   });
 
   test('in a request object the nonce counts, signed for that client; one beside an object that has to hold all does not', async () => {
     const get = async (members: Record<string, unknown>, beside: Record<string, string> = {}) => {
-      const object = await signing.sign(it.issuer, { state: 's', ...members });
+      const object = await signing.sign(service.issuer, { state: 's', ...members });
       const query = new URLSearchParams({ client_id: 'signs', scope: 'openid', response_type: 'code', ...beside, request: object });
-      return responseOf(await alice.get(`${it.issuer}/connect/authorize?${query}`));
+      return responseOf(await alice.get(`${service.issuer}/connect/authorize?${query}`));
     };
     answered(await get({ nonce: 'n' }), true);
     answered(await get({}), false);
     answered(await get({}, { nonce: 'n' }), false);
-    const object = await signing.sign(it.issuer, { state: 's' });
+    const object = await signing.sign(service.issuer, { state: 's' });
     expect(await endpoints.par({ request: object, nonce: 'n' }, 'signs')).toMatchObject({ status: 400, json: wanting });
   });
 
   test('a response without a code needs neither; one with a code and an ID token has a nonce already', async () => {
     const types = ['id_token', 'code id_token', 'code token'];
     const metadata = { redirect_uris: ['https://rp.test/cb'], response_types: types, grant_types: ['authorization_code', 'implicit'] };
-    await it.idp.directory.clients.create({ id: 'hybrid', name: 'Hybrid', secret: 'x'.repeat(32), metadata, allowedScopes: ['openid'] });
+    await service.idp.directory.clients.create({
+      id: 'hybrid',
+      name: 'Hybrid',
+      secret: 'x'.repeat(32),
+      metadata,
+      allowedScopes: ['openid'],
+    });
     const ask = async (type: string, nonce?: string) => {
       const parameters = { client_id: 'hybrid', redirect_uri: 'https://rp.test/cb', response_type: type, nonce };
-      const { location = '' } = await alice.get(authorizeUrl(it.issuer, parameters));
+      const { location = '' } = await alice.get(authorizeUrl(service.issuer, parameters));
       return Object.fromEntries(new URLSearchParams(new URL(location).hash.slice(1)));
     };
     expect(await ask('id_token', 'n')).toHaveProperty('id_token');
@@ -220,7 +225,7 @@ describe('RFC 9700 §2.1.1: a client whose requirePkce is unset brings a challen
 
   test.each(['strict', 'spa', 'native'])('for %s a nonce will not do', async (client) => {
     const redirect_uri = client === 'native' ? 'com.example:/cb' : redirectUri;
-    const { location = '' } = await alice.get(authorizeUrl(it.issuer, { client_id: client, redirect_uri, nonce: 'n' }));
+    const { location = '' } = await alice.get(authorizeUrl(service.issuer, { client_id: client, redirect_uri, nonce: 'n' }));
     expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject(wanting);
   });
 
@@ -295,12 +300,12 @@ describe('4.2 code_challenge is required for a client configured for PKCE', () =
 
   test('a public client cannot be configured to go without', async () => {
     expect(Object.fromEntries(await authorize('spa', {}))).toMatchObject(refused);
-    await expect(it.idp.directory.clients.update('spa', { requirePkce: false })).rejects.toMatchObject({
+    await expect(service.idp.directory.clients.update('spa', { requirePkce: false })).rejects.toMatchObject({
       code: 'invalid_record',
       details: { path: '/requirePkce' },
     });
     await expect(
-      it.idp.directory.clients.update('free', { metadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' } }),
+      service.idp.directory.clients.update('free', { metadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' } }),
     ).rejects.toMatchObject({ code: 'invalid_record' });
   });
 });

@@ -1,20 +1,19 @@
 /** RFC 9449, for clients that want it: a token that is bound to a key is of no use without it, whoever answers. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, authorizeUrl, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let agent: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  await it.idp.directory.clients.create({
+  endpoints = endpointsOf(service.issuer);
+  await service.idp.directory.clients.create({
     id: 'bound',
     name: 'Always with a proof',
     secret: 'bound-secret',
@@ -27,24 +26,23 @@ beforeAll(async () => {
   });
   agent = new Agent();
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 /** A content type of which the first is answered without oidc-provider. */
 const types = ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset="utf-8"'];
 const post = (path: string, fields: Record<string, string>, client: string, type: string) =>
-  postForm(`${it.issuer}/connect/${path}`, fields, { ...credentialsOf(client), 'content-type': type });
+  postForm(`${service.issuer}/connect/${path}`, fields, { ...credentialsOf(client), 'content-type': type });
 
 async function codeUrl(client: string): Promise<URL> {
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
   const scope = 'openid profile offline_access orders.read';
-  const { location = '' } = await signIn(agent, authorizeUrl(it.issuer, { client_id: client, scope, ...challenge }));
+  const { location = '' } = await signIn(agent, authorizeUrl(service.issuer, { client_id: client, scope, ...challenge }));
   return new URL(location);
 }
 
 /** Tokens that are bound to a new key. */
 async function boundTokens(client: string) {
-  const party = await discover(it.issuer, { client });
+  const party = await discover(service.issuer, { client });
   const proof = openid.getDPoPHandle(party, await openid.randomDPoPKeyPair('ES256', { extractable: true }));
   const tokens = await openid.authorizationCodeGrant(party, await codeUrl(client), { pkceCodeVerifier: pkce.verifier }, undefined, {
     DPoP: proof,
@@ -74,7 +72,7 @@ describe('RFC 9449: a token that is bound to a key', () => {
     });
     for (const query of ['', '?unusual=yes']) {
       const headers = { authorization: `Bearer ${tokens.access_token}` };
-      const { status } = await fetch(`${it.issuer}/connect/userinfo${query}`, { headers });
+      const { status } = await fetch(`${service.issuer}/connect/userinfo${query}`, { headers });
       expect({ query, status }).toEqual({ query, status: 401 });
     }
   });

@@ -1,74 +1,53 @@
 /** Service specification 4.2 and 4.3, `request` and `request_uri`: signed authorization requests. */
 import { createHash } from 'node:crypto';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, createPkce, formOf, type Json, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { assertionType } from '../support/assertions.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { useDocumentHost } from '../support/document-host.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
 import { authorizationOf } from '../support/steps.js';
+import { useIdp } from '../support/use-idp.js';
 
-/** Where clients keep request objects and key sets. */
-let answer: RequestListener = (_request, response) => void response.end();
-const asked: string[] = [];
-const host = createServer((request, response) => {
-  asked.push(request.url ?? '');
-  answer(request, response);
-});
-
-let it: TestIdp;
 let endpoints: Endpoints;
-let hostUrl: string;
 let client: SigningClient;
 let byUrl: SigningClient;
 let alice: Agent;
 let tokens: Json;
+const host = useDocumentHost();
+const service = useIdp(() => ({ outgoing: { allowHosts: [host.address] } }));
 beforeAll(async () => {
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
-  const { port } = host.address() as AddressInfo;
-  hostUrl = `http://127.0.0.1:${port}`;
-  it = await startIdp({ outgoing: { allowHosts: [`127.0.0.1:${port}`] } });
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
   byUrl = await createSigningClient('by-url', {
     metadata: {
       request_uris: [
-        `${hostUrl}/request`,
-        ...[0, 1, 2, 3, 4, 5].map((index) => `${hostUrl}/failing-${index}`),
+        `${host.url}/request`,
+        ...[0, 1, 2, 3, 4, 5].map((index) => `${host.url}/failing-${index}`),
         'https://127.0.0.1:9/request',
         'http://localhost:9/r',
       ],
     },
   });
-  await it.idp.directory.clients.create(client.record);
-  await it.idp.directory.clients.create(byUrl.record);
-  ({ agent: alice, tokens } = await obtainTokens(it.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' }));
+  await service.idp.directory.clients.create(client.record);
+  await service.idp.directory.clients.create(byUrl.record);
+  ({ agent: alice, tokens } = await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' }));
 });
-afterAll(async () => {
-  host.closeAllConnections();
-  host.close();
-  await it.close();
-});
-afterEach(() => {
-  backToPresent();
-  asked.length = 0;
-});
+afterEach(backToPresent);
 
 const { verifier, challenge } = createPkce();
 const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
 const now = () => Math.floor(Date.now() / 1000);
 const sign = (members: Record<string, unknown> = {}, header?: Record<string, unknown>, by = client) =>
-  by.sign(it.issuer, { ...pkce, state: 'signed', ...members }, header);
+  by.sign(service.issuer, { ...pkce, state: 'signed', ...members }, header);
 const get = (query: Record<string, string>, agent = alice): Promise<Answer> =>
-  agent.get(`${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
+  agent.get(`${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, ...query })}`);
 /** The members of a response but for `session_state`, which is another each time. */
 function membersOf({ location }: Answer): Record<string, string> {
   const { session_state: _, ...members } = Object.fromEntries(new URL(location ?? 'none:').searchParams) as Record<string, string>;
@@ -80,8 +59,8 @@ const outside = { redirect_uri: redirectUri, response_type: 'code', state: 'outs
 describe('4.2 request: a JWT carrying the parameters', () => {
   test.each(['ES256', 'RS256', 'PS256', 'Ed25519'])('a client library signs it with %s', async (alg) => {
     const signing = await createSigningClient(`signing-${alg}`, { alg, metadata: { request_object_signing_alg: alg } });
-    await it.idp.directory.clients.create(signing.record);
-    const party = await discover(it.issuer, { client: signing.id });
+    await service.idp.directory.clients.create(signing.record);
+    const party = await discover(service.issuer, { client: signing.id });
     const request = { redirect_uri: redirectUri, scope: 'openid', state: 's', ...pkce };
     const url = await openid.buildAuthorizationUrlWithJAR(party, request, { key: signing.privateKey, kid: 'own' });
     expect([...url.searchParams.keys()].sort()).toEqual(['client_id', 'request']);
@@ -102,7 +81,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       code: expect.any(String),
       state: 'signed',
       scope: 'openid',
-      iss: it.issuer,
+      iss: service.issuer,
     });
   });
 
@@ -110,7 +89,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
     const custom = { cart: '42', 'a b': '<&>', __custom: '{"custom":[["injected","yes"]]}' };
     const not = { none: null, sub: 'x', jti: 'x', password: 'x', access_token: 'x', code: 'x', nonce: 'n' };
     const request = await sign({ ...custom, ...not });
-    const expected = { ...custom, code: expect.any(String), state: 'signed', scope: 'openid', iss: it.issuer };
+    const expected = { ...custom, code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer };
     expect(membersOf(await get({ request }))).toEqual(expected);
     const form = formOf(await get({ request: await sign({ ...custom, ...not, response_mode: 'form_post' }) }));
     expect(form.fields).toEqual({ ...expected, session_state: expect.any(String) });
@@ -121,13 +100,13 @@ describe('4.2 request: a JWT carrying the parameters', () => {
     const refused = await get({ request: await sign({ cart: '42', scope: 'openid nonsense' }), basket: '1' });
     expect(membersOf(refused)).toMatchObject({ error: 'invalid_scope', cart: '42', state: 'signed' });
     expect(membersOf(refused)).not.toHaveProperty('basket');
-    const url = `${it.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, request: await sign({ cart: '42' }) })}`;
+    const url = `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.id, request: await sign({ cart: '42' }) })}`;
     expect(membersOf(await signIn(new Agent(), url))).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
   });
 
   test('in every response type and mode', async () => {
     const metadata = { ...client.record.metadata, response_types: ['code', 'code id_token', 'id_token token'], grant_types: undefined };
-    await it.idp.directory.clients.update(client.id, { metadata });
+    await service.idp.directory.clients.update(client.id, { metadata });
     for (const responseType of ['code id_token', 'id_token token', 'code'])
       for (const mode of ['fragment', 'form_post']) {
         const members = { response_type: responseType, response_mode: mode, nonce: 'n', cart: '42' };
@@ -138,12 +117,12 @@ describe('4.2 request: a JWT carrying the parameters', () => {
         expect(response).not.toHaveProperty('basket');
         expect(Object.keys(response)).toEqual(expect.arrayContaining([responseType.includes('code') ? 'code' : 'access_token']));
       }
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
   });
 
   test('by POST as well', async () => {
     const fields = { client_id: client.id, request: await sign({ cart: '42' }), state: 'outside' };
-    const answered = await alice.follow(await alice.post(`${it.issuer}/connect/authorize`, fields));
+    const answered = await alice.follow(await alice.post(`${service.issuer}/connect/authorize`, fields));
     expect(membersOf(answered)).toMatchObject({ code: expect.any(String), cart: '42', state: 'signed' });
   });
 
@@ -163,9 +142,9 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       [{ acr_values: 'mfa' }, 'unmet_authentication_requirements'],
     ] as const)
       expect(membersOf(await get({ request: await sign(members) }))).toMatchObject({ error });
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: true });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });
     const { code = '' } = membersOf(await get({ request: await sign(plain) }));
-    await it.idp.directory.clients.update(client.id, { allowPlainPkce: false });
+    await service.idp.directory.clients.update(client.id, { allowPlainPkce: false });
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
     expect(await endpoints.token({ ...fields, code_verifier: verifier }, client.id)).toMatchObject({ status: 200 });
   });
@@ -189,7 +168,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     ['another issuer', () => ({ iss: 'web' })],
     ['no issuer', () => ({ iss: undefined })],
     ['another audience', () => ({ aud: 'https://elsewhere.test' })],
-    ['several audiences', () => ({ aud: [it.issuer] })],
+    ['several audiences', () => ({ aud: [service.issuer] })],
     ['no audience', () => ({ aud: undefined })],
     ['no expiry', () => ({ exp: undefined })],
     ['an expiry that is past', () => ({ exp: now() - 60 })],
@@ -220,7 +199,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
       redirect_uri: redirectUri,
       scope: 'openid',
       iss: client.id,
-      aud: it.issuer,
+      aud: service.issuer,
     };
     const payload = { ...members, ...pkce, exp: now() + 60 };
     const other = (await generateKeyPair('ES256')).privateKey;
@@ -232,7 +211,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
       await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own' }).sign(other),
       await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', jwk: client.publicKey, kid: 'own' }).sign(other),
       await new SignJWT(payload).setProtectedHeader({ alg: 'HS256', kid: 'own' }).sign(secret),
-      await byUrl.sign(it.issuer, payload),
+      await byUrl.sign(service.issuer, payload),
       `${header}.${altered}.${signature}`,
       `${header}.${altered}.`,
       'a.b.c.d.e',
@@ -243,9 +222,9 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
   });
 
   test('by another algorithm than the client registered', async () => {
-    await it.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, request_object_signing_alg: 'RS256' } });
+    await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, request_object_signing_alg: 'RS256' } });
     await refused(await sign());
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
     expect(membersOf(await get({ request: await sign() }))).toHaveProperty('code');
   });
 
@@ -253,12 +232,12 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     const assertion = await sign({ sub: client.id, jti: 'x' }, { typ: undefined });
     for (const jwt of [tokens.id_token, tokens.access_token, assertion]) await refused(jwt);
     const request = await sign({ sub: client.id, jti: 'y' });
-    await it.idp.directory.clients.update(client.id, {
+    await service.idp.directory.clients.update(client.id, {
       metadata: { ...client.record.metadata, token_endpoint_auth_method: 'private_key_jwt' },
     });
     const fields = { grant_type: 'authorization_code', code: 'x', redirect_uri: redirectUri, client_assertion_type: assertionType };
-    const answered = await postForm(`${it.issuer}/connect/token`, { ...fields, client_assertion: request });
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    const answered = await postForm(`${service.issuer}/connect/token`, { ...fields, client_assertion: request });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
     expect(answered).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
     const hinted = await get({ ...outside, ...pkce, scope: 'openid', id_token_hint: await sign() });
     expect(membersOf(hinted)).toMatchObject({ error: 'invalid_request' });
@@ -267,37 +246,34 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
   test('by a client that has no keys; and a client that always signs is refused without one', async () => {
     const request = await sign({ iss: 'web', client_id: 'web' });
     expect(membersOf(await get({ ...outside, client_id: 'web', request }))).toMatchObject({ error: 'invalid_request_object' });
-    await it.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
+    await service.idp.directory.clients.update(client.id, { metadata: { ...client.record.metadata, require_signed_request_object: true } });
     expect(membersOf(await get({ ...outside, ...pkce, scope: 'openid' }))).toMatchObject({ error: 'invalid_request' });
     expect(membersOf(await get({ request: await sign() }))).toHaveProperty('code');
-    await it.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
+    await service.idp.directory.clients.update(client.id, { metadata: client.record.metadata });
   });
 
   test('the keys are those at jwks_uri, where a client has them', async () => {
-    const remote = await createSigningClient('remote', { metadata: { jwks_uri: `${hostUrl}/jwks` } });
+    const remote = await createSigningClient('remote', { metadata: { jwks_uri: `${host.url}/jwks` } });
     const foreign = await exportJWK((await generateKeyPair('ES256')).publicKey);
     const publish = (keys: unknown[]) => {
-      answer = (_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }));
+      host.answerBy((_, response) => void response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys })));
     };
     publish([{ ...foreign, kid: 'own', alg: 'ES256' }]);
-    await it.idp.directory.clients.create(remote.record);
+    await service.idp.directory.clients.create(remote.record);
     const respond = async () => membersOf(await get({ ...outside, client_id: remote.id, request: await sign({}, {}, remote) }));
     expect(await respond()).toMatchObject({ error: 'invalid_request_object' });
     publish([{ ...foreign, kid: 'other', alg: 'ES256' }, remote.publicKey]);
     passTime(120);
     expect(await respond()).toHaveProperty('code');
-    expect(asked.filter((url) => url === '/jwks')).toHaveLength(2);
+    expect(host.asked.filter((url) => url === '/jwks')).toHaveLength(2);
   });
 });
 
 describe('4.2 request_uri: the URL of a JWT', () => {
   const type = 'application/oauth-authz-req+jwt';
   const publish = (body: string, { status = 200, contentType = type, after = 0, location = '' } = {}) => {
-    answer = (_, response) =>
-      void setTimeout(
-        () => response.writeHead(status, { 'content-type': contentType, ...(location ? { location } : {}) }).end(body),
-        after,
-      );
+    const headers = { 'content-type': contentType, ...(location ? { location } : {}) };
+    host.answerBy((_, response) => void setTimeout(() => response.writeHead(status, headers).end(body), after));
   };
   const respond = async (requestUri: string, more: Record<string, string> = {}) =>
     membersOf(await get({ client_id: byUrl.id, request_uri: requestUri, ...more }));
@@ -305,41 +281,41 @@ describe('4.2 request_uri: the URL of a JWT', () => {
 
   test('one that the client registered is read, each time', async () => {
     publish(await request({ cart: '1' }));
-    const first = await respond(`${hostUrl}/request`, { state: 'outside', basket: '2' });
-    expect(first).toEqual({ cart: '1', code: expect.any(String), state: 'signed', scope: 'openid', iss: it.issuer });
+    const first = await respond(`${host.url}/request`, { state: 'outside', basket: '2' });
+    expect(first).toEqual({ cart: '1', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
     publish(await request({ cart: '2' }), { contentType: 'application/jwt; charset=utf-8' });
-    expect(await respond(`${hostUrl}/request`)).toMatchObject({ cart: '2', code: expect.any(String) });
-    expect(asked).toEqual(['/request', '/request']);
+    expect(await respond(`${host.url}/request`)).toMatchObject({ cart: '2', code: expect.any(String) });
+    expect(host.asked).toEqual(['/request', '/request']);
   });
 
   test('a fragment is a cache key, the hash of what is there or not', async () => {
     const object = await request();
-    const other = `${hostUrl}/request#v2`;
-    const hashed = `${hostUrl}/request#${createHash('sha256').update(object).digest('base64url')}`;
-    await it.idp.directory.clients.update(byUrl.id, { metadata: { ...byUrl.record.metadata, request_uris: [hashed, other] } });
+    const other = `${host.url}/request#v2`;
+    const hashed = `${host.url}/request#${createHash('sha256').update(object).digest('base64url')}`;
+    await service.idp.directory.clients.update(byUrl.id, { metadata: { ...byUrl.record.metadata, request_uris: [hashed, other] } });
     for (const uri of [hashed, other]) {
       publish(object);
       expect(await respond(uri)).toHaveProperty('code');
       publish('');
       expect(await respond(uri)).toHaveProperty('code');
     }
-    expect(asked).toEqual(['/request', '/request']);
-    await it.idp.directory.clients.update(byUrl.id, { metadata: byUrl.record.metadata });
+    expect(host.asked).toEqual(['/request', '/request']);
+    await service.idp.directory.clients.update(byUrl.id, { metadata: byUrl.record.metadata });
   });
 
   test('one that is not registered, to the letter, is invalid_request_uri, and nothing is called', async () => {
     publish(await request());
     for (const uri of [
-      `${hostUrl}/request/`,
-      `${hostUrl}/request?a=b`,
-      `${hostUrl}/Request`,
-      `${hostUrl}/request#x`,
+      `${host.url}/request/`,
+      `${host.url}/request?a=b`,
+      `${host.url}/Request`,
+      `${host.url}/request#x`,
       'https://elsewhere.test/',
       'x',
     ])
       expect(await respond(uri, outside)).toMatchObject({ error: 'invalid_request_uri', state: 'outside' });
-    expect(membersOf(await get({ ...outside, request_uri: `${hostUrl}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
-    expect(asked).toEqual([]);
+    expect(membersOf(await get({ ...outside, request_uri: `${host.url}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
+    expect(host.asked).toEqual([]);
   });
 
   test('C3: an address that is not public, or not https, is not called, registered or not', async () => {
@@ -349,7 +325,7 @@ describe('4.2 request_uri: the URL of a JWT', () => {
         error: 'invalid_request_uri',
         error_description: 'request_uri could not be read',
         state: 'outside',
-        iss: it.issuer,
+        iss: service.issuer,
       });
     expect(Date.now() - started).toBeLessThan(IN_TIME);
   });
@@ -367,29 +343,29 @@ describe('4.2 request_uri: the URL of a JWT', () => {
     // One that failed is left alone for a while.
     const path = `/failing-${failing}`;
     failing += 1;
-    expect(await respond(hostUrl + path, outside)).toMatchObject({
+    expect(await respond(host.url + path, outside)).toMatchObject({
       error: 'invalid_request_uri',
       error_description: 'request_uri could not be read',
     });
-    expect(asked).toEqual([path]);
+    expect(host.asked).toEqual([path]);
   });
 
   test('what is read there is checked as one by value', async () => {
     for (const body of ['x', 'a.b.c', await request({ exp: undefined }), await sign({ client_id: byUrl.id, iss: byUrl.id })]) {
       publish(body);
-      expect(await respond(`${hostUrl}/request`, outside)).toMatchObject({ error: 'invalid_request_object' });
+      expect(await respond(`${host.url}/request`, outside)).toMatchObject({ error: 'invalid_request_object' });
     }
     publish(await request());
-    expect(await respond(`${hostUrl}/request`)).toHaveProperty('code');
+    expect(await respond(`${host.url}/request`)).toHaveProperty('code');
   });
 
   test('4.2 request and request_uri cannot be used together', async () => {
     const object = await request();
     publish(object);
     const { request_uri: pushed } = (await endpoints.par({ client_id: byUrl.id, request: object }, byUrl.id)).json;
-    for (const uri of [`${hostUrl}/request`, pushed, 'x'])
+    for (const uri of [`${host.url}/request`, pushed, 'x'])
       expect(await respond(uri, { ...outside, request: object })).toMatchObject({ error: 'invalid_request' });
-    expect(asked).toEqual([]);
+    expect(host.asked).toEqual([]);
     expect(await endpoints.par({ client_id: byUrl.id, request: object, request_uri: pushed }, byUrl.id)).toMatchObject({
       status: 400,
       json: { error: 'invalid_request' },
@@ -404,7 +380,7 @@ describe('4.3 a request object may be pushed', () => {
     const { status, json } = await push({ cart: '42' }, { basket: '1', state: 'outside' });
     expect({ status, json }).toEqual({ status: 201, json: { request_uri: expect.stringMatching(/^urn:/), expires_in: 60 } });
     const response = membersOf(await get({ request_uri: json.request_uri, basket: '2' }));
-    expect(response).toEqual({ cart: '42', code: expect.any(String), state: 'signed', scope: 'openid', iss: it.issuer });
+    expect(response).toEqual({ cart: '42', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
     const again = await get({ request_uri: json.request_uri });
     expect([again.status, again.body.includes('invalid_request_uri')]).toEqual([400, true]);
   });
@@ -426,13 +402,13 @@ describe('4.3 a request object may be pushed', () => {
     ])
       expect(await push(members)).toMatchObject({ status: 400, json: { error: 'invalid_request_object' } });
     expect(await push({ scope: 'openid email' })).toMatchObject({ status: 400, json: { error: 'invalid_scope' } });
-    const foreign = await postForm(`${it.issuer}/connect/par`, { client_id: 'web', request: await sign() }, authorizationOf('web'));
+    const foreign = await postForm(`${service.issuer}/connect/par`, { client_id: 'web', request: await sign() }, authorizationOf('web'));
     expect(foreign).toMatchObject({ status: 400, json: { error: 'invalid_request_object' } });
   });
 });
 
 test('4.1 discovery says so', async () => {
-  const document = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
+  const document = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
   expect(document).toMatchObject({
     request_parameter_supported: true,
     request_uri_parameter_supported: true,
@@ -442,5 +418,5 @@ test('4.1 discovery says so', async () => {
 });
 
 test('4.2 nothing here is worth a line in the log', () => {
-  expect(it.logged).toEqual([]);
+  expect(service.logged).toEqual([]);
 });

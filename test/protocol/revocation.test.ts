@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp();
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => it.close());
 
-const offlineTokens = async (): Promise<Json> => (await obtainTokens(it.issuer, { scope: 'openid offline_access' })).tokens;
+const offlineTokens = async (): Promise<Json> => (await obtainTokens(service.issuer, { scope: 'openid offline_access' })).tokens;
 const done = { status: 200, text: '' };
 
 test('4.6 a revoked access token is dead', async () => {
@@ -51,20 +49,20 @@ test("4.6 the answer is 200 and empty for whatever is unknown, revoked before, m
 
 test.each(['access_token', 'refresh_token', 'nonsense'])('4.6 the hint %s is no more than a hint', async (hint) => {
   const { access_token: token } = await offlineTokens();
-  const answer = await postForm(`${it.issuer}/connect/revocation`, { token, token_type_hint: hint }, credentialsOf('web'));
+  const answer = await postForm(`${service.issuer}/connect/revocation`, { token, token_type_hint: hint }, credentialsOf('web'));
   expect(answer).toMatchObject(done);
   expect(await isActive(endpoints, token)).toBe(false);
 });
 
 test('4.6 the client must authenticate; a public one gives its id', async () => {
-  const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', scope: 'openid offline_access' });
-  const url = `${it.issuer}/connect/revocation`;
+  const { tokens } = await obtainTokens(service.issuer, { client: 'spa', secret: '', scope: 'openid offline_access' });
+  const url = `${service.issuer}/connect/revocation`;
   const fields = { token: tokens.refresh_token };
   expect([400, 401]).toContain((await postForm(url, fields)).status);
   expect(await postForm(url, { ...fields, client_id: 'web' })).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
   expect(await postForm(url, fields, { authorization: basic('web', 'wrong') })).toMatchObject({ status: 401 });
   expect(await postForm(url, { ...fields, client_id: 'spa' })).toMatchObject(done);
-  const refreshed = await postForm(`${it.issuer}/connect/token`, {
+  const refreshed = await postForm(`${service.issuer}/connect/token`, {
     grant_type: 'refresh_token',
     refresh_token: fields.token,
     client_id: 'spa',
@@ -73,13 +71,13 @@ test('4.6 the client must authenticate; a public one gives its id', async () => 
 });
 
 test('4.6 `token` is required', async () => {
-  const answer = await postForm(`${it.issuer}/connect/revocation`, {}, credentialsOf('web'));
+  const answer = await postForm(`${service.issuer}/connect/revocation`, {}, credentialsOf('web'));
   expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
 });
 
 test('4.6 by a client library', async () => {
   const { refresh_token: token } = await offlineTokens();
-  const party = await discover(it.issuer);
+  const party = await discover(service.issuer);
   await openid.tokenRevocation(party, token);
   await expect(openid.refreshTokenGrant(party, token)).rejects.toMatchObject({ error: 'invalid_grant' });
 });

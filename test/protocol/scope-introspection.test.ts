@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { credentialsOf, type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { startInstances } from '../support/instances.js';
 import { expectNothingInternal, expectQuietLog } from '../support/leaks.js';
 import { rawRequest } from '../support/raw-request.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let alice: Person;
 let aliceAtGlobex: Person;
@@ -21,17 +20,16 @@ interface Person {
   readonly tid: string;
 }
 
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   [alice, aliceAtGlobex, bob, carol] = (await Promise.all(
     ['alice@acme.test', 'alice@globex.test', 'bob@globex.test', 'carol@acme.test'].map(personOf),
   )) as [Person, Person, Person, Person];
 });
-afterAll(() => it.close());
 
 async function personOf(userName: string): Promise<Person> {
-  const [account] = await it.idp.directory.accounts.candidates(userName);
+  const [account] = await service.idp.directory.accounts.candidates(userName);
   if (!account) throw new Error(`no ${userName}`);
   return { oid: account.person.user.id, tid: account.tenant.id };
 }
@@ -47,7 +45,7 @@ interface Answer {
 
 /** By GET, with the parameters in the query and the credentials in a header. */
 async function ask(parameters: Record<string, string>, caller = 'orders', headers: Record<string, string> = {}): Promise<Answer> {
-  const response = await fetch(`${it.issuer}${path}?${new URLSearchParams(parameters)}`, {
+  const response = await fetch(`${service.issuer}${path}?${new URLSearchParams(parameters)}`, {
     headers: { ...credentialsOf(caller), ...headers },
   });
   const text = await response.text();
@@ -57,7 +55,7 @@ async function ask(parameters: Record<string, string>, caller = 'orders', header
 /** By GET with a form, which no `fetch` sends. */
 const askWithForm = (fields: Record<string, string>, lines: string[] = [], query = '') =>
   rawRequest(
-    it.issuer,
+    service.issuer,
     [`GET ${path}${query} HTTP/1.1`, 'Host: x', 'Content-Type: application/x-www-form-urlencoded', ...lines],
     new URLSearchParams(fields).toString(),
   );
@@ -66,8 +64,8 @@ const everyScope = 'openid profile email phone org roles perms address';
 
 describe('4.11 the endpoint', () => {
   test('4.11 is in discovery', async () => {
-    const discovery = (await (await fetch(`${it.issuer}/.well-known/openid-configuration`)).json()) as Json;
-    expect(discovery.scope_introspection_endpoint).toBe(`${it.issuer}/connect/scope/introspect`);
+    const discovery = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
+    expect(discovery.scope_introspection_endpoint).toBe(`${service.issuer}/connect/scope/introspect`);
   });
 
   test('4.11 answers a JSON object of user claims', async () => {
@@ -93,7 +91,7 @@ describe('4.11 the endpoint', () => {
       ['alice@globex.test', 'alice'],
       ['bob@globex.test', 'bob'],
     ] as const) {
-      const { tokens } = await obtainTokens(it.issuer, { userName, password, scope });
+      const { tokens } = await obtainTokens(service.issuer, { userName, password, scope });
       const { json: userinfo } = await endpoints.userinfo(tokens.access_token);
       const { json } = await ask({ sub: userinfo.sub, tid: userinfo.tid, scope }, 'web');
       expect(json).toEqual(userinfo);
@@ -146,13 +144,13 @@ describe('4.11 the parameters', () => {
   });
 
   test('4.11 are in the form of a POST', async () => {
-    const url = it.issuer + path;
+    const url = service.issuer + path;
     for (const answer of [await postForm(url, wanted(), credentialsOf('orders')), await postForm(url, { ...wanted(), ...body })])
       expect(answer).toMatchObject({ status: 200, json: { name: 'Bob Brown' } });
   });
 
   test('RFC 6749 §3.1: are given once', async () => {
-    const url = `${it.issuer}${path}?sub=${bob.oid}`;
+    const url = `${service.issuer}${path}?sub=${bob.oid}`;
     const answers = [
       await fetch(`${url}&sub=${bob.oid}`, { headers: credentialsOf('orders') }),
       await fetch(`${url}&scope=perms&scope=perms`, { headers: credentialsOf('orders') }),
@@ -161,7 +159,7 @@ describe('4.11 the parameters', () => {
         headers: { ...credentialsOf('orders'), 'content-type': 'application/x-www-form-urlencoded' },
         body: `sub=${bob.oid}`,
       }),
-      await fetch(it.issuer + path, {
+      await fetch(service.issuer + path, {
         method: 'POST',
         headers: { ...credentialsOf('orders'), 'content-type': 'application/x-www-form-urlencoded' },
         body: `sub[$ne]=${bob.oid}`,
@@ -175,18 +173,18 @@ describe('4.11 the parameters', () => {
 
   test('RFC 9110 §15.5.6: are sent by GET or POST', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH']) {
-      const response = await fetch(it.issuer + path, { method, headers: credentialsOf('orders') });
+      const response = await fetch(service.issuer + path, { method, headers: credentialsOf('orders') });
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'HEAD, GET, POST']);
     }
   });
 
   test('RFC 9110 §15.5.14: are no more than fits', async () => {
-    expect(await postForm(it.issuer + path, { sub: 'x'.repeat(100_000) }, credentialsOf('orders'))).toMatchObject({ status: 413 });
+    expect(await postForm(service.issuer + path, { sub: 'x'.repeat(100_000) }, credentialsOf('orders'))).toMatchObject({ status: 413 });
   });
 });
 
 describe('Authentication: an API resource or a client, Basic or in the body', () => {
-  const url = () => `${it.issuer}${path}?${new URLSearchParams({ sub: bob.oid })}`;
+  const url = () => `${service.issuer}${path}?${new URLSearchParams({ sub: bob.oid })}`;
   const status = async (headers: Record<string, string>) => (await fetch(url(), { headers })).status;
 
   test('Authentication: both, both ways', async () => {
@@ -195,15 +193,15 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
       ['web', 'web-secret'],
     ] as const) {
       expect(await status({ authorization: basic(id, secret) })).toBe(200);
-      expect(await postForm(it.issuer + path, { sub: bob.oid, client_id: id, client_secret: secret })).toMatchObject({ status: 200 });
+      expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: id, client_secret: secret })).toMatchObject({ status: 200 });
     }
   });
 
   test('RFC 9110 §15.5.2: whoever is not, gets 401 with WWW-Authenticate, the same for all', async () => {
-    await it.idp.directory.clients.create({ id: 'retired', name: 'Retired', secret: 'retired-secret', status: 'disabled' });
+    await service.idp.directory.clients.create({ id: 'retired', name: 'Retired', secret: 'retired-secret', status: 'disabled' });
     const jwks = { keys: [] };
     const metadata = { token_endpoint_auth_method: 'private_key_jwt', jwks };
-    await it.idp.directory.clients.create({ id: 'keyed', name: 'Keyed', secret: 'keyed-secret', metadata });
+    await service.idp.directory.clients.create({ id: 'keyed', name: 'Keyed', secret: 'keyed-secret', metadata });
     const wrong = [
       {},
       { authorization: basic('orders', 'wrong') },
@@ -222,12 +220,19 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
       }),
     );
     const [first] = answers;
-    expect(first).toEqual([401, `Basic realm="${it.issuer}", charset="UTF-8"`, 'no-store', expect.stringContaining('"invalid_client"')]);
+    expect(first).toEqual([
+      401,
+      `Basic realm="${service.issuer}", charset="UTF-8"`,
+      'no-store',
+      expect.stringContaining('"invalid_client"'),
+    ]);
     for (const answer of answers) expect(answer).toEqual(first);
     for (const malformed of ['!!!', Buffer.from('orders').toString('base64')])
       expect(await status({ authorization: `Basic ${malformed}` })).toBe(400);
-    expect(await postForm(it.issuer + path, { sub: bob.oid, client_id: 'spa' })).toMatchObject({ status: 401 });
-    expect(await postForm(it.issuer + path, { sub: bob.oid, client_id: 'web', client_secret: 'wrong' })).toMatchObject({ status: 401 });
+    expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: 'spa' })).toMatchObject({ status: 401 });
+    expect(await postForm(service.issuer + path, { sub: bob.oid, client_id: 'web', client_secret: 'wrong' })).toMatchObject({
+      status: 401,
+    });
   });
 
   test('design §5: credentials in the query are refused, right ones too', async () => {
@@ -241,7 +246,7 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
   });
 
   test('RFC 6749 §2.3: of one kind', async () => {
-    const post = (fields: Record<string, string>) => postForm(it.issuer + path, { sub: bob.oid, ...fields }, credentialsOf('web'));
+    const post = (fields: Record<string, string>) => postForm(service.issuer + path, { sub: bob.oid, ...fields }, credentialsOf('web'));
     expect(await post({ client_id: 'web' })).toMatchObject({ status: 200 });
     for (const fields of [{ client_id: 'web', client_secret: 'web-secret' }, { client_id: 'orders' }] as Record<string, string>[])
       expect(await post(fields)).toMatchObject({ status: 400, json: { error: 'invalid_request' } });
@@ -249,14 +254,14 @@ describe('Authentication: an API resource or a client, Basic or in the body', ()
 
   test('RFC 6749 §2.3.1: form-encoded in Basic', async () => {
     const secret = 'p:w+rd %41';
-    await it.idp.directory.apiResources.create({ id: 'odd:one', name: 'Odd', secret, scopes: [] });
+    await service.idp.directory.apiResources.create({ id: 'odd:one', name: 'Odd', secret, scopes: [] });
     expect(await status({ authorization: basic('odd:one', secret) })).toBe(200);
     expect(await status({ authorization: `Basic ${Buffer.from(`odd%3Aone:${secret}`).toString('base64')}` })).toBe(401);
     expect(await status({ authorization: `Basic ${Buffer.from('orders:%E0%A4%A').toString('base64')}` })).toBe(400);
   });
 
   test('design §3: by either of two live secrets', async () => {
-    const { apiResources } = it.idp.directory;
+    const { apiResources } = service.idp.directory;
     const { secret = '' } = await apiResources.create({ id: 'rotating', name: 'Rotating', scopes: [] });
     const { secret: next } = await apiResources.rotateSecret('rotating');
     for (const live of [secret, next]) expect(await status({ authorization: basic('rotating', live) })).toBe(200);
@@ -269,11 +274,11 @@ describe('4.11 what a caller may ask for', () => {
   test('4.11 a client is limited to its allowed scopes', async () => {
     const metadata = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
     const narrow = { id: 'narrow', name: 'Narrow', secret: 'narrow-secret', metadata, allowedScopes: ['openid', 'profile'] };
-    await it.idp.directory.clients.create(narrow);
+    await service.idp.directory.clients.create(narrow);
     expect((await ask({ sub: bob.oid, scope: 'openid profile' }, 'narrow')).json).toMatchObject({ name: 'Bob Brown' });
     for (const scope of ['email', 'openid profile email', 'perms', ''])
       expect(await ask({ sub: bob.oid, scope }, 'narrow')).toMatchObject({ status: 403, json: { error: 'insufficient_scope' } });
-    await it.idp.directory.clients.update('narrow', { allowedScopes: ['perms'] });
+    await service.idp.directory.clients.update('narrow', { allowedScopes: ['perms'] });
     expect(await ask({ sub: bob.oid }, 'narrow')).toMatchObject({ status: 200 });
   });
 
@@ -284,14 +289,14 @@ describe('4.11 what a caller may ask for', () => {
   });
 
   test('Default claims: a client with email first gets one address', async () => {
-    const { persons, users } = it.idp.tenant(bob.tid);
+    const { persons, users } = service.idp.tenant(bob.tid);
     const person = await users.require(bob.oid);
     await persons.update(person.id, { secondEmail: 'bob@home.test' });
     expect((await ask({ sub: bob.oid, scope: 'email' }, 'web')).json.email).toEqual(['bob@globex.test', 'bob@home.test']);
-    await it.idp.directory.clients.update('web', { email: 'first' });
+    await service.idp.directory.clients.update('web', { email: 'first' });
     expect((await ask({ sub: bob.oid, scope: 'email' }, 'web')).json.email).toBe('bob@globex.test');
     expect((await ask({ sub: bob.oid, scope: 'email' }, 'orders')).json.email).toEqual(['bob@globex.test', 'bob@home.test']);
-    await it.idp.directory.clients.update('web', { email: 'all' });
+    await service.idp.directory.clients.update('web', { email: 'all' });
   });
 });
 
@@ -322,7 +327,7 @@ describe('design §5: whom `sub` and `tid` name', () => {
   });
 
   test('nobody: unknown, of another tenant, not an id, and outside the tenants of the caller, all to the byte', async () => {
-    await it.idp.directory.apiResources.create({
+    await service.idp.directory.apiResources.create({
       id: 'globex-only',
       name: 'For Globex',
       secret: 'globex-only-secret',
@@ -330,7 +335,7 @@ describe('design §5: whom `sub` and `tid` name', () => {
       allowedTenants: [bob.tid],
     });
     const { allowedTenants, ...client } = { id: 'acme-only', name: 'For Acme', secret: 'acme-only-secret', allowedTenants: [alice.tid] };
-    await it.idp.directory.clients.create({ ...client, allowedTenants, allowedScopes: ['openid'] });
+    await service.idp.directory.clients.create({ ...client, allowedTenants, allowedScopes: ['openid'] });
     expect(await who({ sub: bob.oid }, 'globex-only')).toEqual({ sub: bob.oid, tid: bob.tid });
     expect(await who({ sub: carol.oid }, 'acme-only')).toEqual({ sub: carol.oid, tid: carol.tid });
     const nobody: [Record<string, string>, string][] = [
@@ -363,20 +368,20 @@ describe('design §5: whom `sub` and `tid` name', () => {
   });
 
   test('nobody: a disabled user, and all of a disabled tenant', async () => {
-    const { users } = it.idp.tenant(carol.tid);
+    const { users } = service.idp.tenant(carol.tid);
     await users.disable(carol.oid);
     expect(await who({ sub: carol.oid })).toBe('not_found');
     await users.enable(carol.oid);
     expect(await who({ sub: carol.oid })).toMatchObject({ sub: carol.oid });
-    await it.idp.directory.tenants.disable(bob.tid);
+    await service.idp.directory.tenants.disable(bob.tid);
     expect(await who({ sub: bob.oid })).toBe('not_found');
     expect(await who({ sub: alice.oid })).toMatchObject({ tid: alice.tid });
-    await it.idp.directory.tenants.enable(bob.tid);
+    await service.idp.directory.tenants.enable(bob.tid);
     expect(await who({ sub: bob.oid })).toMatchObject({ sub: bob.oid });
   });
 
   test('to a pairwise client, its own pseudonyms, which are turned back', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid org' });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'pairwise', secret: 'pairwise-secret', scope: 'openid org' });
     const { json: userinfo } = await endpoints.userinfo(tokens.access_token);
     expect(userinfo.sub).not.toBe(alice.oid);
     expect((await ask({ sub: userinfo.sub, tid: userinfo.tid, scope: 'openid org' }, 'pairwise')).json).toEqual(userinfo);
@@ -422,7 +427,7 @@ describe('design §5: the answer', () => {
     }
     expect(await ask(parameters(), 'orders', { 'if-none-match': '"other"' })).toMatchObject({ status: 200 });
     expect(await ask(parameters(), 'orders', { 'if-none-match': '' })).toMatchObject({ status: 200 });
-    const posted = await postForm(it.issuer + path, parameters(), { ...credentialsOf('orders'), 'if-none-match': etag });
+    const posted = await postForm(service.issuer + path, parameters(), { ...credentialsOf('orders'), 'if-none-match': etag });
     expect([posted.status, posted.headers.get('etag')]).toEqual([200, etag]);
   });
 
@@ -436,7 +441,7 @@ describe('design §5: the answer', () => {
 
 describe('4.11 the claims are current', () => {
   test('4.11 a change of groups, and of what a group may, shows in the next call', async () => {
-    const { groups, users } = it.idp.tenant(bob.tid);
+    const { groups, users } = service.idp.tenant(bob.tid);
     const parameters = { sub: bob.oid, scope: 'roles perms' };
     const before = await ask(parameters);
     const { id } = await groups.create({ name: 'Buyers', permissionIds: ['orders.view'] });
@@ -452,7 +457,7 @@ describe('4.11 the claims are current', () => {
   test('4.11 on every node, within two seconds', async () => {
     const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
     const nodes = await startInstances(2, () => ({ artifacts, directory }));
-    const [first, second] = nodes.idps as [typeof it.idp, typeof it.idp];
+    const [first, second] = nodes.idps as [typeof service.idp, typeof service.idp];
     const tenant = (await first.directory.tenants.find()).find(({ name }) => name === 'Acme');
     const [account] = await first.directory.accounts.candidates('alice@acme.test');
     const query = { sub: account?.person.user.id ?? '', tid: tenant?.id ?? '' };
@@ -477,17 +482,17 @@ describe('design §1: introspectScopes, in process', () => {
       [{ sub: alice.oid, tid: aliceAtGlobex.tid, scope: everyScope }, 'web'],
     ] as const) {
       const { json } = await ask(query, caller);
-      expect(await it.idp.introspectScopes({ ...query, client: caller })).toEqual(json);
+      expect(await service.idp.introspectScopes({ ...query, client: caller })).toEqual(json);
     }
   });
 
   test('without a client answers every identity scope about everybody', async () => {
-    const claims = await it.idp.introspectScopes({ sub: alice.oid, tid: alice.tid, scope: everyScope });
+    const claims = await service.idp.introspectScopes({ sub: alice.oid, tid: alice.tid, scope: everyScope });
     expect(claims).toEqual((await ask({ sub: alice.oid, tid: alice.tid, scope: everyScope })).json);
   });
 
   test('refuses what the endpoint refuses', async () => {
-    const { introspectScopes } = it.idp;
+    const { introspectScopes } = service.idp;
     for (const [query, code] of [
       [{ sub: bob.oid, scope: 'orders.read' }, 'invalid_scope'],
       [{ sub: bob.oid, scope: 'email', client: 'service' }, 'insufficient_scope'],
@@ -501,4 +506,4 @@ describe('design §1: introspectScopes, in process', () => {
   });
 });
 
-test('4.11 of all that, nothing is in the log', () => expectQuietLog(it));
+test('4.11 of all that, nothing is in the log', () => expectQuietLog(service));

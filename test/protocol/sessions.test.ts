@@ -15,7 +15,7 @@ import { testSeed } from '../support/seed.js';
 
 let receiver: LogoutReceiver;
 let shared: DirectoryStore;
-let it: Instances;
+let service: Instances;
 
 /** The client `web` hears of sign-outs there. */
 function seedOf({ url }: LogoutReceiver) {
@@ -30,22 +30,22 @@ beforeAll(async () => {
   receiver = await startLogoutReceiver();
   shared = memoryDirectory();
   const artifacts = memoryArtifacts();
-  it = await startInstances(2, () => ({ artifacts, directory: shared }), { seed: seedOf(receiver), outgoing: callLoopback });
+  service = await startInstances(2, () => ({ artifacts, directory: shared }), { seed: seedOf(receiver), outgoing: callLoopback });
 });
 afterEach(backToPresent);
 afterAll(async () => {
-  await it.close();
+  await service.close();
   receiver.close();
 });
 
 const offline = { scope: 'openid offline_access' };
 const userOf = async (userName: string) => {
-  const [account] = (await it.idps[0]?.directory.accounts.candidates(userName)) ?? [];
+  const [account] = (await service.idps[0]?.directory.accounts.candidates(userName)) ?? [];
   return { tid: account?.tenant.id ?? '', userId: account?.person.user.id ?? '' };
 };
 const signedIn = (userName: string, parameters: Record<string, unknown> = {}) =>
-  obtainTokens(it.issuer, { ...offline, userName, password: userName.split('@')[0] ?? '', ...parameters });
-const sessions = (node = 0) => it.idps[node]?.sessions as NonNullable<(typeof it.idps)[number]>['sessions'];
+  obtainTokens(service.issuer, { ...offline, userName, password: userName.split('@')[0] ?? '', ...parameters });
+const sessions = (node = 0) => service.idps[node]?.sessions as NonNullable<(typeof service.idps)[number]>['sessions'];
 const sidOf = (tokens: Json) => decodeJwt(tokens.id_token).sid;
 const isTold = (tokens: Json): boolean => receiver.tokens.some((token) => decodeJwt(token).sid === sidOf(tokens));
 /** Waits until the client that got these was told of the end of their session. */
@@ -55,15 +55,15 @@ const told = async (tokens: Json) => {
 
 async function isSignedIn(agent: Agent, node = ''): Promise<boolean> {
   const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-  const url = authorizeUrl(it.issuer, { prompt: 'none', ...challenge });
-  const { location = '' } = await agent.get(node === '' ? url : url.replace(it.issuer, node));
+  const url = authorizeUrl(service.issuer, { prompt: 'none', ...challenge });
+  const { location = '' } = await agent.get(node === '' ? url : url.replace(service.issuer, node));
   return new URL(location).searchParams.has('code');
 }
 
 /** What both nodes say of what a sign-in left behind. */
 async function aliveAt(agent: Agent, tokens: Json): Promise<boolean[]> {
   const alive = [];
-  for (const node of [it.at(0), it.at(1)]) {
+  for (const node of [service.at(0), service.at(1)]) {
     const endpoints = endpointsOf(node);
     alive.push(await isActive(endpoints, tokens.access_token), (await endpoints.userinfo(tokens.access_token)).status === 200);
     alive.push(await isActive(endpoints, tokens.refresh_token), await isSignedIn(agent, node));
@@ -147,17 +147,17 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     const { tid, userId } = await userOf('carol@acme.test');
     const { agent, tokens } = await signedIn('carol@acme.test');
     expect(await aliveAt(agent, tokens)).toEqual(alive);
-    await it.idps[0]?.tenant(tid).users.disable(userId);
+    await service.idps[0]?.tenant(tid).users.disable(userId);
     await deadWithin(2000, agent, tokens);
     await told(tokens);
-    await it.idps[0]?.tenant(tid).users.enable(userId);
+    await service.idps[0]?.tenant(tid).users.enable(userId);
     expect(await aliveAt(agent, tokens)).toEqual(dead);
   });
 
   test('F5: notBefore', async () => {
     const { tid, userId } = await userOf('bob@globex.test');
     const { agent, tokens } = await signedIn('bob@globex.test');
-    await it.idps[1]?.tenant(tid).users.signOutEverywhere(userId);
+    await service.idps[1]?.tenant(tid).users.signOutEverywhere(userId);
     await deadWithin(2000, agent, tokens);
     await told(tokens);
   });
@@ -167,7 +167,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     const parent = await userOf('alice@acme.test');
     const { agent, tokens } = await signedIn('alice@globex.test');
     const { agent: parents, tokens: parentTokens } = await signedIn('alice@acme.test');
-    await it.idps[0]?.tenant(tid).linking.unlink(userId, parent.userId);
+    await service.idps[0]?.tenant(tid).linking.unlink(userId, parent.userId);
     await deadWithin(2000, agent, tokens);
     expect(await aliveAt(parents, parentTokens)).toEqual(alive);
     await told(tokens);
@@ -175,7 +175,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
   });
 
   test('F5: unlink, of an account that the browser went on from to the one it was linked to', async () => {
-    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const [idp] = service.idps as [(typeof service.idps)[number]];
     const child = await userOf('alice@globex.test');
     const parent = await userOf('alice@acme.test');
     await idp.tenant(child.tid).linking.link(child.userId, { tid: parent.tid, userId: parent.userId });
@@ -183,17 +183,17 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     const { tokens: after } = await signedIn('alice@acme.test', { agent, prompt: 'login', client: 'jwt', secret: 'jwt-secret' });
     await idp.tenant(child.tid).linking.unlink(child.userId, parent.userId);
     await told(tokens);
-    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
-    expect([await isActive(endpointsOf(it.issuer), after.refresh_token, 'jwt'), await isSignedIn(agent)]).toEqual([true, true]);
+    expect(await isActive(endpointsOf(service.issuer), tokens.refresh_token)).toBe(false);
+    expect([await isActive(endpointsOf(service.issuer), after.refresh_token, 'jwt'), await isSignedIn(agent)]).toEqual([true, true]);
   });
 
   test('F5: signing out everywhere is told to who has a refresh token of a session that ended by itself', async () => {
     const bob = await userOf('bob@globex.test');
     const { tokens } = await signedIn('bob@globex.test');
     passTime(13 * 3600);
-    expect([await sessions().list(bob), await isActive(endpointsOf(it.issuer), tokens.refresh_token)]).toEqual([[], true]);
+    expect([await sessions().list(bob), await isActive(endpointsOf(service.issuer), tokens.refresh_token)]).toEqual([[], true]);
     await sessions().endAll(bob);
-    expect(await isActive(endpointsOf(it.issuer), tokens.refresh_token)).toBe(false);
+    expect(await isActive(endpointsOf(service.issuer), tokens.refresh_token)).toBe(false);
     await told(tokens);
   });
 
@@ -201,17 +201,17 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
     const { tid } = await userOf('bob@globex.test');
     const all = [await signedIn('bob@globex.test'), await signedIn('bob@globex.test')];
     const other = await signedIn('carol@acme.test');
-    await it.idps[0]?.directory.tenants.disable(tid);
+    await service.idps[0]?.directory.tenants.disable(tid);
     for (const { agent, tokens } of all) await deadWithin(2000, agent, tokens);
     for (const { tokens } of all) await told(tokens);
-    await it.idps[0]?.directory.tenants.enable(tid);
+    await service.idps[0]?.directory.tenants.enable(tid);
     for (const { agent, tokens } of all) expect(await aliveAt(agent, tokens)).toEqual(dead);
     expect([await aliveAt(other.agent, other.tokens), isTold(other.tokens)]).toEqual([alive, false]);
   });
 
   test('F5: a sign-in between two that end all in one second is ended by the second', async () => {
     const { tid, userId } = await userOf('carol@acme.test');
-    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const [idp] = service.idps as [(typeof service.idps)[number]];
     await sleep(1000 - (Date.now() % 1000));
     await idp.directory.tenants.disable(tid);
     await idp.directory.tenants.enable(tid);
@@ -224,7 +224,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
   test('F5: a person who is erased', async () => {
     const { tid, userId } = await userOf('carol@acme.test');
     const { agent, tokens } = await signedIn('carol@acme.test');
-    const [{ tenant }] = it.idps as [(typeof it.idps)[number]];
+    const [{ tenant }] = service.idps as [(typeof service.idps)[number]];
     const { users, persons } = tenant(tid);
     await persons.remove((await users.require(userId)).id);
     await deadWithin(2000, agent, tokens);
@@ -232,7 +232,7 @@ describe('F5: take hold on every node within two seconds, and tell the clients',
   });
 
   test('F5: an erased parent ends the sign-ins of the children, and they are told of too', async () => {
-    const [idp] = it.idps as [(typeof it.idps)[number]];
+    const [idp] = service.idps as [(typeof service.idps)[number]];
     const parent = await userOf('alice@acme.test');
     const child = await userOf('alice@globex.test');
     await idp.tenant(child.tid).linking.link(child.userId, { tid: parent.tid, userId: parent.userId });
@@ -314,7 +314,7 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
   test('F8: a notice of what did not happen ends nothing', async () => {
     const bob = await userOf('bob@globex.test');
     const { agent, tokens } = await signedIn('bob@globex.test');
-    const [{ directory }] = it.idps as [(typeof it.idps)[number]];
+    const [{ directory }] = service.idps as [(typeof service.idps)[number]];
     for (const data of [{ oid: bob.userId }, { tid: bob.tid }])
       (await directory.deliveries.enqueue([{ kind: 'void-sign-ins', data }])).release();
     while ((await shared.collection('deliveries').find({})).length > 0) await sleep(5);
@@ -322,7 +322,7 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
   });
 
   test('F8: a tenant of more people than are taken in one go', async () => {
-    const [{ directory, tenant }] = it.idps as [(typeof it.idps)[number]];
+    const [{ directory, tenant }] = service.idps as [(typeof service.idps)[number]];
     const { id: tid } = await directory.tenants.create({ name: 'Initech' });
     const { persons } = tenant(tid);
     for (let made = 0; made < 205; made += 1)

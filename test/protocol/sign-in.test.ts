@@ -1,17 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let acme: string;
 let globex: string;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  const { directory } = it.idp;
+  endpoints = endpointsOf(service.issuer);
+  const { directory } = service.idp;
   const tenants = await Promise.all(
     ['alice@acme.test', 'bob@globex.test'].map(async (name) => (await directory.accounts.candidates(name))[0]?.tenant.id ?? ''),
   );
@@ -21,17 +20,19 @@ beforeAll(async () => {
   await dave(acme, 'erin', 'the password in Acme');
   await dave(globex, 'erin', 'the password in Globex');
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
 async function dave(tid: string, userName: string, password: string): Promise<void> {
-  const person = await it.idp.tenant(tid).persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName, status: 'active' } });
-  await it.idp.directory.credentials.seedPassword(person.user?.id ?? '', password);
+  const person = await service.idp
+    .tenant(tid)
+    .persons.create({ givenName: 'Dave', familyName: 'Double', user: { userName, status: 'active' } });
+  await service.idp.directory.credentials.seedPassword(person.user?.id ?? '', password);
 }
 
 const pkce = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 'of the client', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 'of the client', ...parameters });
 const begin = async (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> =>
   agent.follow(await agent.get(url(parameters)));
 const isIdentifierPage = ({ status, body }: Answer) =>
@@ -50,8 +51,8 @@ describe('design §6: the pages', () => {
   });
 
   test('design §6: unknown, disabled and mistyped look the same, and the way on is open', async () => {
-    const { person, tenant } = (await it.idp.directory.accounts.candidates('carol@acme.test'))[0] ?? {};
-    await it.idp.tenant(tenant?.id ?? '').users.disable(person?.user.id ?? '');
+    const { person, tenant } = (await service.idp.directory.accounts.candidates('carol@acme.test'))[0] ?? {};
+    await service.idp.tenant(tenant?.id ?? '').users.disable(person?.user.id ?? '');
     const pages: Answer[] = [];
     for (const [name, password] of [
       ['nobody@acme.test', 'x'],
@@ -61,7 +62,7 @@ describe('design §6: the pages', () => {
       const agent = new Agent();
       pages.push(await signIn(agent, url(), name, password));
     }
-    await it.idp.tenant(tenant?.id ?? '').users.enable(person?.user.id ?? '');
+    await service.idp.tenant(tenant?.id ?? '').users.enable(person?.user.id ?? '');
     const plain = (page: Answer, name: string) =>
       page.body
         .replaceAll(name, 'NAME')
@@ -108,7 +109,7 @@ describe('design §6: an interaction belongs to its browser', () => {
     const form = formOf(password);
     const stranger = new Agent();
     const seen = await stranger.follow(await stranger.get(page.url));
-    expect([seen.status, seen.url.startsWith(`${it.issuer}/idp/interaction/`), seen.url === page.url]).toEqual([200, true, false]);
+    expect([seen.status, seen.url.startsWith(`${service.issuer}/idp/interaction/`), seen.url === page.url]).toEqual([200, true, false]);
     expect(seen.body).not.toContain(form.fields.csrf);
     const posted = await stranger.post(form.action, { ...form.fields, password: 'alice' });
     expect([posted.status, posted.location]).toEqual([400, undefined]);
@@ -157,7 +158,7 @@ describe('design §6: an expired sign-in', () => {
     const expired = await agent.submit(page, { identifier: 'alice@acme.test' });
     expect([expired.status, expired.body.includes('Web shop')]).toEqual([400, true]);
     const again = /href="([^"]*\/restart)"/.exec(expired.body)?.[1];
-    const { location = '' } = await signIn(agent, new URL(again ?? '', it.issuer).href);
+    const { location = '' } = await signIn(agent, new URL(again ?? '', service.issuer).href);
     expect(Object.fromEntries(new URL(location).searchParams)).toMatchObject({
       code: expect.any(String),
       state: 'of the client',
@@ -173,7 +174,7 @@ describe('design §6: an expired sign-in', () => {
     const expired = await agent.submit(password, { password: 'alice' });
     expect(expired.status).toBe(400);
     const again = /href="([^"]*\/restart)"/.exec(expired.body)?.[1];
-    expect((await signIn(agent, new URL(again ?? '', it.issuer).href)).location).toContain('code=');
+    expect((await signIn(agent, new URL(again ?? '', service.issuer).href)).location).toContain('code=');
   });
 
   test('design §6: nobody else can start it again', async () => {
@@ -228,12 +229,12 @@ describe('design §3: one user name in several tenants', () => {
   });
 
   test('design §3: the tenants of the client decide, and `tenant:` cannot widen them', async () => {
-    await it.idp.directory.clients.update('spa', { allowedTenants: [acme] });
+    await service.idp.directory.clients.update('spa', { allowedTenants: [acme] });
     const { location } = await signIn(new Agent(), url({ client_id: 'spa' }), 'dave', 'the password of both');
     expect(location).toContain('code=');
     const other = await signIn(new Agent(), url({ client_id: 'spa', acr_values: `tenant:${globex}` }), 'dave', 'the password of both');
     expect(other.location ?? '').not.toContain('code=');
-    const { agent } = await obtainTokens(it.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const { agent } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' });
     expect((await agent.get(url({ client_id: 'spa', prompt: 'none' }))).location).toContain('error=login_required');
   });
 
@@ -241,7 +242,7 @@ describe('design §3: one user name in several tenants', () => {
     const agent = new Agent();
     const page = await signIn(agent, url(), 'dave', 'the password of both');
     const [own] = choices(page);
-    const bob = (await it.idp.directory.accounts.candidates('bob@globex.test'))[0]?.person.user.id;
+    const bob = (await service.idp.directory.accounts.candidates('bob@globex.test'))[0]?.person.user.id;
     const [oid, at, token] = own?.value.split('.') ?? [];
     const forged = [
       `${bob}.${at}.${token}`,

@@ -1,18 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { Agent, type Answer, authorizeUrl, createPkce, type Json, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let alice: Agent;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id: 'es256',
     name: 'Implicit',
     secret: 'es256-secret',
@@ -27,19 +27,18 @@ beforeAll(async () => {
   alice = new Agent();
   await signIn(alice, request());
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 const request = (parameters: Record<string, string | undefined> = {}) =>
-  authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 's', ...parameters });
+  authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', state: 's', ...parameters });
 const respond = async (parameters: Record<string, string | undefined>, agent = alice): Promise<Answer> =>
   agent.follow(await agent.get(request(parameters)));
 
 async function signedMembers(answer: Answer, client = 'web'): Promise<Json> {
   const { response = '', ...others } = membersOf(answer);
   expect(others).toEqual({});
-  const keys = createRemoteJWKSet(new URL(`${it.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
-  return (await jwtVerify(response, keys, { issuer: it.issuer, audience: client })).payload;
+  const keys = createRemoteJWKSet(new URL(`${service.issuer}/.well-known/openid-configuration/jwks`), { [customFetch]: fetch });
+  return (await jwtVerify(response, keys, { issuer: service.issuer, audience: client })).payload;
 }
 
 const modes = [
@@ -63,7 +62,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       state: 's',
       scope: 'openid',
       session_state: expect.any(String),
-      iss: it.issuer,
+      iss: service.issuer,
       aud: 'web',
       exp: expect.any(Number),
     });
@@ -76,7 +75,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
       error_description: expect.any(String),
       session_state: expect.any(String),
       state: 's',
-      iss: it.issuer,
+      iss: service.issuer,
       aud: 'web',
       exp: expect.any(Number),
     });
@@ -98,7 +97,7 @@ describe.each(modes)('4.2 response mode %s', (mode, way) => {
   });
 
   test('4.3 works through a pushed request', async () => {
-    const party = await discover(it.issuer);
+    const party = await discover(service.issuer);
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
     const url = await openid.buildAuthorizationUrlWithPAR(party, {
       redirect_uri: redirectUri,
@@ -121,7 +120,7 @@ test('4.2 the algorithm is the one that the client registered; implicit response
 });
 
 test('4.2 a client library reads it', async () => {
-  const party = await discover(it.issuer);
+  const party = await discover(service.issuer);
   openid.useJwtResponseMode(party);
   const verifier = openid.randomPKCECodeVerifier();
   const url = openid.buildAuthorizationUrl(party, {
@@ -139,7 +138,7 @@ test('4.2 a client library reads it', async () => {
 test('security B: a signed response, in which anybody can place claims, is no id_token_hint', async () => {
   const { response = '' } = membersOf(await respond({ response_mode: 'jwt', oid: 'x', sid: 'y', sub: 'z', tid: 't' }));
   expect(membersOf(await respond({ id_token_hint: response }))).toMatchObject({ error: 'invalid_request' });
-  const answer = await alice.get(`${it.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: response })}`);
+  const answer = await alice.get(`${service.issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: response })}`);
   expect(answer.status).toBe(400);
 });
 
@@ -162,7 +161,7 @@ test('a sign-in that is over is told of on a page, whatever a query says', async
   for (const mode of ['jwt', 'form_post.jwt', 'query', 'fragment']) {
     const query = new URL(request({ response_mode: mode, __custom: 'x' })).search;
     const agent = new Agent();
-    const { status, location } = await agent.follow(await agent.get(`${it.issuer}/connect/authorize/${'A'.repeat(43)}${query}`));
+    const { status, location } = await agent.follow(await agent.get(`${service.issuer}/connect/authorize/${'A'.repeat(43)}${query}`));
     expect({ mode, status, location }).toEqual({ mode, status: 400, location: undefined });
   }
 });

@@ -1,24 +1,22 @@
 /** Design §3: whatever says who the user is says the same, whichever endpoint, response type and kind of token it comes by. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 const types = ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token', 'token'] as const;
 const kinds = ['public', 'pairwise'].flatMap((subject) => ['reference', 'jwt'].map((token) => [subject, token] as const));
-
-let it: TestIdp;
 let endpoints: Endpoints;
 let bob: { readonly agent: Agent; readonly oid: string; readonly tid: string };
 let alice: typeof bob & { readonly parent: string };
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
+  endpoints = endpointsOf(service.issuer);
   for (const [subject, token] of kinds)
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: `${subject}-${token}`,
       name: 'All flows',
       secret: `${subject}-${token}-secret`,
@@ -32,14 +30,13 @@ beforeAll(async () => {
       accessTokenType: token as 'jwt',
     });
   const accountOf = async (userName: string) => {
-    const { person, tenant } = (await it.idp.directory.accounts.candidates(userName))[0] ?? {};
+    const { person, tenant } = (await service.idp.directory.accounts.candidates(userName))[0] ?? {};
     return { oid: person?.user.id ?? '', tid: tenant?.id ?? '', parent: person?.user.parentUserId ?? '' };
   };
-  const agentOf = async (userName: string, password: string) => (await obtainTokens(it.issuer, { userName, password })).agent;
+  const agentOf = async (userName: string, password: string) => (await obtainTokens(service.issuer, { userName, password })).agent;
   bob = { ...(await accountOf('bob@globex.test')), agent: await agentOf('bob@globex.test', 'bob') };
   alice = { ...(await accountOf('alice@globex.test')), agent: await agentOf('alice@globex.test', 'alice') };
 });
-afterAll(() => it.close());
 
 const pkce = createPkce();
 
@@ -57,7 +54,7 @@ async function said(client: string, agent: Agent): Promise<Json[]> {
   for (const type of types) {
     const scope = 'openid orders.read offline_access';
     const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' };
-    const url = authorizeUrl(it.issuer, { client_id: client, response_type: type, scope, nonce: 'n', ...challenge });
+    const url = authorizeUrl(service.issuer, { client_id: client, response_type: type, scope, nonce: 'n', ...challenge });
     const members = membersOf(await agent.follow(await agent.get(url)));
     await noteTokens(members);
     if (!members.code) continue;
@@ -92,11 +89,11 @@ describe.each(kinds)('design §3: sub, oid and tid for a %s client with %s token
 });
 
 test('4.1 tokens carry in their header the kid of a published key', async () => {
-  const { keys } = (await (await fetch(`${it.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
+  const { keys } = (await (await fetch(`${service.issuer}/.well-known/openid-configuration/jwks`)).json()) as Json;
   const agent = new Agent();
   const request = { client_id: 'public-jwt', response_type: 'id_token token', nonce: 'n' };
-  const { id_token: idToken = '', access_token: accessToken = '' } = membersOf(await signIn(agent, authorizeUrl(it.issuer, request)));
-  const signed = membersOf(await agent.get(authorizeUrl(it.issuer, { ...request, response_mode: 'jwt' })));
+  const { id_token: idToken = '', access_token: accessToken = '' } = membersOf(await signIn(agent, authorizeUrl(service.issuer, request)));
+  const signed = membersOf(await agent.get(authorizeUrl(service.issuer, { ...request, response_mode: 'jwt' })));
   for (const jwt of [idToken, accessToken, signed.response ?? '']) {
     const { kid, alg } = decodeProtectedHeader(jwt);
     expect(keys).toContainEqual(expect.objectContaining({ kid, alg, use: 'sig' }));

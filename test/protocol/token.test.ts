@@ -1,26 +1,24 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose';
 import * as openid from 'openid-client';
 import { authorizeUrl, basic, createPkce, type Json, obtainTokens, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { type Endpoints, endpointsOf, isActive } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { discover } from '../support/relying-party.js';
 import { redirectUri } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
 
 /** An hour of the session is more than the lifetime of an access token, so that the one can be seen to end the other. */
 const sessionAbsolute = 7200;
-
-let it: TestIdp;
 let endpoints: Endpoints;
-beforeAll(async () => {
-  it = await startIdp({ lifetimes: { sessionAbsolute } });
-  endpoints = endpointsOf(it.issuer);
+const service = useIdp({ lifetimes: { sessionAbsolute } });
+beforeAll(() => {
+  endpoints = endpointsOf(service.issuer);
 });
-afterAll(() => it.close());
+
 afterEach(backToPresent);
 
-const tokenUrl = () => `${it.issuer}/connect/token`;
+const tokenUrl = () => `${service.issuer}/connect/token`;
 const offline = { scope: 'openid offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
 
@@ -28,7 +26,7 @@ describe('4.4 client authentication', () => {
   const secret = 'sp:cial p@ss+w/ord=%41&?"~';
   const grant = { grant_type: 'client_credentials' };
   beforeAll(async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'sp:cial/client',
       name: 'Special',
       secret,
@@ -51,7 +49,7 @@ describe('4.4 client authentication', () => {
 
   test('4.4 a client library sends either', async () => {
     for (const authentication of [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)]) {
-      const party = await discover(it.issuer, { client: 'sp:cial/client', authentication });
+      const party = await discover(service.issuer, { client: 'sp:cial/client', authentication });
       expect(await openid.clientCredentialsGrant(party)).toMatchObject({ token_type: 'bearer', scope: 'orders.read' });
     }
   });
@@ -74,13 +72,13 @@ describe('4.4 client authentication', () => {
   });
 
   test('4.4 a new secret works at once, and the one before with it', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'rotating',
       name: 'Rotating',
       secret: 'first',
       metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
     });
-    await it.idp.directory.clients.rotateSecret('rotating', 'second');
+    await service.idp.directory.clients.rotateSecret('rotating', 'second');
     for (const one of ['first', 'second'])
       expect(await postForm(tokenUrl(), grant, { authorization: basic('rotating', one) })).toMatchObject({ status: 200 });
   });
@@ -89,7 +87,7 @@ describe('4.4 client authentication', () => {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const key = { ...(await exportJWK(publicKey)), kid: 'own', alg, use: 'sig' };
     const client = `keyed-${alg}`;
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: client,
       name: client,
       metadata: {
@@ -103,14 +101,14 @@ describe('4.4 client authentication', () => {
     });
     const grantTo = async (modify?: (header: unknown, payload: Record<string, unknown>) => void) => {
       const options = modify && { [openid.modifyAssertion]: modify };
-      const party = await discover(it.issuer, {
+      const party = await discover(service.issuer, {
         client,
         authentication: openid.PrivateKeyJwt({ key: privateKey, kid: 'own' }, options as never),
       });
       return openid.clientCredentialsGrant(party);
     };
     const withAudience = (aud: unknown) => grantTo((_, payload) => void Object.assign(payload, { aud }));
-    expect(await withAudience(it.issuer)).toMatchObject({ scope: 'orders.read' });
+    expect(await withAudience(service.issuer)).toMatchObject({ scope: 'orders.read' });
     await expect(withAudience(tokenUrl())).rejects.toMatchObject({ error: 'invalid_client' });
     await expect(withAudience('https://elsewhere.test')).rejects.toMatchObject({ error: 'invalid_client' });
     await expect(grantTo((_, payload) => void Object.assign(payload, { iss: 'service' }))).rejects.toMatchObject({
@@ -119,7 +117,7 @@ describe('4.4 client authentication', () => {
   });
 
   test('4.4 a public client gives its id and the verifier', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'spa', secret: '', ...offline });
     expect(tokens).toMatchObject({ access_token: expect.any(String), refresh_token: expect.any(String) });
     const refreshed = await postForm(tokenUrl(), { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: 'spa' });
     expect(refreshed).toMatchObject({ status: 200, json: { refresh_token: expect.any(String) } });
@@ -128,7 +126,7 @@ describe('4.4 client authentication', () => {
 
 describe('4.4 authorization code', () => {
   test('4.4 the response has the documented members', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile' });
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid profile' });
     expect(tokens).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
@@ -139,7 +137,7 @@ describe('4.4 authorization code', () => {
   });
 
   test('4.4 there is no ID token for a request without openid', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'orders.read' });
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'orders.read' });
     expect(tokens).toEqual({
       access_token: expect.any(String),
       token_type: 'Bearer',
@@ -150,11 +148,11 @@ describe('4.4 authorization code', () => {
   });
 
   test('4.4 the ID token names issuer, client, session, time and way of sign-in', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { nonce: 'n-1' });
+    const { tokens } = await obtainTokens(service.issuer, { nonce: 'n-1' });
     const now = Date.now() / 1000;
     const claims = decodeJwt(tokens.id_token) as Json;
     expect(claims).toMatchObject({
-      iss: it.issuer,
+      iss: service.issuer,
       aud: 'web',
       nonce: 'n-1',
       amr: ['pwd'],
@@ -169,9 +167,9 @@ describe('4.4 authorization code', () => {
 
   test('4.4 a wrong verifier, another redirect URI and another client get invalid_grant', async () => {
     const pkce = createPkce();
-    const agent = (await obtainTokens(it.issuer)).agent;
+    const agent = (await obtainTokens(service.issuer)).agent;
     const code = async () => {
-      const url = authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
+      const url = authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' });
       return new URL((await agent.get(url)).location ?? '').searchParams.get('code') ?? '';
     };
     const redeem = async (fields: Record<string, string>, client?: string) =>
@@ -188,8 +186,10 @@ describe('4.4 authorization code', () => {
 
   test('4.4 scope beside a code is ignored; one the client may not have is invalid_scope, and the code is still good', async () => {
     const pkce = createPkce();
-    const { agent } = await obtainTokens(it.issuer);
-    const { location = '' } = await agent.get(authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const { agent } = await obtainTokens(service.issuer);
+    const { location = '' } = await agent.get(
+      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
+    );
     const code = new URL(location).searchParams.get('code') ?? '';
     const redeem = (scope: string) =>
       endpoints.token({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier, scope });
@@ -200,8 +200,10 @@ describe('4.4 authorization code', () => {
 
   test('design §10: a code lives for a minute', async () => {
     const pkce = createPkce();
-    const { agent } = await obtainTokens(it.issuer);
-    const { location = '' } = await agent.get(authorizeUrl(it.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }));
+    const { agent } = await obtainTokens(service.issuer);
+    const { location = '' } = await agent.get(
+      authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256' }),
+    );
     const code = new URL(location).searchParams.get('code') ?? '';
     passTime(61);
     const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
@@ -224,14 +226,14 @@ describe('4.4 required parameters', () => {
   });
 
   test('4.4 client_id is required without an authentication header', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'spa', secret: '', ...offline });
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
     expect(await postForm(tokenUrl(), fields)).toMatchObject({ status: 401, json: { error: 'invalid_client' } });
     expect(await postForm(tokenUrl(), { ...fields, client_id: 'spa' })).toMatchObject({ status: 200 });
   });
 
   test('4.4 a public client sends no authorization header', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { client: 'spa', secret: '', ...offline });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'spa', secret: '', ...offline });
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: 'spa' };
     expect(await postForm(tokenUrl(), fields, { authorization: basic('spa', 'x') })).toMatchObject({ status: 401 });
     expect(await postForm(tokenUrl(), { ...fields, client_secret: 'x' })).toMatchObject({ status: 401 });
@@ -241,7 +243,7 @@ describe('4.4 required parameters', () => {
 
 describe('4.4 client credentials', () => {
   test('4.4 without scope a client gets all the API scopes it may have', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'batch',
       name: 'Batch',
       secret: 'batch-secret',
@@ -278,7 +280,7 @@ describe('4.4 client credentials', () => {
 
 describe('4.4 headers', () => {
   test('4.4 whatever is secret may be cached by nobody, and neither may errors', async () => {
-    const { tokens } = await obtainTokens(it.issuer);
+    const { tokens } = await obtainTokens(service.issuer);
     const answers = {
       token: await endpoints.token({ grant_type: 'client_credentials' }, 'service'),
       'token error': await endpoints.token({ grant_type: 'authorization_code' }),
@@ -286,7 +288,7 @@ describe('4.4 headers', () => {
       userinfo: await endpoints.userinfo(tokens.access_token),
       'userinfo error': await endpoints.userinfo('unknown'),
       introspection: await endpoints.introspect(tokens.access_token),
-      'introspection, unauthenticated': await postForm(`${it.issuer}/connect/introspect`, {}),
+      'introspection, unauthenticated': await postForm(`${service.issuer}/connect/introspect`, {}),
       revocation: await endpoints.revoke('unknown'),
       par: await endpoints.par({ client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid' }),
     };
@@ -301,20 +303,20 @@ describe('4.4 headers', () => {
 
 describe('4.4 refresh tokens', () => {
   test('4.4 none without offline_access', async () => {
-    const { tokens } = await obtainTokens(it.issuer);
+    const { tokens } = await obtainTokens(service.issuer);
     expect(tokens).not.toHaveProperty('refresh_token');
   });
 
   test('4.4 offline_access without a consent page for first-party clients, whatever the prompt', async () => {
-    const { tokens, agent } = await obtainTokens(it.issuer, offline);
+    const { tokens, agent } = await obtainTokens(service.issuer, offline);
     expect(tokens).toMatchObject({ refresh_token: expect.any(String), scope: 'openid offline_access' });
-    const again = await obtainTokens(it.issuer, { agent, prompt: 'login', ...offline });
+    const again = await obtainTokens(service.issuer, { agent, prompt: 'login', ...offline });
     expect(again.tokens).toMatchObject({ refresh_token: expect.any(String) });
   });
 
   test('4.4 a client library refreshes; the new ID token is of the same subject, client, session and sign-in', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile offline_access' });
-    const party = await discover(it.issuer);
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid profile offline_access' });
+    const party = await discover(service.issuer);
     const refreshed = await openid.refreshTokenGrant(party, tokens.refresh_token);
     const { iss, sub, aud, tid, sid, auth_time, amr, idp } = decodeJwt(tokens.id_token);
     expect(refreshed.claims()).toMatchObject({ iss, sub, aud, tid, sid, auth_time, amr, idp });
@@ -322,7 +324,7 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('4.4 scope may be narrowed, not widened', async () => {
-    const { tokens } = await obtainTokens(it.issuer, { scope: 'openid profile offline_access' });
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid profile offline_access' });
     const refresh = (scope: string, refreshToken: string) =>
       endpoints.token({ grant_type: 'refresh_token', refresh_token: refreshToken, scope });
     for (const scope of ['openid email', 'openid nonsense', 'openid invoices.read'])
@@ -331,7 +333,7 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('design §5: each refresh gives a new refresh token; a retry within the grace gives the same one again', async () => {
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     const first = await endpoints.refresh(tokens.refresh_token);
     expect(first.json.refresh_token).not.toBe(tokens.refresh_token);
     passTime(5);
@@ -342,7 +344,7 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('design §5: a replay after the grace ends the family', async () => {
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     const { json } = await endpoints.refresh(tokens.refresh_token);
     passTime(11);
     expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
@@ -351,7 +353,7 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('design §5: the grace is for the immediate predecessor: an older token ends the family at once', async () => {
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     const second = (await endpoints.refresh(tokens.refresh_token)).json;
     const third = (await endpoints.refresh(second.refresh_token)).json;
     expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
@@ -360,14 +362,14 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('4.4 a refresh token is of no use to another client, and that attempt harms nobody', async () => {
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     expect(await endpoints.refresh(tokens.refresh_token, 'jwt')).toMatchObject(invalidGrant);
     expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject({ status: 200 });
   });
 
   test('design §10: idle and absolute end', async () => {
     const day = 86_400;
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     passTime(14 * day);
     const second = (await endpoints.refresh(tokens.refresh_token)).json;
     passTime(28 * day);
@@ -378,7 +380,7 @@ describe('4.4 refresh tokens', () => {
   });
 
   test('design §10: one that is not used for fifteen days ends', async () => {
-    const { tokens } = await obtainTokens(it.issuer, offline);
+    const { tokens } = await obtainTokens(service.issuer, offline);
     passTime(15 * 86_400 + 1);
     expect(await endpoints.refresh(tokens.refresh_token)).toMatchObject(invalidGrant);
   });
@@ -386,7 +388,7 @@ describe('4.4 refresh tokens', () => {
 
 describe('design §10: lifetimes', () => {
   test('design §10: a client may have its own', async () => {
-    await it.idp.directory.clients.create({
+    await service.idp.directory.clients.create({
       id: 'brief',
       name: 'Brief',
       secret: 'brief-secret',
@@ -394,7 +396,7 @@ describe('design §10: lifetimes', () => {
       allowedScopes: ['openid'],
       lifetimes: { accessToken: 120, idToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 200 },
     });
-    const { tokens } = await obtainTokens(it.issuer, { client: 'brief', secret: 'brief-secret', ...offline });
+    const { tokens } = await obtainTokens(service.issuer, { client: 'brief', secret: 'brief-secret', ...offline });
     const { exp = 0, iat = 0 } = decodeJwt(tokens.id_token);
     expect([tokens.expires_in, exp - iat]).toEqual([120, 60]);
     passTime(90);
@@ -414,7 +416,7 @@ describe('design §10: lifetimes', () => {
     };
     for (const accessTokenType of ['reference', 'jwt'] as const) {
       const id = `brief-${accessTokenType}`;
-      await it.idp.directory.clients.create({
+      await service.idp.directory.clients.create({
         id,
         name: 'Brief',
         secret: `${id}-secret`,
@@ -423,9 +425,9 @@ describe('design §10: lifetimes', () => {
         allowedScopes: ['openid', 'orders.read'],
         lifetimes: { accessToken: 77, idToken: 33 },
       });
-      const { agent, tokens } = await obtainTokens(it.issuer, { client: id, secret: `${id}-secret` });
+      const { agent, tokens } = await obtainTokens(service.issuer, { client: id, secret: `${id}-secret` });
       const implicit = { client_id: id, response_type: 'id_token token', nonce: 'n' };
-      const { location = '' } = await agent.get(authorizeUrl(it.issuer, implicit));
+      const { location = '' } = await agent.get(authorizeUrl(service.issuer, implicit));
       const response = Object.fromEntries(new URLSearchParams(new URL(location).hash.slice(1)));
       const lifeOf = async (token: string) => {
         const { exp, iat } = (await endpoints.introspect(token, id)).json;
@@ -442,9 +444,9 @@ describe('design §10: lifetimes', () => {
   });
 
   test('design §10: an access token lives an hour, as a JWT ten minutes', async () => {
-    const { agent, tokens } = await obtainTokens(it.issuer);
+    const { agent, tokens } = await obtainTokens(service.issuer);
     expect(tokens.expires_in).toBe(3600);
-    expect((await obtainTokens(it.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens.expires_in).toBe(600);
+    expect((await obtainTokens(service.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens.expires_in).toBe(600);
     passTime(3590);
     expect(await isActive(endpoints, tokens.access_token)).toBe(true);
     passTime(3601);
@@ -452,15 +454,15 @@ describe('design §10: lifetimes', () => {
   });
 
   test('design §3: without offline_access no token outlives the absolute end of the session; with it they do', async () => {
-    const { agent } = await obtainTokens(it.issuer);
+    const { agent } = await obtainTokens(service.issuer);
     passTime(3000);
-    await obtainTokens(it.issuer, { agent });
+    await obtainTokens(service.issuer, { agent });
     passTime(6000);
-    const online = (await obtainTokens(it.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens;
-    const { tokens } = await obtainTokens(it.issuer, { agent });
+    const online = (await obtainTokens(service.issuer, { agent, client: 'jwt', secret: 'jwt-secret' })).tokens;
+    const { tokens } = await obtainTokens(service.issuer, { agent });
     expect(tokens.expires_in).toBeLessThanOrEqual(1200);
     expect(tokens.expires_in).toBeGreaterThan(1100);
-    const lasting = (await obtainTokens(it.issuer, { agent, ...offline })).tokens;
+    const lasting = (await obtainTokens(service.issuer, { agent, ...offline })).tokens;
     passTime(sessionAbsolute + 1);
     expect(await Promise.all([isActive(endpoints, tokens.access_token), isActive(endpoints, online.access_token, 'jwt')])).toEqual([
       false,
@@ -468,12 +470,12 @@ describe('design §10: lifetimes', () => {
     ]);
     expect(await endpoints.refresh(lasting.refresh_token)).toMatchObject({ status: 200 });
     const { location = '' } = await agent.get(
-      authorizeUrl(it.issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
+      authorizeUrl(service.issuer, { prompt: 'none', code_challenge: createPkce().challenge, code_challenge_method: 'S256' }),
     );
     expect(new URL(location).searchParams.get('error')).toBe('login_required');
   });
 });
 
 test('4.4 nothing here is worth a line in the log', () => {
-  expect(it.logged).toEqual([]);
+  expect(service.logged).toEqual([]);
 });

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { type Json, obtainTokens, postForm } from '../support/agent.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 let endpoints: Endpoints;
 let tokens: Json;
+const service = useIdp();
 beforeAll(async () => {
-  it = await startIdp();
-  endpoints = endpointsOf(it.issuer);
-  ({ tokens } = await obtainTokens(it.issuer, { scope: 'openid profile' }));
+  endpoints = endpointsOf(service.issuer);
+  ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid profile' }));
 });
-afterAll(() => it.close());
 
-const url = () => `${it.issuer}/connect/userinfo`;
+const url = () => `${service.issuer}/connect/userinfo`;
 
 test('4.7 GET and POST answer the same JSON object: the claims of the granted scopes', async () => {
   const got = await endpoints.userinfo(tokens.access_token);
@@ -32,7 +30,7 @@ test.each([
   ['phone', ['phone_number', 'phone_number_verified']],
   ['address', []],
 ])('4.7 scope %s grants its claims and no others', async (scope, claims) => {
-  const granted = (await obtainTokens(it.issuer, { scope: `openid ${scope}` })).tokens;
+  const granted = (await obtainTokens(service.issuer, { scope: `openid ${scope}` })).tokens;
   const { json } = await endpoints.userinfo(granted.access_token);
   expect(Object.keys(json).sort()).toEqual(['sub', 'tid', 'oid', ...claims].sort());
 });
@@ -64,7 +62,7 @@ test.each(['unknown', 'eyJhbGciOiJub25lIn0.e30.', '..', 'x y', '%00'])(
 );
 
 test('4.7 an ID token and a refresh token are no access tokens', async () => {
-  const offline = (await obtainTokens(it.issuer, { scope: 'openid offline_access' })).tokens;
+  const offline = (await obtainTokens(service.issuer, { scope: 'openid offline_access' })).tokens;
   for (const token of [offline.id_token, offline.refresh_token]) expect(await endpoints.userinfo(token)).toMatchObject({ status: 401 });
 });
 

@@ -6,19 +6,15 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { Agent, type Answer } from '../support/agent.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
+import { useIdp } from '../support/use-idp.js';
 
-let it: TestIdp;
 const started: ChildProcess[] = [];
-beforeAll(async () => {
-  it = await startIdp({ seed: journeySeed });
-});
+const service = useIdp({ seed: journeySeed });
 afterAll(async () => {
   for (const child of started) child.kill();
-  await it.close();
 });
 
 async function freePort(): Promise<number> {
@@ -43,7 +39,7 @@ async function startApplication(name: string, { path, command, options = {}, ...
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const id = `${name}-${port}`;
-  await it.idp.directory.clients.create({
+  await service.idp.directory.clients.create({
     id,
     name,
     secret: `${id}-secret`,
@@ -51,7 +47,7 @@ async function startApplication(name: string, { path, command, options = {}, ...
     metadata: { redirect_uris: [origin + path] },
     ...client,
   });
-  const env = { ...process.env, ISSUER: it.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
+  const env = { ...process.env, ISSUER: service.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
   const [program = process.execPath, ...args] = command ?? [process.execPath, `dist/test/relying-parties/${name}.js`];
   const child = spawn(program, args, { env, stdio: 'ignore' });
   started.push(child);
@@ -75,7 +71,7 @@ async function follow(agent: Agent, answer: Answer): Promise<Answer> {
 
 async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
   const identifier = await follow(agent, start);
-  if (!identifier.url.startsWith(it.issuer)) return identifier;
+  if (!identifier.url.startsWith(service.issuer)) return identifier;
   const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
   return follow(agent, await agent.submit(password, { password: 'alice' }));
 }

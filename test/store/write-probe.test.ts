@@ -9,40 +9,40 @@ import { IN_TIME } from '../support/in-time.js';
 const up = { status: 'up', artifacts: 'up', directory: 'up', problems: [] };
 
 describe('C: health() of a store that answers reads and takes no writes', () => {
-  let it: TestIdp;
-  afterEach(() => it.close());
+  let service: TestIdp;
+  afterEach(() => service.close());
 
   test.each(['refuses', 'never answers'] as const)(
     'that %s them: it is read-only, and the service down, until it takes them again',
     async (how) => {
       const { artifacts, directory, down, recover } = failingStores();
-      it = await startIdp({ artifacts, directory });
+      service = await startIdp({ artifacts, directory });
       for (const [flag, which] of [['writes', 'artifacts'] as const, ['directoryWrites', 'directory'] as const]) {
         await pause(1100);
         Object.assign(down, { hang: how === 'never answers', [flag]: true });
         const since = performance.now();
-        expect(await it.idp.health()).toEqual({ ...up, status: 'down', [which]: 'read-only' });
+        expect(await service.idp.health()).toEqual({ ...up, status: 'down', [which]: 'read-only' });
         expect(performance.now() - since).toBeLessThan(IN_TIME);
         recover();
         await pause(1100);
-        expect(await it.idp.health()).toEqual(up);
+        expect(await service.idp.health()).toEqual(up);
       }
     },
   );
 
   test('the outage is one line when it begins and one when it ends, though reads are answered all the time', async () => {
     const { artifacts, directory, down, recover } = failingStores();
-    it = await startIdp({ artifacts, directory });
+    service = await startIdp({ artifacts, directory });
     down.writes = true;
-    await it.idp.health();
+    await service.idp.health();
     for (let look = 0; look < 30; look += 1) {
-      await it.idp.sessions.list({ tid: 'nowhere', userId: 'nobody' }).catch(() => {});
+      await service.idp.sessions.list({ tid: 'nowhere', userId: 'nobody' }).catch(() => {});
       await pause(100);
     }
-    expect(it.logged.map(([, message]) => message)).toEqual(['store is away']);
+    expect(service.logged.map(([, message]) => message)).toEqual(['store is away']);
     recover();
-    for (const end = Date.now() + 10_000; it.logged.length < 2 && Date.now() < end; ) await pause(100);
-    expect(it.logged.map(([, message]) => message)).toEqual(['store is away', 'store is back']);
+    for (const end = Date.now() + 10_000; service.logged.length < 2 && Date.now() < end; ) await pause(100);
+    expect(service.logged.map(([, message]) => message)).toEqual(['store is away', 'store is back']);
   });
 
   test('however often it is asked, it writes once a second', async () => {
@@ -52,9 +52,9 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
       writes += 1;
       return artifacts.commit(all);
     };
-    it = await startIdp({ artifacts: { ...artifacts, commit }, directory });
+    service = await startIdp({ artifacts: { ...artifacts, commit }, directory });
     const began = performance.now();
-    for (let asked = 0; asked < 500; asked += 1) expect(await it.idp.health()).toEqual(up);
+    for (let asked = 0; asked < 500; asked += 1) expect(await service.idp.health()).toEqual(up);
     expect(writes).toBeGreaterThan(0);
     expect(writes).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 1000));
   });
@@ -65,8 +65,8 @@ describe('C: a node that starts before its stores', () => {
     const { artifacts, directory, down, recover } = failingStores();
     down[which] = true;
     setTimeout(recover, 4200);
-    const it = await startIdp({ artifacts, directory });
-    expect(await it.idp.health()).toEqual(up);
-    await it.close();
+    const service = await startIdp({ artifacts, directory });
+    expect(await service.idp.health()).toEqual(up);
+    await service.close();
   });
 });

@@ -1,5 +1,5 @@
 /** Whom claims are resolved about, with the records that the look-ups find. */
-import type { ClaimSubject, LinkedAccount } from '../../lib/claims.js';
+import type { ClaimSubject, LinkedAccount } from '../../lib/claims/contract.js';
 import type { Group, Subsidiary } from '../../lib/store/records.js';
 import { person, tenant } from './records.js';
 

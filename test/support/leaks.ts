@@ -1,6 +1,6 @@
 /** What no answer and no log line may hold. */
 import { expect } from '@jest/globals';
-import type { TestIdp } from './idp.js';
+import type { IdpInUse } from './use-idp.js';
 
 /** Stack frames, files, drivers. Paths of the service itself are no leak. */
 const internals = /\bat (?:async )?[\w.<>[\] ]+ \(|node:internal|node_modules|\.[jt]s:\d+|\/(?:lib|dist|home|work|tmp|usr)\/[\w-]+\//;
@@ -12,7 +12,7 @@ export function expectNothingInternal(text: string, secrets: readonly string[] =
 }
 
 /** Nothing failed, and nothing that was logged, at whatever level, has one of the secrets. */
-export function expectQuietLog({ logged, lines }: TestIdp, secrets: readonly string[] = []): void {
+export function expectQuietLog({ logged, lines }: IdpInUse, secrets: readonly string[] = []): void {
   expect(logged).toEqual([]);
   const text = JSON.stringify(lines, (_key, value) => (value instanceof Error ? `${value.stack} ${JSON.stringify(value)}` : value));
   for (const secret of secrets) expect(text).not.toContain(secret);

@@ -4,6 +4,8 @@ export interface WatchedPage {
   readonly page: Page;
   /** What ran, what a policy blocked, and requests to anybody else. */
   readonly incidents: readonly string[];
+  /** Makes it that of another person: without cookies and incidents. */
+  renew(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -23,5 +25,13 @@ export async function openWatchedPage(browser: Browser, origins: readonly string
     if (/Content Security Policy/.test(message.text()) && !/favicon/.test(message.text())) incidents.push(message.text());
   });
   page.on('pageerror', (error) => incidents.push(error.message));
-  return { page, incidents, close: () => context.close() };
+  return {
+    page,
+    incidents,
+    async renew() {
+      await context.clearCookies();
+      incidents.length = 0;
+    },
+    close: () => context.close(),
+  };
 }

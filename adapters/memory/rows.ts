@@ -1,0 +1,104 @@
+import { IdpError } from '../../lib/errors.js';
+import type { Collection, CollectionSpec, Page, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
+import { frozenCopy } from './frozen-copy.js';
+import { RowIndex } from './row-index.js';
+import { SortedIds } from './sorted-ids.js';
+
+/**
+ * The rows of a collection and their indexes. Each write does its work in one synchronous step and checks everything before it
+ * changes anything. Rows are frozen copies, made at the write, so a read hands out the row itself.
+ */
+export class Rows<R extends Row> implements Collection<R> {
+  readonly #name: string;
+  readonly #rows = new Map<string, R>();
+  readonly #ids = new SortedIds();
+  readonly #indexes = new Map<string, RowIndex>();
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Makes the indexes that are not there yet, over the rows that are. */
+  ensureIndexes(specs: CollectionSpec['indexes']): void {
+    for (const [name, spec] of Object.entries(specs)) {
+      if (this.#indexes.has(name)) continue;
+      const index = new RowIndex(spec);
+      for (const row of this.#rows.values()) {
+        for (const key of index.keysOf(row)) {
+          if (index.unique && index.isTaken(key, row.id)) throw new IdpError('conflict');
+          index.add(key, row.id);
+        }
+      }
+      this.#indexes.set(name, index);
+    }
+  }
+
+  async get(id: string): Promise<R | undefined> {
+    return this.#rows.get(id);
+  }
+
+  async find(where: Where, page?: Page): Promise<readonly R[]> {
+    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
+      throw new TypeError('The limit of a page is a positive whole number.');
+    }
+    return this.#lookUp(where)
+      .page(page)
+      .map((id) => this.#rows.get(id)!);
+  }
+
+  async insert(row: Unsaved<R>): Promise<R> {
+    if (this.#rows.has(row.id)) throw new IdpError('conflict');
+    return this.#write(row, undefined);
+  }
+
+  async put(row: Unsaved<R>): Promise<R> {
+    return this.#write(row, this.#rows.get(row.id));
+  }
+
+  async update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+    const current = this.#rows.get(id);
+    if (current === undefined) return undefined;
+    const next = change(current);
+    if (next === current) return current;
+    if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+    return this.#write(next, current);
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const current = this.#rows.get(id);
+    if (current === undefined) return false;
+    for (const index of this.#indexes.values()) {
+      for (const key of index.keysOf(current)) index.delete(key, id);
+    }
+    this.#ids.delete(id);
+    return this.#rows.delete(id);
+  }
+
+  #write(unsaved: Unsaved<R>, current: R | undefined): R {
+    const { id } = unsaved;
+    if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
+    const row = frozenCopy({ ...unsaved, version: (current?.version ?? 0) + 1 }) as unknown as R;
+    const indexed = [...this.#indexes.values()].map((index) => ({ index, keys: index.keysOf(row) }));
+    for (const { index, keys } of indexed) {
+      if (index.unique && keys.some((key) => index.isTaken(key, id))) throw new IdpError('conflict');
+    }
+    for (const { index, keys } of indexed) {
+      if (current !== undefined) for (const key of index.keysOf(current)) index.delete(key, id);
+      for (const key of keys) index.add(key, id);
+    }
+    this.#rows.set(id, row);
+    this.#ids.add(id);
+    return row;
+  }
+
+  #lookUp(where: Where): SortedIds {
+    const [query, ...others] = Object.entries(where);
+    if (query === undefined) return this.#ids;
+    const [name, values] = query;
+    const index = this.#indexes.get(name);
+    if (index === undefined || others.length > 0) {
+      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+    }
+    return index.lookUp(values) ?? new SortedIds();
+  }
+}

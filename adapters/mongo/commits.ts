@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Collection } from 'mongodb';
+import type { ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
+import { type ArtifactDocument, holds, reversibleStatement, statementOf, undoStatements } from './artifact-document.js';
+import { isDuplicate } from './database.js';
+import { inTime } from './deadline.js';
+import type { Decisions } from './decisions.js';
+
+/** Attempts while other writes come between. */
+const ATTEMPTS = 100;
+
+/**
+ * Commits in one round trip what requests write most: a single record, or new records (and some that stay as they are) with the one that is
+ * spent or swapped for them. That one comes last: when its condition does not hold, what was inserted is taken back, and what a crash leaves
+ * was never disclosed and expires. So a new record may be there a little before its commit is, which only who knows its key, or lists its
+ * account, can see. Whatever else, and whatever did not get through like that, is committed by decision, and seen as a whole.
+ */
+export function createCommits(records: Collection<ArtifactDocument>, decisions: Decisions): Pick<ArtifactStore, 'commit'> {
+  /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
+  async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
+    const last = conditionalOf(writes);
+    if (last === undefined) return false;
+    const t = commitId();
+    const now = new Date();
+    const first = writes.filter((write): write is Put => write !== last && write.op === 'put');
+    const operations = first.map((put) => (put.if === 'absent' ? statementOf(put, t, now) : reversibleStatement(put, t, now)));
+    if (last) operations.push(statementOf(last, t, now));
+    try {
+      const { matchedCount, upsertedCount } = await inTime((bounds) => records.bulkWrite(operations, { ...bounds, ordered: true }));
+      if (matchedCount + upsertedCount === operations.length) return true;
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+    const done = first.map(({ key }) => key);
+    if (done.length > 0) await inTime((bounds) => records.bulkWrite(undoStatements(done, t), bounds));
+    return false;
+  }
+
+  async function read(writes: readonly ArtifactWrite[]): Promise<ReadonlyMap<string, ArtifactDocument>> {
+    const keys = writes.map(({ key }) => key as string);
+    const found = await inTime((bounds) => records.find({ _id: { $in: keys } }, bounds).toArray());
+    return new Map(found.map((document) => [document._id, document]));
+  }
+
+  return {
+    async commit(writes) {
+      if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
+      if (writes.length === 0 || (await attempt(writes))) return { ok: true };
+      const met = new Map<string, number>();
+      for (let count = 0; count < ATTEMPTS; count += 1) {
+        const documents = await read(writes);
+        const pending = [...documents.values()].filter(({ p }) => p !== undefined);
+        if (pending.length > 0) {
+          await decisions.clear(pending, met);
+          continue;
+        }
+        const now = Date.now();
+        const lost = writes.find((write) => !holds(write, documents.get(write.key), now));
+        if (lost) return { ok: false, lost: lost.key };
+        if (await (writes.length === 1 ? attempt(writes) : decisions.commit(commitId(), writes, documents))) return { ok: true };
+        await sleep(Math.random() * Math.min(count, 10));
+      }
+      throw new Error(`${ATTEMPTS} attempts of a commit met other writes.`);
+    },
+  };
+}
+
+const commitId = (): string => `commit ${randomBytes(15).toString('base64url')}`;
+
+/**
+ * The write that can be done after all others, because those can be undone: a single one, or the only one that spends or swaps. Null when
+ * there is none such, undefined when there are more.
+ */
+function conditionalOf(writes: readonly ArtifactWrite[]): ArtifactWrite | null | undefined {
+  if (writes.length === 1) return writes[0];
+  const [change = null, ...more] = writes.filter((write) => write.op === 'remove' || (write.if !== undefined && write.if !== 'absent'));
+  return more.length > 0 || change?.op === 'remove' ? undefined : change;
+}

@@ -1,0 +1,74 @@
+/** What a compiler would have said about a claim set, for those written without one; and whether the mapping names what exists. */
+
+import type { OptionPath } from '../config-problem.js';
+import { missing, unknownMembers, withMeant, wrong } from '../config-problem.js';
+import type { ConfigProblem } from '../errors.js';
+import type { ClaimDeclaration, ClaimMapping, ClaimSet } from './contract.js';
+import { claimTargets } from './contract.js';
+import { isOfClaimType } from './types.js';
+
+const scopeToken = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
+/** Milliseconds that a timer can count. */
+const MAX_TIMEOUT = 2 ** 31 - 1;
+const typeNames = Object.keys(isOfClaimType);
+const setMembers: readonly (keyof ClaimSet)[] = ['name', 'scopes', 'load', 'timeoutMs', 'onError', 'claims'];
+const claimMembers: readonly (keyof ClaimDeclaration<never>)[] = ['scope', 'type', 'description', 'in', 'value'];
+
+/** The declarations of a set that have the form of one, by claim name. */
+export const declarationsOf = ({ claims }: ClaimSet): readonly (readonly [string, ClaimDeclaration<never>])[] =>
+  isObject(claims) ? Object.entries(claims).filter(([, declaration]) => isObject(declaration)) : [];
+
+export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
+  const { name, scopes = [], load, timeoutMs = 1000, onError = 'omit', claims } = set;
+  const { problems, expect } = problemsAt('claims', String(name));
+  problems.push(...unknownMembers(set, ['claims', String(name)], setMembers, 'a member of claim sets that exists'));
+  expect(isText(name), ['name'], 'a name', name);
+  expect(load === undefined || isFunction(load), ['load'], 'a function', load);
+  expect(isTimeout(timeoutMs), ['timeoutMs'], `milliseconds, 1 to ${MAX_TIMEOUT}`, timeoutMs);
+  expect(onError === 'omit' || onError === 'fail', ['onError'], `'omit' or 'fail'`, onError);
+  expect(isListOf(scopes, isScope), ['scopes'], 'a list of scope names', scopes);
+  expect(isObject(claims), ['claims'], 'an object of claims by name', claims);
+  for (const [claim, declaration] of Object.entries(isObject(claims) ? claims : {}))
+    expect(isObject(declaration), [claim], 'a claim declaration', declaration);
+  for (const [claim, declaration] of declarationsOf(set)) {
+    const { scope, type, description, in: targets = claimTargets, value } = declaration;
+    problems.push(
+      ...unknownMembers(declaration, ['claims', String(name), claim], claimMembers, 'a member of claim declarations that exists'),
+    );
+    expect(isScope(scope), [claim, 'scope'], 'the name of a scope', scope);
+    expect(typeNames.includes(type), [claim, 'type'], `one of ${typeNames.join(', ')}`, type);
+    expect(isText(description), [claim, 'description'], 'a text', description);
+    expect(isTargets(targets), [claim, 'in'], `a list of ${claimTargets.join(', ')}`, targets);
+    expect(isFunction(value), [claim, 'value'], 'a function', value);
+  }
+  return problems;
+}
+
+export function checkMapping(sets: readonly ClaimSet[], mapping: ClaimMapping): ConfigProblem[] {
+  const names = sets.flatMap((set) => declarationsOf(set).map(([claim]) => claim));
+  const { problems, expect } = problemsAt('claimMapping');
+  for (const [claim, scope] of Object.entries(mapping)) {
+    if (!names.includes(claim))
+      problems.push(withMeant(missing(['claimMapping', claim], 'the name of a claim that some set declares'), claim, names));
+    expect(scope === false || isScope(scope), [claim], 'the name of a scope, or false', scope);
+  }
+  return problems;
+}
+
+function problemsAt(...root: OptionPath) {
+  const problems: ConfigProblem[] = [];
+  const expect = (holds: boolean, path: OptionPath, expected: string, value: unknown): void => {
+    if (!holds) problems.push(wrong([...root, ...path], expected, value));
+  };
+  return { problems, expect };
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+/** @see RFC 6749 §3.3 */
+export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);
+const isTimeout = (value: number): boolean => Number.isInteger(value) && value > 0 && value <= MAX_TIMEOUT;
+const isListOf = (value: unknown, check: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(check);
+const isTargets = (value: unknown): boolean =>
+  isListOf(value, (target) => claimTargets.some((known) => known === target)) && (value as unknown[]).length > 0;

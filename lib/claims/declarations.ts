@@ -1,0 +1,103 @@
+/** From the claim sets, as their authors wrote them, to the claims that are served: the instance's mapping, and who owns a name. */
+
+import { formatPath } from '../config-problem.js';
+import type { ConfigProblem } from '../errors.js';
+import { ConfigError } from '../errors.js';
+import { checkClaimSet, checkMapping, declarationsOf } from './checks.js';
+import type { ClaimDeclaration, ClaimMapping, ClaimSet, ClaimTarget, ClaimTypes } from './contract.js';
+import { claimTargets, reservedClaims } from './contract.js';
+
+/** A claim that is served. */
+export interface DeclaredClaim {
+  readonly name: string;
+  readonly scope: string;
+  readonly type: keyof ClaimTypes;
+  readonly description: string;
+  readonly targets: readonly ClaimTarget[];
+}
+
+export interface ServedClaim extends DeclaredClaim {
+  readonly value: ClaimDeclaration<never>['value'];
+}
+
+export interface ServedClaimSet {
+  readonly name: string;
+  readonly load: ClaimSet['load'];
+  readonly timeoutMs: number;
+  readonly onError: 'omit' | 'fail';
+  readonly claims: readonly ServedClaim[];
+}
+
+/**
+ * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
+ * a declaration is not one; either lists everything that is wrong.
+ */
+export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ServedClaimSet[] {
+  const malformed = findClaimProblems(sets, mapping);
+  const conflicts = findClaimConflicts(sets, mapping);
+  if (malformed.length > 0) throw new ConfigError('invalid_options', [...malformed, ...conflicts]);
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+  const scopes = new Map(Object.entries(mapping));
+  return withoutRemoved(sets, mapping).map(({ name, load, timeoutMs = 1000, onError = 'omit', claims }) => ({
+    name,
+    load,
+    timeoutMs,
+    onError,
+    claims: Object.entries(claims).map(([claim, { scope, type, description, in: targets = claimTargets, value }]) => ({
+      name: claim,
+      scope: scopes.get(claim) || scope,
+      type,
+      description,
+      targets,
+      value,
+    })),
+  }));
+}
+
+/** Scopes that a set names or a claim is mapped to, even if all claims of one were mapped away. Of what is malformed, those that can be read. */
+export const claimScopes = (sets: readonly ClaimSet[], mapping: ClaimMapping): ReadonlySet<string> => {
+  const named = sets.flatMap((set) => [...declarationsOf(set).map(([, { scope }]) => scope), ...[set.scopes ?? []].flat()]);
+  return new Set([...named, ...Object.values(mapping)].filter((scope) => typeof scope === 'string'));
+};
+
+/** Those of the protocol, and those of claims. */
+export const identityScopes = (ofClaims: Iterable<string>): ReadonlySet<string> => new Set(['openid', 'offline_access', ...ofClaims]);
+
+/** What is malformed, of the sets and of the mapping. */
+export const findClaimProblems = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] => [
+  ...sets.flatMap(checkClaimSet),
+  ...checkMapping(sets, mapping),
+];
+
+/** Names that two sets declare, or that the protocol has taken. */
+export const findClaimConflicts = (sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ConfigProblem[] =>
+  findConflicts(withoutRemoved(sets, mapping));
+
+/** A claim is removed from the first set that declares it: a later set may put its own in the place. */
+function withoutRemoved(sets: readonly ClaimSet[], mapping: ClaimMapping): readonly ClaimSet[] {
+  const toRemove = new Set(Object.keys(mapping).filter((claim) => mapping[claim] === false));
+  return sets.map((set) => ({
+    ...set,
+    claims: Object.fromEntries(declarationsOf(set).filter(([claim]) => !toRemove.delete(claim))),
+  }));
+}
+
+function findConflicts(sets: readonly ClaimSet[]): ConfigProblem[] {
+  const reserved = new Set<string>(reservedClaims);
+  const owners = new Map<string, string>();
+  const conflicts: ConfigProblem[] = [];
+  for (const { name, claims } of sets) {
+    for (const claim of Object.keys(claims)) {
+      const path = formatPath(['claims', name, claim]);
+      const owner = owners.get(claim);
+      if (reserved.has(claim)) {
+        conflicts.push({ path, expected: `a name that the protocol does not set; '${claim}' is reserved` });
+      } else if (owner !== undefined) {
+        conflicts.push({ path, expected: `a name that no other set declares; '${owner}' has '${claim}' too` });
+      } else {
+        owners.set(claim, name);
+      }
+    }
+  }
+  return conflicts;
+}

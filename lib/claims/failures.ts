@@ -1,0 +1,73 @@
+/** What happens when claims cannot be computed: they are left out, or the request fails. */
+
+import { UnavailableError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import type { ServedClaim, ServedClaimSet } from './declarations.js';
+
+/** A plugin returned a value that is not of the type it declared. The message holds no value. */
+export class ClaimTypeError extends TypeError {
+  override readonly name = 'ClaimTypeError';
+
+  constructor({ name, type }: ServedClaim) {
+    super(`the value of '${name}' is not of type '${type}'`);
+  }
+}
+
+/** Returns when the claims are to be left out. @throws UnavailableError `claims_unavailable` when the set wants the request to fail. */
+export type ClaimFailureHandler = (set: ServedClaimSet, claims: readonly ServedClaim[], error: unknown, subject: object) => void;
+
+/** Milliseconds between two lines about the same failure. */
+const LOG_INTERVAL_MS = 60_000;
+/** Kinds of failures that are remembered. */
+const MOST = 1000;
+
+export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
+  const silentUntil = new Map<string, number>();
+  /** Each kind of failure of a set by itself: another one is news. */
+  const tell = (set: ServedClaimSet, claims: readonly string[], err: Error): void => {
+    const kind = [set.name, err.name, err.message].join('\n');
+    const now = Date.now();
+    if (now < (silentUntil.get(kind) ?? 0)) return;
+    if (silentUntil.size >= MOST) silentUntil.clear();
+    silentUntil.set(kind, now + LOG_INTERVAL_MS);
+    logger.warn({ err, claimSet: set.name, claims }, set.onError === 'fail' ? 'claims failed a request' : 'claims left out');
+  };
+  return (set, claims, error, subject) => {
+    const names = claims.map(({ name }) => name);
+    tell(set, names, tellable(error, wordsOf(subject)));
+    if (set.onError === 'fail') throw new UnavailableError('claims_unavailable', { claims: names }, { cause: error });
+  };
+}
+
+/**
+ * What failed, without personal data: a plugin's messages may quote what it got, and the plugin is told about a person. So what the
+ * service knows of that person, texts in double quotes, and what has a digit or an @ in it are left out; the stack says where.
+ */
+function tellable(error: unknown, personal: ReadonlySet<string>): Error {
+  if (error instanceof ClaimTypeError) return error;
+  if (!(error instanceof Error)) return new Error(`a thrown ${typeof error}`);
+  const message = discreet(error.message, personal);
+  const told = new Error(message);
+  const frames = error.stack?.match(/^ +at .*$/gm) ?? [];
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string') Object.assign(told, { code });
+  told.name = error.name;
+  told.stack = [`${error.name}: ${message}`, ...frames].join('\n');
+  if (error.cause !== undefined) told.cause = tellable(error.cause, personal);
+  return told;
+}
+
+const discreet = (text: string, personal: ReadonlySet<string>): string =>
+  text
+    .replace(/"[^"]*"?/g, '"…"')
+    .replace(/\S*[\d@]\S*/g, '…')
+    .replace(/[\p{L}\p{M}]+/gu, (word) => (personal.has(word.toLowerCase()) ? '…' : word))
+    .slice(0, 200);
+
+/** The words of all texts in a record, in lower case. */
+function wordsOf(value: unknown, words = new Set<string>(), depth = 0): ReadonlySet<string> {
+  if (typeof value === 'string') for (const word of value.toLowerCase().match(/[\p{L}\p{M}]{2,}/gu) ?? []) words.add(word);
+  else if (typeof value === 'object' && value !== null && depth < 4)
+    for (const inner of Object.values(value)) wordsOf(inner, words, depth + 1);
+  return words;
+}

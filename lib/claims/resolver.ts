@@ -1,0 +1,171 @@
+/** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
+
+import type { Logger } from '../logger.js';
+import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
+import { allOf, Deadline, isPromise } from './deadline.js';
+import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './declarations.js';
+import { claimScopes, readClaimSets } from './declarations.js';
+import type { ClaimFailureHandler } from './failures.js';
+import { ClaimTypeError, createClaimFailureHandler } from './failures.js';
+import { isOfClaimType } from './types.js';
+
+/** The claims of one request about one subject: whatever it resolves, each set loads once. */
+export interface RequestClaims {
+  /** The claims of these scopes, and those of these names, that go to the target. @throws UnavailableError `claims_unavailable` */
+  resolve(scopes: ReadonlySet<string>, target: ClaimTarget, names?: ReadonlySet<string>): Promise<Record<string, unknown>>;
+}
+
+export interface ClaimResolver {
+  /** All claims that are served, in the order in which they were declared. */
+  readonly declarations: readonly DeclaredClaim[];
+  /** The known scopes and the claims that each grants; one whose claims were all mapped away stays known. */
+  readonly scopes: ReadonlyMap<string, readonly string[]>;
+  forRequest(subject: ClaimSubject): RequestClaims;
+  /** For a request that resolves once. @throws UnavailableError `claims_unavailable` */
+  resolve(
+    subject: ClaimSubject,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    names?: ReadonlySet<string>,
+  ): Promise<Record<string, unknown>>;
+}
+
+/**
+ * @throws ConfigError `extension_conflict` when two sets declare a claim or one declares a name of the protocol, `invalid_options` when
+ * a set or the mapping is malformed.
+ */
+export function createClaimResolver(
+  sets: readonly ClaimSet[],
+  { logger, mapping = {} }: { readonly logger: Logger; readonly mapping?: ClaimMapping },
+): ClaimResolver {
+  const served = readClaimSets(sets, mapping);
+  const onFailure = createClaimFailureHandler(logger);
+  const forRequest = (subject: ClaimSubject): RequestClaims => {
+    const loads: Loads = new Map();
+    return {
+      async resolve(scopes, target, names) {
+        const outcomes = served.flatMap((set) => {
+          const wanted = set.claims.filter(
+            (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && claim.targets.includes(target),
+          );
+          return wanted.length > 0 ? [resolveSet(set, wanted, subject, loads, onFailure)] : [];
+        });
+        const settled = allOf(outcomes);
+        const resolved = isPromise(settled) ? await settled : settled;
+        const claims: Record<string, unknown> = {};
+        for (const entries of resolved) for (const [name, value] of entries) if (value !== undefined) claims[name] = value;
+        return claims;
+      },
+    };
+  };
+  return {
+    declarations: served.flatMap(({ claims }) => claims.map(({ value: _, ...declared }) => declared)),
+    scopes: scopesOf(claimScopes(sets, mapping), served),
+    forRequest,
+    resolve: (subject, scopes, target, names) => forRequest(subject).resolve(scopes, target, names),
+  };
+}
+
+type Entry = readonly [claim: string, value: unknown];
+type Loads = Map<ServedClaimSet, unknown>;
+
+/** The entries, or a promise only if something has to be waited for: every token asks, and a promise costs more than most claims. */
+function resolveSet(
+  set: ServedClaimSet,
+  wanted: readonly ServedClaim[],
+  subject: ClaimSubject,
+  loads: Loads,
+  onFailure: ClaimFailureHandler,
+): readonly Entry[] | Promise<readonly Entry[]> {
+  const deadline = new Deadline(set.timeoutMs);
+  const entriesFrom = (data?: unknown): readonly Entry[] | PromiseLike<readonly Entry[]> => {
+    const context = contextOf(subject, deadline, data);
+    const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e, subject)));
+    const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
+    const settled = allOf(values);
+    return isPromise(settled) ? settled.then(named) : named(settled);
+  };
+  const leaveOut = (error: unknown): readonly Entry[] => {
+    onFailure(set, wanted, error, subject);
+    return [];
+  };
+  const data = set.load && loadOnce(set, contextOf(subject, deadline), deadline, loads);
+  const entries = isPromise(data) ? data.then(entriesFrom, leaveOut) : entriesFrom(data);
+  if (isPromise(entries)) return stopAfter(entries, deadline);
+  deadline.stop();
+  return entries;
+}
+
+const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promise<T> => {
+  try {
+    return await outcome;
+  } finally {
+    deadline.stop();
+  }
+};
+
+/** The data of a set is of the type that its own claims expect. */
+type SetContext = ClaimContext & { readonly data: never };
+
+/** The signal comes from the prototype: most sets never ask for it. */
+class ContextOfSet {
+  readonly #deadline: Deadline;
+
+  constructor(
+    subject: ClaimSubject,
+    deadline: Deadline,
+    readonly data: unknown,
+  ) {
+    Object.assign(this, subject);
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+}
+
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext =>
+  new ContextOfSet(subject, deadline, data) as unknown as SetContext;
+
+/** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
+function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
+  if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
+  return loads.get(set);
+}
+
+function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline): unknown {
+  try {
+    return deadline.within<unknown>(set.load?.(context));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+/** The value, or a promise only if the plugin made one or failed: most claims are there at once. */
+function valueOfClaim(claim: ServedClaim, context: SetContext, deadline: Deadline, onError: (error: unknown) => void): unknown {
+  const checked = (value: unknown): unknown => {
+    if (value !== undefined && !isOfClaimType[claim.type](value)) throw new ClaimTypeError(claim);
+    return value;
+  };
+  const checkedLater = (value: unknown): unknown => {
+    try {
+      return checked(value);
+    } catch (error) {
+      return onError(error);
+    }
+  };
+  try {
+    const value = deadline.within<unknown>(claim.value(context));
+    return isPromise(value) ? value.then(checkedLater, onError) : checked(value);
+  } catch (error) {
+    // Not thrown: the claims before this one may be under way, and somebody has to wait for them.
+    return Promise.reject(error).catch(onError);
+  }
+}
+
+/** Every scope, and the claims that the mapping leaves or puts there. */
+function scopesOf(all: ReadonlySet<string>, served: readonly ServedClaimSet[]): ReadonlyMap<string, readonly string[]> {
+  const claims = served.flatMap((set) => set.claims);
+  return new Map([...all].map((scope) => [scope, claims.filter((claim) => claim.scope === scope).map(({ name }) => name)]));
+}

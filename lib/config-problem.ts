@@ -1,0 +1,72 @@
+/** How a problem with the options is told: where it is, what was found there (unless it may be secret), and what was meant. */
+import type { ConfigProblem } from './errors.js';
+import { nearest } from './nearest.js';
+
+/** A place in the options: property names and array positions. */
+export type OptionPath = readonly (string | number)[];
+
+/** What only the composition root can find, since it knows who reads it. */
+export interface FoundProblems {
+  readonly invalid?: readonly ConfigProblem[];
+  /** Parts that claim the same thing. */
+  readonly conflicts?: readonly ConfigProblem[];
+}
+
+/** Options whose whole content may be secret. A secret in the wrong place of one is a secret too. */
+const secretOptions: readonly unknown[] = ['keys', 'cookies', 'subjectSalt', 'seed'];
+
+/** Longest piece of the caller's own text that a message repeats. */
+const MAX_SHOWN = 60;
+
+const shorten = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+
+/** The path as one would write it: `cookies.keys[0]`, `claimMapping["cost-center"]`. */
+export function formatPath(path: OptionPath): string {
+  const written = path.map((part) =>
+    typeof part === 'number' ? `[${part}]` : /^[\w$]{1,60}$/.test(part) ? `.${part}` : `[${JSON.stringify(shorten(part))}]`,
+  );
+  return written.join('').replace(/^\./, '') || 'options';
+}
+
+/** What is at `path`; undefined as soon as there is nothing to look into. */
+export const valueAt = (value: unknown, path: OptionPath): unknown =>
+  path.reduce<unknown>((inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined), value);
+
+/** Nothing is at `path`, or something whose value does not matter. */
+export const missing = (path: OptionPath, expected: string): ConfigProblem => ({ path: formatPath(path), expected });
+
+/** The value at `path` is wrong. Text is repeated only where the option is text that is no secret (`isText`). */
+export const wrong = (path: OptionPath, expected: string, value: unknown, isText = false): ConfigProblem => ({
+  path: formatPath(path),
+  expected,
+  received: describe(path, value, isText),
+});
+
+/** Members of an object that are none of `names`, each with the one that was probably meant. */
+export const unknownMembers = (value: object, path: OptionPath, names: readonly string[], expected: string): readonly ConfigProblem[] =>
+  Object.keys(value).flatMap((name) => (names.includes(name) ? [] : [withMeant(missing([...path, name], expected), name, names)]));
+
+/** The problem, with the entry of `names` that was probably meant by `name`. */
+export function withMeant(problem: ConfigProblem, name: string, names: readonly string[]): ConfigProblem {
+  const didYouMean = nearest(name, names);
+  return didYouMean === undefined ? problem : { ...problem, didYouMean };
+}
+
+function describe(path: OptionPath, value: unknown, isText: boolean): string {
+  if (value === undefined || value === null) return String(value);
+  if (secretOptions.includes(path[0])) return '[redacted]';
+  switch (typeof value) {
+    case 'string':
+      return isText ? JSON.stringify(shorten(withoutCredentials(value))) : 'a string';
+    case 'object':
+      if (Array.isArray(value)) return 'an array';
+      return typeof Reflect.get(value, 'then') === 'function' ? 'a promise (is an await missing?)' : 'an object';
+    case 'function':
+      return 'a function';
+    default:
+      return String(value);
+  }
+}
+
+/** URLs may carry credentials before the host, and others in the query. */
+const withoutCredentials = (text: string): string => text.replace(/.*@/s, '[redacted]@').replace(/([?#]).+/s, '$1…');

@@ -1,0 +1,94 @@
+/** What a compiler would have said about extensions and their claim sets, for those written without one; and whether they fit together. */
+
+import type { ClaimMapping, ClaimSet } from '../claims/contract.js';
+import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../claims/declarations.js';
+import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
+import type { ConfigProblem } from '../errors.js';
+import type { Extension } from './extension.js';
+
+type Check = readonly [expected: string, holds: (value: unknown) => boolean];
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+const callback: Check = ['a function', isFunction];
+
+const members: Readonly<Record<keyof Extension, Check>> = {
+  name: ['a name', (value) => typeof value === 'string' && value !== ''],
+  routes: callback,
+  claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
+  pages: callback,
+  discovery: callback,
+  around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  close: callback,
+};
+
+/** What is there before the options. */
+export interface Standard {
+  readonly extensions: readonly Extension[];
+  readonly claims: readonly ClaimSet[];
+  /** Names of the protocol's endpoints. */
+  readonly endpoints: readonly string[];
+}
+
+/** Everything that is wrong with the options `extensions`, `claims` and `claimMapping`. */
+export function findExtensionProblems(options: unknown, standard: Standard): FoundProblems {
+  const given = listAt(options, 'extensions');
+  const { sets, mapping } = claimsOf(options, standard);
+  const all = [...standard.extensions, ...given] as readonly Extension[];
+  return {
+    invalid: [
+      ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
+      ...findClaimProblems(sets, mapping),
+    ],
+    conflicts: [...findPageConflict(all), ...findClaimConflicts(sets, mapping)],
+  };
+}
+
+/** Identity scopes, as far as the options can be read. */
+export function findIdentityScopes(options: unknown, standard: Standard): ReadonlySet<string> {
+  const { sets, mapping } = claimsOf(options, standard);
+  return identityScopes(claimScopes(sets, mapping));
+}
+
+function claimsOf(options: unknown, standard: Standard): { readonly sets: readonly ClaimSet[]; readonly mapping: ClaimMapping } {
+  const extensions = [...standard.extensions, ...listAt(options, 'extensions')];
+  const ofExtensions = extensions.flatMap((extension) => listAt(extension, 'claims'));
+  const mapping = valueAt(options, ['claimMapping']);
+  return {
+    sets: [...standard.claims, ...ofExtensions, ...listAt(options, 'claims')] as readonly ClaimSet[],
+    mapping: isObject(mapping) ? (mapping as ClaimMapping) : {},
+  };
+}
+
+function problemsOf(extension: object, path: OptionPath, endpoints: readonly string[]): readonly ConfigProblem[] {
+  const wrongMembers = Object.entries(members).flatMap(([name, [expected, holds]]) => {
+    const value = valueAt(extension, [name]);
+    return value === undefined || holds(value) ? [] : [wrong([...path, name], expected, value)];
+  });
+  const around = valueAt(extension, ['around']);
+  return [
+    ...unknownMembers(extension, path, Object.keys(members), 'a member of extensions that exists'),
+    ...wrongMembers,
+    ...(isObject(around) ? unknownMembers(around as object, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
+  ];
+}
+
+/** Exactly one extension shows pages. */
+function findPageConflict(extensions: readonly Extension[]): readonly ConfigProblem[] {
+  const owners = extensions.filter(({ pages }) => pages !== undefined);
+  return owners.length === 1
+    ? []
+    : [
+        {
+          path: 'extensions',
+          expected: 'one extension that shows pages',
+          received: owners.map(({ name }) => name).join(' and ') || 'none',
+        },
+      ];
+}
+
+/** Objects in a list; what else may be in it has a problem of its own. */
+const listAt = (value: unknown, name: string): readonly object[] => {
+  const list = valueAt(value, [name]);
+  return Array.isArray(list) ? list.filter((item): item is object => isObject(item)) : [];
+};

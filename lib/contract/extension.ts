@@ -1,0 +1,203 @@
+/**
+ * The extension contract: one plain object a feature.
+ *
+ * An extension imports this room, the pieces of `lib/http` and nothing of `lib/oidc`: whatever else it needs is in its context. `contributions` puts
+ * together what several extensions add, `checks` looks at extensions that no compiler saw.
+ */
+import type Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
+import type { Account, Directory, Proof } from '../directory/index.js';
+import type { CountWrongSecret } from '../http/wrong-secrets.js';
+import type { Logger } from '../logger.js';
+import type { Sessions } from '../sessions.js';
+import type { ApiResource, Client } from '../store/records.js';
+import type { Locale } from './locales.js';
+
+/** A page the protocol has to show and leaves to an extension. */
+export type ProtocolPage =
+  | {
+      readonly page: 'error';
+      readonly status: number;
+      /** The OAuth error code. */
+      readonly error: string;
+      /** For developers: shown outside production only. */
+      readonly description?: string;
+      readonly reference: string;
+      readonly client?: Client;
+    }
+  /** A sign-in that cannot go on. With `restart`, the URL that begins it anew. */
+  | { readonly page: 'expired'; readonly restart?: string; readonly client?: Client }
+  /** May the user be signed out? Its form posts `fields`, and `logout=yes` for yes. */
+  | { readonly page: 'logout'; readonly action: string; readonly fields: Readonly<Record<string, string>>; readonly client?: Client }
+  | {
+      readonly page: 'signed-out';
+      readonly client?: Client;
+      /** Applications that the browser has to call by hidden frames. @see OpenID Connect Front-Channel Logout 1.0 §2 */
+      readonly frames?: readonly { readonly uri: string; readonly name: string }[];
+      /** Names of applications that did not answer so far. */
+      readonly unanswered?: readonly string[];
+      /** Where to go on once the frames were called. */
+      readonly next?: string;
+    }
+  /** Hands the browser over with a form that submits itself. Names and values come from outside. */
+  | {
+      readonly page: 'continue';
+      readonly action: string;
+      /** One with a list is sent once for each of its values. */
+      readonly fields: Readonly<Record<string, string | readonly string[]>>;
+      readonly client?: Client;
+    }
+  | { readonly page: 'unavailable' }
+  /** The first page of a service in development. `signIn` begins one, where a link can. */
+  | {
+      readonly page: 'welcome';
+      readonly issuer: string;
+      readonly discovery: string;
+      readonly clients: readonly { readonly name: string; readonly signIn?: string }[];
+    };
+
+/** Sets the whole response. */
+export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;
+
+/** How the user proved who they are. */
+export interface SignIn {
+  /** The user that becomes active. */
+  readonly oid: string;
+  readonly amr: readonly string[];
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
+  /** Of `directory.credentials`: pages may have come between the proof and its use. */
+  readonly proof: Proof;
+}
+
+/** An account that a browser knows. */
+export interface KnownAccount {
+  readonly account: Account;
+  /** Whether it takes no sign-in: it is the current one, or linked to it. */
+  readonly isSignedIn: boolean;
+}
+
+/** A step of a sign-in that waits for the user. */
+export interface Interaction {
+  readonly uid: string;
+  /** The browser that it belongs to: the hash of a secret that no other knows. */
+  readonly browser: string;
+  readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
+  readonly client: Client;
+  /** The authorization request. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Tenants whose users may sign in here, by the client and `tenant:`; undefined: all. */
+  readonly tids?: readonly string[];
+  /** The user that is signed in, if any. */
+  readonly oid?: string;
+  /** Whether the application can be sent a response: its redirect URI is still registered. */
+  readonly isAnswerable: boolean;
+  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
+  readonly missingScopes: readonly string[];
+}
+
+/**
+ * Sign-in steps of the browser that asks. A step that is over, or is another browser's, is undefined, and the request answered: by a page, or by GET
+ * with the other browser's request begun anew in this one.
+ */
+export interface Interactions {
+  load(ctx: Context): Promise<Interaction | undefined>;
+  /** Each answers the URL to go on to; undefined when the proof holds no more. */
+  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
+  /** Undefined when this account takes a sign-in. */
+  select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
+  allow(ctx: Context, interaction: Interaction): Promise<string>;
+  abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Accounts that this browser may go on as, or signed in with before. */
+  accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
+  remembered(ctx: Context): readonly string[];
+  /** Takes an account off those that signed in before. */
+  forget(ctx: Context, oid: string): void;
+  /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
+  restart(ctx: Context, uid: string): Promise<string | undefined>;
+}
+
+/** Who authenticates with an id and a secret of its own. */
+export type Caller = Client | ApiResource;
+
+/** In the state of a Koa context once somebody authenticated there. */
+export interface CallerState {
+  caller?: Caller;
+}
+
+/** Claims as callers get them; without a caller, and to an API resource, ids are what they are. */
+export interface AccountClaims {
+  /** Identity scopes: `openid`, and those that grant claims. */
+  readonly scopes: ReadonlySet<string>;
+  /**
+   * `sub`, `tid`, `oid` where it is issued, and the claims of these scopes, as they are now.
+   * @param viewer as whom ids are written. @default the caller
+   * @throws UnavailableError `claims_unavailable`
+   */
+  about(
+    account: Account,
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    caller?: Caller,
+    viewer?: Caller,
+  ): Promise<Record<string, unknown>>;
+  /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
+  userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
+}
+
+/** All an extension may touch. */
+export interface ExtensionContext {
+  readonly issuer: string;
+  /** In production, pages keep to themselves what only a developer needs. */
+  readonly production: boolean;
+  /** Languages of the pages, the first for whoever wants none of them. */
+  readonly locales: readonly Locale[];
+  /** The absolute URL of a path below the issuer. */
+  url(path: string): string;
+  /** The prefix of everything that is not the protocol's: `/idp`. */
+  readonly own: string;
+  readonly directory: Directory;
+  /** The cookie that tells a script of this origin whether the browser's sign-in changed. */
+  readonly browserStateCookie: string;
+  readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
+  sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
+  /** Algorithms that there are keys for. */
+  readonly signingAlgorithms: readonly string[];
+  readonly sessions: Sessions;
+  /** Scopes with the words of who declared them. */
+  scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
+  /** A token that proves a form came from our page of this interaction. */
+  readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
+  /** Counts attempts: how many there are with this one, and when the count starts again. */
+  attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
+  /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
+  readonly countWrongSecret: CountWrongSecret;
+  readonly limits: {
+    readonly signInFailures: number;
+    readonly signInWindow: number;
+    readonly signInFailuresPerAccount: number;
+    readonly signInFailuresPerAddress: number;
+  };
+  readonly logger: Logger;
+  /** What names a request in the log, and on the page about an error. */
+  requestId(ctx: Context): string;
+}
+
+/** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
+export interface Extension {
+  readonly name: string;
+  /** Routes below the issuer; a path of the protocol's own is refused. */
+  readonly routes?: (router: Router, context: ExtensionContext) => void;
+  readonly claims?: readonly ClaimSet[];
+  /** Shows the protocol's pages; exactly one extension does. */
+  readonly pages?: (context: ExtensionContext) => ShowPage;
+  /** Members of the discovery document. */
+  readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
+  /** Koa middleware about a named endpoint of the protocol. */
+  readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  readonly close?: () => Promise<void>;
+}

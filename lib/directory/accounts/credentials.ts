@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto';
+import { IdpError } from '../../errors.js';
+import type { Credential, User } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { normalised, PASSWORD_LENGTH, type Passwords } from '../credentials/passwords.js';
+import { userNameKey } from '../identifiers.js';
+import { newRecord } from '../input.js';
+import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
+
+/** That somebody proved to be a user. It holds until the credentials change that proved it, or a change voids the sign-ins of that time. */
+export interface Proof {
+  /** Milliseconds since the epoch: when the proof was given, or from when on sign-ins count if that is later. */
+  readonly at: number;
+  /** Whose credentials proved it, and since when they are what they are. */
+  readonly credentials: string;
+}
+
+/** What signs users in. For sign-in code: no administrator reads or writes it. */
+export interface Credentials {
+  /**
+   * Sets the user's own password, which signs nobody in while the user is linked to a parent. Sessions go on: after a reset, sign the user out
+   * everywhere.
+   * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the password is refused.
+   */
+  setPassword(userId: string, password: string): Promise<void>;
+  /**
+   * Sets the password of a user that is about to be created. {@link forget} takes it back.
+   * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
+   */
+  setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string, from?: readonly string[]): Promise<void>;
+  /** For a user that was not created after all. */
+  forget(userId: string): Promise<void>;
+  /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
+  seedPassword(userId: string, password: string): Promise<void>;
+  /** @internal for seeds: whether it is the user's. */
+  hasPassword(userId: string, password: string): Promise<boolean>;
+  /** @internal for seeds: tells whether the password is still the one that it was. */
+  passwordDigest(userId: string): Promise<string | undefined>;
+  /**
+   * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners.
+   * @throws IdpError `busy`.
+   */
+  checkPassword(candidates: readonly Account[], password: string, attempt?: PasswordAttempt): Promise<readonly Account[]>;
+  /** The proof that was given for an account at a time; the account as it was read before the check. */
+  proofOf(account: Account, at: Date): Promise<Proof>;
+  /** Whether a proof that was kept meanwhile signs in to the account as it is now. */
+  holds(account: Account, proof: Proof): Promise<boolean>;
+}
+
+export interface PasswordAttempt {
+  /** Look-ups and hashes that it costs, however many owners there are: time must not tell. @default 1 */
+  readonly hashes?: number;
+  /** Owners whose password counts as wrong, at the same cost. @default none */
+  readonly locked?: ReadonlySet<string>;
+  /** Whom it is for, who waits behind himself when there is much to do: an address, a name. */
+  readonly from?: readonly string[];
+}
+
+/** Characters of a new password, at least: nothing else is asked for beside it. @see NIST SP 800-63B-4 §3.1.1.2 */
+export const PASSWORD_MINIMUM = 15;
+
+export function createCredentials(
+  { collections: { credentials } }: DirectoryContext,
+  accounts: Accounts,
+  passwords: Passwords,
+): Credentials {
+  async function write(userId: string, passwordHash: string): Promise<void> {
+    await credentials.upsert(userId, (row) =>
+      row ? { ...row, passwordHash, updatedAt: new Date() } : newRecord(userId, { passwordHash }),
+    );
+  }
+
+  /** Hashes anew what older parameters made, unless another write came between or there is too much to do right now. */
+  async function renewIfOutdated({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
+    if (outdated === undefined || !passwords.isOutdated(outdated)) return;
+    try {
+      const passwordHash = await passwords.hash(password);
+      await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
+    } catch (error) {
+      if (!IdpError.is(error, 'busy')) throw error;
+    }
+  }
+
+  async function isPassword({ passwordHash }: Partial<Credential> = {}, password: string): Promise<boolean> {
+    return passwordHash !== undefined && (await passwords.verify([passwordHash], password))[0] === true;
+  }
+
+  const proofOf: Credentials['proofOf'] = async (account, at) => {
+    const owner = credentialOwner(account.person.user);
+    const row = await credentials.get(owner);
+    // Passwords that are hashed anew stay the same password: that is no update of the row.
+    const since = row?.updatedAt.getTime() ?? 'none';
+    return { at: Math.max(at.getTime(), notBeforeOf(account)), credentials: `${owner} ${since}` };
+  };
+
+  return {
+    proofOf,
+
+    async holds(account, proof) {
+      const now = await proofOf(account, new Date(proof.at));
+      return isUsable(account) && now.at === proof.at && now.credentials === proof.credentials;
+    },
+
+    async setPassword(userId, password) {
+      const account = await accounts.findByOid(userId);
+      if (account === undefined) throw new IdpError('not_found');
+      checkPassword(account.person.user.userName, password);
+      await write(userId, await passwords.hash(password));
+    },
+
+    async setFirstPassword({ id, userName }, password, from) {
+      checkPassword(userName, password);
+      await write(id, await passwords.hash(password, from));
+    },
+
+    async forget(userId) {
+      await credentials.remove(userId);
+    },
+
+    async seedPassword(userId, password) {
+      const row = await credentials.get(userId);
+      if (row && (await isPassword(row, password))) await renewIfOutdated(row, password);
+      else await write(userId, await passwords.hash(password));
+    },
+
+    hasPassword: async (userId, password) => isPassword(await credentials.get(userId), password),
+
+    async passwordDigest(userId) {
+      const passwordHash = (await credentials.get(userId))?.passwordHash;
+      return passwordHash === undefined ? undefined : hash('sha256', passwordHash, 'base64url').slice(0, 22);
+    },
+
+    async checkPassword(candidates, password, { hashes = 1, locked = nobody, from = [] } = {}) {
+      const owners = [...new Set(candidates.map(({ person }) => credentialOwner(person.user)))].slice(0, MAX_CREDENTIAL_OWNERS);
+      const tried = [...owners, ...Array<string>(Math.max(0, hashes - owners.length)).fill(NO_USER)];
+      const rows = await Promise.all(tried.map((owner) => credentials.get(owner)));
+      const hashesOf = rows.map((row) => row?.passwordHash);
+      const matches = await passwords.verify(hashesOf, password, from);
+      const fitting = new Set(owners.filter((owner, index) => matches[index] && !locked.has(owner)));
+      await Promise.all(rows.map((row) => row && fitting.has(row.id) && renewIfOutdated(row, password)));
+      return candidates.filter(({ person }) => fitting.has(credentialOwner(person.user)));
+    },
+  };
+}
+
+const nobody: ReadonlySet<string> = new Set();
+/** Nobody's id: it is looked up where nobody has the name, as anybody's would be. */
+const NO_USER = '00000000-0000-0000-0000-000000000000';
+
+function checkPassword(userName: string, password: string): void {
+  const expected = expectedPassword(userName, password);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
+}
+
+/** What a password has to be instead; undefined when it will do. */
+export function expectedPassword(userName: string, password: string): string | undefined {
+  const length = [...normalised(password)].length;
+  if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;
+  if (length > PASSWORD_LENGTH) return `at most ${PASSWORD_LENGTH} characters`;
+  return userNameKey(password) === userNameKey(userName) ? 'something other than the user name' : undefined;
+}

@@ -1,0 +1,191 @@
+/**
+ * Linked accounts: a child takes the `sub` of its parent. Links are one level deep, and a family has one account per tenant.
+ *
+ * A link is two compare-and-swaps. The first enters the child in the parent's list, which makes it a parent (refused if it has a parent). The
+ * second gives the child its parent (refused if it is one, or has another). An unlink goes back the same way: the child loses its parent,
+ * then it is struck off the list. So whoever has a parent is in that parent's list, whoever is in a list makes a parent of its owner, and no
+ * order of steps makes a chain. That a family has one account per tenant is a unique index over parent and tenant.
+ *
+ * A child may be struck off only while no other link is between its two steps. The second step therefore holds for the very version of
+ * the child that was read before the first, and {@link removeChildEntries} writes each child that has no such parent anew before it strikes it
+ * off an unchanged list: a link that was under way then loses its second step and starts again.
+ */
+import { IdpError } from '../../errors.js';
+import type { CheckedCollection } from '../../store/checked-directory.js';
+import type { Person, PersonWithUser, User } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { hasUser } from '../persons/user-record.js';
+
+export interface ParentRef {
+  readonly tid: string;
+  readonly userId: string;
+}
+
+/** The links of a tenant's users. */
+export interface Linking {
+  /**
+   * Links a user of this tenant to a parent of another. Doing it again changes nothing.
+   * @returns the child.
+   * @throws IdpError `not_found`, `link_self`, `link_chain`, `link_same_tenant`; `already_linked` when it has another parent.
+   */
+  link(childUserId: string, parent: ParentRef): Promise<PersonWithUser>;
+  /**
+   * Ends the link, and all sign-ins of the child; its clients are told. The parent may be in any tenant.
+   * @returns the child.
+   * @throws IdpError `not_found`, `not_linked`.
+   */
+  unlink(childUserId: string, parentUserId: string): Promise<PersonWithUser>;
+}
+
+export const createLinking = (links: Links, tid: string): Linking => ({
+  link: (childUserId, parent) => links.link({ tid, userId: childUserId }, parent),
+  unlink: (childUserId, parentUserId) => links.unlink({ tid, userId: childUserId }, parentUserId),
+});
+
+/** Links between any tenants: for services of the directory that are bound to the tenant they name. */
+export interface Links {
+  link(child: ParentRef, parent: ParentRef): Promise<PersonWithUser>;
+  unlink(child: ParentRef, parentUserId: string): Promise<PersonWithUser>;
+  /** Ends every link of a person's user, as a child and as a parent. */
+  endAll(person: Person): Promise<void>;
+}
+
+export function createLinks({ collections: { persons }, nudge, withCutoff }: DirectoryContext): Links {
+  const requireUser = async ({ tid, userId }: ParentRef) => {
+    const person = await byUser(persons, userId);
+    if (person?.tid !== tid) throw new IdpError('not_found');
+    return person;
+  };
+
+  async function link(childRef: ParentRef, parentRef: ParentRef): Promise<PersonWithUser> {
+    let entered = false;
+    try {
+      for (let swept = false; ; ) {
+        const child = await requireUser(childRef);
+        const parent = await requireUser(parentRef);
+        if (child.user.parentUserId === parent.user.id) return child;
+        if (child.user.isParent && !swept) {
+          swept = true;
+          await removeChildEntries(persons, child.user.id);
+          continue;
+        }
+        checkLink(child, parent);
+        entered = true;
+        await enter(parent, child.user.id);
+        const linked = await giveParent(child, parent);
+        if (linked) {
+          nudge();
+          return linked;
+        }
+      }
+    } catch (error) {
+      // If this fails too, the entry is void all the same: the next link or unlink strikes it off.
+      if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** First step. */
+  async function enter({ id, user: { id: userId } }: PersonWithUser, childUserId: string): Promise<void> {
+    const parent = await persons.update(id, (row) => {
+      if (!hasUser(row) || row.user.id !== userId) return row;
+      if (row.user.parentUserId !== undefined) throw new IdpError('link_chain');
+      return withChildren(row, [...new Set([...(row.user.childUserIds ?? []), childUserId])]);
+    });
+    if (parent?.user?.id !== userId) throw new IdpError('not_found');
+  }
+
+  /** Second step; undefined when the child was written since it was read. */
+  async function giveParent(child: PersonWithUser, parent: PersonWithUser): Promise<PersonWithUser | undefined> {
+    const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
+    const user: User = { ...child.user, parentUserId: parent.user.id };
+    const row = await persons
+      .update(child.id, (current) =>
+        current.version === child.version
+          ? withEvents({ ...current, user, updatedAt: new Date() }, pendingEvent('UserClaimAdded', child.tid, event))
+          : current,
+      )
+      .catch((error: unknown) => {
+        throw IdpError.is(error, 'conflict') ? new IdpError('link_same_tenant') : error;
+      });
+    return hasUser(row) && row.user.parentUserId === parent.user.id ? row : undefined;
+  }
+
+  async function unlink(childRef: ParentRef, parentUserId: string): Promise<PersonWithUser> {
+    const { id } = await requireUser(childRef);
+    const child = await withCutoff({ oid: childRef.userId }, (nextNotBefore) =>
+      persons.update(id, (row) => {
+        if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
+        const { parentUserId: _, ...rest } = row.user;
+        const now = new Date();
+        const event = { AggregateId: rest.id, ClaimType: 'sub', ClaimValue: parentUserId };
+        return withEvents(
+          { ...row, user: { ...rest, notBefore: nextNotBefore(rest) }, updatedAt: now },
+          pendingEvent('UserClaimRemoved', row.tid, event),
+        );
+      }),
+    );
+    if (!hasUser(child)) throw new IdpError('not_found');
+    nudge();
+    await removeChildEntries(persons, parentUserId);
+    return child;
+  }
+
+  async function endAll({ tid, user }: Person): Promise<void> {
+    if (user === undefined) return;
+    if (user.parentUserId !== undefined)
+      await unlink({ tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
+    const children = await persons.find({ byParent: [user.id] });
+    for (const child of children.filter(hasUser)) {
+      await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(IdpError.unless('not_linked', 'not_found'));
+    }
+    if (user.isParent) await removeChildEntries(persons, user.id);
+  }
+
+  return { link, unlink, endAll };
+}
+
+function checkLink(child: PersonWithUser, parent: PersonWithUser): void {
+  if (child.user.id === parent.user.id) throw new IdpError('link_self');
+  if (child.user.parentUserId !== undefined) throw new IdpError('already_linked');
+  if (child.user.isParent || parent.user.parentUserId !== undefined) throw new IdpError('link_chain');
+  if (child.tid === parent.tid) throw new IdpError('link_same_tenant');
+}
+
+/** Removes from the parent's list each child that does not have it as a parent. */
+async function removeChildEntries(persons: CheckedCollection<Person>, parentUserId: string): Promise<void> {
+  for (;;) {
+    const parent = await byUser(persons, parentUserId);
+    const listed = parent?.user.childUserIds ?? [];
+    const children: string[] = [];
+    for (const userId of listed) if (await isChild(persons, userId, parentUserId)) children.push(userId);
+    if (parent === undefined || children.length === listed.length) return;
+    let struck = false;
+    await persons.update(parent.id, (row) => {
+      struck = row.version === parent.version && hasUser(row);
+      return struck ? withChildren(row as PersonWithUser, children) : row;
+    });
+    if (struck) return;
+  }
+}
+
+/** Whether the user has this parent; when not, it is written anew, so that no link under way can complete. */
+async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean> {
+  const person = await byUser(persons, userId);
+  // One that cannot be read may be its child as before.
+  if (person === undefined) return persons.has({ byUser: [userId] });
+  const row = await persons.update(person.id, (current) => (current.user?.parentUserId === parentUserId ? current : { ...current }));
+  return row?.user?.parentUserId === parentUserId;
+}
+
+async function byUser(persons: CheckedCollection<Person>, userId: string): Promise<PersonWithUser | undefined> {
+  const [person] = await persons.find({ byUser: [userId] });
+  return hasUser(person) ? person : undefined;
+}
+
+const withChildren = (row: PersonWithUser, childUserIds: readonly string[]): PersonWithUser => ({
+  ...row,
+  user: { ...row.user, childUserIds, isParent: childUserIds.length > 0 },
+  updatedAt: new Date(),
+});

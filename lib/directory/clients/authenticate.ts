@@ -1,0 +1,17 @@
+import type { ApiResource, Client } from '../../store/records.js';
+import { isLiveSecret } from '../credentials/secrets.js';
+import type { ApiResources } from './api-resources.js';
+import { type Clients, usesSecret } from './clients.js';
+
+/** The active client or API resource with this id, if a secret is what it authenticates with and this is a live one. */
+export type Authenticate = (id: string, secret: string) => Promise<Client | ApiResource | undefined>;
+
+export const createAuthenticate =
+  (clients: Clients, apiResources: ApiResources): Authenticate =>
+  async (id, secret) => {
+    const client = clients.peek(id) ?? (await clients.get(id));
+    const caller = client ?? (await apiResources.get(id));
+    const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
+    // Compared whoever it is: what is wrong must not show in the time.
+    return isLiveSecret(caller?.secrets ?? [], secret) && mayTry ? caller : undefined;
+  };

@@ -1,0 +1,143 @@
+/** What a client may be registered with, checked when it is written: oidc-provider would tell nobody before somebody uses the client. */
+import { nearest } from '../../nearest.js';
+import type { Client } from '../../store/records.js';
+
+type Metadata = Client['metadata'];
+
+/** What is wrong with a record. The path is a JSON pointer; the value is never repeated. */
+export interface RecordProblem {
+  readonly path: string;
+  readonly expected: string;
+  readonly didYouMean?: string;
+}
+
+const encrypted = ['id_token', 'userinfo', 'introspection', 'authorization'].flatMap((of) => [
+  `${of}_encrypted_response_alg`,
+  `${of}_encrypted_response_enc`,
+]);
+
+/** @see RFC 7591 §2, OpenID Connect Registration §2, RFC 8705, 9101, 9126, 9449 and 9701, JARM §3, and the logout specifications */
+const known: ReadonlySet<string> = new Set([
+  ...`application_type authorization_signed_response_alg backchannel_logout_session_required backchannel_logout_uri client_id_issued_at
+  client_secret_expires_at client_uri contacts default_acr_values default_max_age dpop_bound_access_tokens frontchannel_logout_session_required
+  frontchannel_logout_uri grant_types id_token_signed_response_alg initiate_login_uri introspection_signed_response_alg jwks jwks_uri logo_uri
+  policy_uri post_logout_redirect_uris redirect_uris request_object_signing_alg request_uris require_auth_time
+  require_pushed_authorization_requests require_signed_request_object response_modes response_types scope sector_identifier_uri subject_type
+  tls_client_auth_san_dns tls_client_auth_san_email tls_client_auth_san_ip tls_client_auth_san_uri tls_client_auth_subject_dn
+  tls_client_certificate_bound_access_tokens token_endpoint_auth_method token_endpoint_auth_signing_alg tos_uri use_mtls_endpoint_aliases
+  userinfo_signed_response_alg`.split(/\s+/),
+  ...encrypted,
+]);
+
+const noCiba = 'nothing, because backchannel authentication (CIBA) is not served yet';
+const noEncryptedRequests = 'nothing, because request objects are not encrypted here';
+/** Names of the standards that are refused, and why. */
+const refused: Readonly<Record<string, string>> = {
+  backchannel_token_delivery_mode: noCiba,
+  backchannel_client_notification_endpoint: noCiba,
+  backchannel_authentication_request_signing_alg: noCiba,
+  backchannel_user_code_parameter: noCiba,
+  client_id: 'nothing, because it is the id of the record',
+  client_name: 'nothing, because it is the name of the record',
+  client_secret: 'nothing, because it would be kept as it is; the field secret is hashed',
+  request_object_encryption_alg: noEncryptedRequests,
+  request_object_encryption_enc: noEncryptedRequests,
+};
+
+const refusedGrants: Readonly<Record<string, string>> = {
+  'urn:openid:params:grant-type:ciba': 'a grant type that is served; backchannel authentication (CIBA) is not yet',
+  'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that is served; the device flow is not yet',
+};
+
+/** @see RFC 7591 §2, `token_endpoint_auth_method` */
+export const authMethod = (metadata: Metadata): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
+
+/**
+ * Everything that is wrong with what a client is registered with.
+ * @param rules `ownMetadata`: whether a host may have names of its own (`extraClientMetadata` by `configure`); likely slips are told even so.
+ */
+export function findClientProblems(
+  { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,
+  { ownMetadata }: { readonly ownMetadata: boolean },
+): readonly RecordProblem[] {
+  const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, ownMetadata) ?? []);
+  const report = (path: string, expected: string): void => void problems.push({ path, expected });
+  // @see RFC 9700 §2.1.1, RFC 8252 §6
+  if (requirePkce === false && (authMethod(metadata) === 'none' || metadata.application_type === 'native'))
+    report('/requirePkce', 'true or nothing for a public or native client');
+  const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = metadata;
+  if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
+  // Secrets are the record's, and end as they are rotated.
+  if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
+  return [...problems, ...listProblems(metadata), ...logoutUriProblems(metadata)];
+}
+
+function problemOfName(name: string, ownMetadata: boolean): RecordProblem | undefined {
+  if (known.has(name)) return undefined;
+  const path = `/metadata/${name}`;
+  const reason = Object.hasOwn(refused, name) ? refused[name] : undefined;
+  if (reason !== undefined) return { path, expected: reason };
+  const didYouMean = nearest(name, [...known]);
+  if (didYouMean !== undefined) return { path, expected: 'the name of client metadata', didYouMean };
+  return ownMetadata ? undefined : { path, expected: 'the name of client metadata' };
+}
+
+const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];
+
+/** @see RFC 7591 §2 */
+function listProblems(metadata: Metadata): readonly RecordProblem[] {
+  return lists.flatMap((name): readonly RecordProblem[] => {
+    const path = `/metadata/${name}`;
+    const { [name]: list = [] } = metadata;
+    if (!Array.isArray(list)) return [{ path, expected: 'a list' }];
+    return list.flatMap((value, index) => {
+      const expected = name.endsWith('_uris') ? expectedUri(name, value, metadata) : expectedText(name, value);
+      return expected === undefined ? [] : [{ path: `${path}/${index}`, expected }];
+    });
+  });
+}
+
+function expectedText(name: string, value: unknown): string | undefined {
+  if (typeof value !== 'string') return 'a string';
+  return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
+}
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+const scripted = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:']);
+
+/** What the URI should be instead, as oidc-provider has it. @see RFC 6749 §3.1.2, RFC 8252 §7, OpenID Connect Registration §2 */
+function expectedUri(name: string, value: unknown, metadata: Metadata): string | undefined {
+  if (typeof value !== 'string' || !URL.canParse(value)) return 'an absolute URI';
+  if (name === 'request_uris') return undefined;
+  const { protocol, hostname, href } = new URL(value);
+  const isWeb = protocol === 'http:' || protocol === 'https:';
+  if (href.includes('#')) return 'a URI without fragment';
+  if (metadata.application_type === 'native') {
+    if (protocol === 'http:' && !loopback.has(hostname)) return 'https, a scheme of the application, or http at a loopback address';
+    if (protocol === 'https:' && loopback.has(hostname)) return 'http at a loopback address, or https elsewhere';
+    return scripted.has(protocol) ? 'https, a scheme of the application, or http at a loopback address' : undefined;
+  }
+  if (!isWeb) return "http or https; a scheme of its own needs application_type 'native'";
+  return isImplicit(metadata) && protocol === 'http:' && !loopback.has(hostname)
+    ? 'https, for a client with the implicit grant'
+    : undefined;
+}
+
+const isImplicit = ({ grant_types: grants, response_types: types }: Metadata): boolean =>
+  [grants].flat().includes('implicit') || [types].flat().some((type) => /\b(?:id_token|token)\b/.test(String(type)));
+
+/** @see OpenID Connect Back-Channel Logout 1.0 §2.2, Front-Channel Logout 1.0 §2 */
+function logoutUriProblems({ redirect_uris: redirects, ...metadata }: Metadata): readonly RecordProblem[] {
+  const check = (name: string, expected: string, fits: (url: URL) => boolean): readonly RecordProblem[] => {
+    const value = metadata[name];
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && url.hash === '' && fits(url));
+    return isRight ? [] : [{ path: `/metadata/${name}`, expected }];
+  };
+  const isOfClient = ({ origin }: URL) =>
+    Array.isArray(redirects) && redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+  return [
+    ...check('backchannel_logout_uri', 'an http(s) URL without fragment', () => true),
+    ...check('frontchannel_logout_uri', 'an http(s) URL without fragment, of the origin of a redirect URI', isOfClient),
+  ];
+}

@@ -1,0 +1,26 @@
+/** Which scopes a client may be allowed: those that exist when it gets them. One that goes later may stay: it grants nothing. */
+import { nearest } from '../../nearest.js';
+import type { DirectoryContext } from '../context.js';
+import type { RecordProblem } from './client-metadata.js';
+
+/** Identity scopes, and the API scopes of all API resources as they are kept now, past every cache; disabled ones count. */
+export async function existingScopes({
+  collections,
+  identityScopes,
+}: Pick<DirectoryContext, 'collections' | 'identityScopes'>): Promise<ReadonlySet<string>> {
+  const apiResources = await collections.apiResources.find({});
+  return new Set([...identityScopes, ...apiResources.flatMap(({ scopes }) => scopes)]);
+}
+
+/** What the wanted scopes are to be compared with: the store is asked only where they are not all identity scopes. */
+export const existingScopesFor = async (wanted: readonly string[], context: DirectoryContext): Promise<ReadonlySet<string>> =>
+  wanted.every((scope) => context.identityScopes.has(scope)) ? context.identityScopes : existingScopes(context);
+
+/** The scopes that a client may not get. @param known those that exist, and those that it has. */
+export const findScopeProblems = (allowedScopes: readonly string[], known: ReadonlySet<string>): readonly RecordProblem[] =>
+  allowedScopes.flatMap((scope, index) => {
+    if (known.has(scope)) return [];
+    const didYouMean = nearest(scope, [...known]);
+    const problem = { path: `/allowedScopes/${index}`, expected: 'a scope of a claim set or of an API resource' };
+    return [didYouMean === undefined ? problem : { ...problem, didYouMean }];
+  });

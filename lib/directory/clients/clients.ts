@@ -1,0 +1,191 @@
+/**
+ * Clients, API resources, and the consents that users gave to clients.
+ *
+ * A client and an API resource authenticate by name, so no two of either kind have the same (`shared-ids`). `client-metadata` says which metadata
+ * of the protocol a client may have, `client-scopes` which scopes it may be allowed.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
+import type { Page } from '../../store/directory-store.js';
+import type { Client } from '../../store/records.js';
+import { createCachedCollection } from '../cached-collection.js';
+import type { DirectoryContext } from '../context.js';
+import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
+import {
+  branding,
+  checkInput,
+  defined,
+  inputSchema,
+  introspects,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  secretText,
+  strings,
+  token,
+} from '../input.js';
+import { authMethod, findClientProblems, type RecordProblem } from './client-metadata.js';
+import { existingScopesFor, findScopeProblems } from './client-scopes.js';
+import { insertWithSharedId } from './shared-ids.js';
+
+const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
+const lifetimes = inputSchema({
+  accessToken: seconds(),
+  idToken: seconds(),
+  refreshTokenIdle: seconds(),
+  refreshTokenAbsolute: seconds(),
+  refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
+});
+const fields = {
+  name: line(),
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  allowedScopes: Type.Array(token()),
+  requirePkce: Type.Optional(Type.Boolean()),
+  allowPlainPkce: Type.Boolean(),
+  requireConsent: Type.Boolean(),
+  accessTokenType: Type.Union([Type.Literal('reference'), Type.Literal('jwt')]),
+  idTokenClaims: Type.Union([Type.Literal('minimal'), Type.Literal('scopes')]),
+  email: Type.Union([Type.Literal('all'), Type.Literal('first')]),
+  styles: Type.Optional(branding()),
+  lifetimes,
+  allowedTenants: Type.Optional(strings()),
+  introspects: introspects(),
+  adminTenants: strings(),
+  trustedLoginHint: Type.Boolean(),
+  corsOrigins: strings(),
+  postRegistrationUri: Type.Optional(Type.String()),
+  status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
+};
+const clientFields = inputSchema(fields);
+const clientPatch = patchSchema(clientFields);
+/** @interface */
+export type ClientFields = Static<typeof clientFields>;
+
+const required = { id: token(), name: fields.name };
+const { name: _, ...others } = fields;
+export const clientInput = Type.Composite(
+  [inputSchema(required), Type.Partial(inputSchema(others)), inputSchema({ secret: Type.Optional(secretText()) })],
+  { additionalProperties: false },
+);
+/** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
+export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
+
+const clientDefaults: Omit<ClientFields, 'name'> = {
+  metadata: {},
+  allowedScopes: [],
+  allowPlainPkce: false,
+  requireConsent: false,
+  accessTokenType: 'reference',
+  idTokenClaims: 'minimal',
+  email: 'all',
+  lifetimes: {},
+  introspects: 'own',
+  adminTenants: [],
+  trustedLoginHint: false,
+  corsOrigins: [],
+  status: 'active',
+};
+
+export interface Clients {
+  /**
+   * A client that authenticates with a secret gets one, unless it brings its own: `secret` is shown this once.
+   * @throws IdpError `invalid_record`; `conflict` when a client or an API resource has the id.
+   */
+  create(input: ClientInput): Promise<{ readonly client: Client; readonly secret?: string }>;
+  get(id: string): Promise<Client | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(id: string): Client | undefined;
+  /** @throws IdpError `not_found`. */
+  require(id: string): Promise<Client>;
+  find(page?: Page): Promise<readonly Client[]>;
+  /** @throws IdpError `not_found`, `invalid_record`. */
+  update(id: string, patch: Patch<ClientFields>): Promise<Client>;
+  /** Its consents go with it. @throws IdpError `not_found`. */
+  remove(id: string): Promise<void>;
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  rotateSecret(id: string, secret?: string): Promise<{ readonly client: Client; readonly secret: string }>;
+  /** The client, if the secret is one of its live ones. */
+  checkSecret(id: string, secret: string): Promise<Client | undefined>;
+}
+
+export function createClients(context: DirectoryContext): Clients {
+  const { collections, caches } = context;
+  const rows = createCachedCollection('clients', collections.clients, caches);
+  const secrets = createSecrets(rows, context);
+  return {
+    get: rows.get,
+    peek: rows.peek,
+    require: rows.require,
+    find: (page) => collections.clients.find({}, page),
+
+    async create(input) {
+      checkInput(clientInput, input);
+      const { id, secret: own, ...given } = input;
+      checkOwnSecret(own, context);
+      const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
+      const secret = own ?? issued;
+      const client = newRecord(id, {
+        ...clientDefaults,
+        ...defined(given),
+        secrets: secret === undefined ? [] : [hashedSecret(secret)],
+      });
+      refuse([
+        ...findClientProblems(client, context),
+        ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
+      ]);
+      const inserted = await insertWithSharedId(rows, client, collections.apiResources);
+      return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
+    },
+
+    async update(id, patch) {
+      checkInput(clientPatch, patch);
+      // A record from before these rules can be changed otherwise.
+      const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
+      const { allowedScopes = [] } = patch;
+      const existing = await existingScopesFor(allowedScopes, context);
+      return rows.update(id, (row) => {
+        const next = patched(row, patch);
+        const known = new Set([...existing, ...row.allowedScopes]);
+        refuse([...(isChecked ? findClientProblems(next, context) : []), ...findScopeProblems(allowedScopes, known)]);
+        return next;
+      });
+    },
+
+    async remove(id) {
+      await rows.remove(id);
+      for (const consent of await collections.consents.find({ byClient: [id] })) {
+        await collections.consents.remove(consent.id);
+      }
+    },
+
+    async rotateSecret(id, given) {
+      const { record: client, secret } = await secrets.rotate(id, given);
+      return { client, secret };
+    },
+
+    checkSecret: secrets.check,
+  };
+}
+
+/** The code challenge methods that some client may use; a promise only if they are not at hand. @see RFC 7636 §4.3 */
+export function createPkceMethods({ collections, caches }: DirectoryContext): () => readonly string[] | Promise<readonly string[]> {
+  const all = caches.over(['clients'], async () => {
+    const clients = await collections.clients.find({});
+    return clients.some(({ allowPlainPkce, status }) => allowPlainPkce && status === 'active') ? withPlain : hashedOnly;
+  });
+  return () => all.peek('all') ?? all.get('all').then((methods) => methods ?? hashedOnly);
+}
+
+const hashedOnly: readonly string[] = ['S256'];
+const withPlain: readonly string[] = ['S256', 'plain'];
+
+/** Whether a client with this metadata authenticates with a secret. */
+export const usesSecret = (metadata: Client['metadata']): boolean => String(authMethod(metadata)).startsWith('client_secret_');
+
+/** @throws IdpError `invalid_record` with the first problem, and all of them as `problems`. */
+function refuse(problems: readonly RecordProblem[]): void {
+  const [first] = problems;
+  if (first) throw new IdpError('invalid_record', { ...first, problems });
+}

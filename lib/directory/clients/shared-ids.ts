@@ -1,0 +1,26 @@
+import { IdpError } from '../../errors.js';
+import type { CheckedCollection } from '../../store/checked-directory.js';
+import type { Row, Unsaved } from '../../store/directory-store.js';
+import type { CachedCollection } from '../cached-collection.js';
+
+/**
+ * Inserts a client or an API resource: both authenticate by name, so no two of either kind have the same.
+ * @throws IdpError `conflict`, with the path of the id when one of the `others` has it.
+ */
+export async function insertWithSharedId<R extends Row>(
+  rows: CachedCollection<R>,
+  row: Unsaved<R>,
+  others: Pick<CheckedCollection<Row>, 'has'>,
+): Promise<R> {
+  const checkFree = async () => {
+    if (await others.has(row.id)) throw new IdpError('conflict', { path: '/id' });
+  };
+  await checkFree();
+  const inserted = await rows.insert(row);
+  // Two insertions at once pass the first look; then each sees the other here, and neither stays.
+  await checkFree().catch(async (error: unknown) => {
+    await rows.remove(row.id);
+    throw error;
+  });
+  return inserted;
+}

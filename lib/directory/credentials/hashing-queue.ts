@@ -1,0 +1,120 @@
+/**
+ * A queue for work that takes a processor for long. Who asks for much waits for it himself: each address and each name gets a turn after the other,
+ * and one that comes anew is among the next (start-time fair queuing). What would wait too long is refused at once.
+ * @see Goyal, Vin, Cheng: Start-time Fair Queuing (1996)
+ */
+import { IdpError } from '../../errors.js';
+
+export interface HashingQueue {
+  /**
+   * Runs the tasks of one request.
+   * @param from whom the request is for: its address, and the name it tries.
+   * @throws IdpError `busy`, with `retryAfterSeconds`, when they would wait too long.
+   */
+  run<T>(tasks: readonly (() => Promise<T>)[], from: readonly string[]): Promise<T[]>;
+}
+
+export interface HashingQueueOptions {
+  /** Tasks that run at once. */
+  readonly places: number;
+  /** Milliseconds that a request waits, at most. */
+  readonly longestWaitMs: number;
+  /** Milliseconds of a task, until some were measured. */
+  readonly taskMs: number;
+  /** Milliseconds since some instant. @default performance.now */
+  readonly now?: () => number;
+}
+
+interface Waiting {
+  /** The virtual time at which its turn comes. */
+  readonly turn: number;
+  start(): void;
+}
+
+/** Of the last measurement, in the average. */
+const WEIGHT = 0.2;
+/** Names of those who waited that are kept before those of the past are dropped. */
+const MAX_NAMES = 1000;
+
+export function createHashingQueue({ places, longestWaitMs, taskMs, now = () => performance.now() }: HashingQueueOptions): HashingQueue {
+  const queue: Waiting[] = [];
+  /** When the next turn of an address or a name comes, in virtual time. */
+  const nextTurns = new Map<string, number>();
+  let virtualTime = 0;
+  let running = 0;
+  let averageMs = taskMs;
+
+  /** The turn of the request, and how many wait before it. */
+  const turnOf = (from: readonly string[]): { readonly turn: number; readonly before: number } => {
+    const turn = Math.max(virtualTime, ...from.map((name) => nextTurns.get(name) ?? 0));
+    const index = queue.findIndex((waiting) => waiting.turn > turn);
+    return { turn, before: index < 0 ? queue.length : index };
+  };
+
+  const take = (from: readonly string[], turn: number): void => {
+    if (nextTurns.size > MAX_NAMES) for (const [name, next] of nextTurns) if (next <= virtualTime) nextTurns.delete(name);
+    for (const name of from) nextTurns.set(name, turn);
+  };
+
+  const startNext = (): void => {
+    while (running < places) {
+      const next = queue.shift();
+      if (!next) break;
+      virtualTime = next.turn;
+      next.start();
+    }
+    if (running > 0) return;
+    virtualTime = 0;
+    nextTurns.clear();
+  };
+
+  async function measured<T>(task: () => Promise<T>): Promise<T> {
+    const began = now();
+    running += 1;
+    try {
+      return await task();
+    } finally {
+      averageMs += (now() - began - averageMs) * WEIGHT;
+      running -= 1;
+      startNext();
+    }
+  }
+
+  return {
+    run(tasks, from) {
+      const { turn, before } = turnOf(from);
+      const waitMs = (Math.max(0, running + before + tasks.length - places) / places) * averageMs;
+      if (waitMs > longestWaitMs) return Promise.reject(busy(waitMs));
+      take(from, turn + tasks.length);
+      const entries = tasks.map((task) => waitingFor(task, turn));
+      queue.splice(before, 0, ...entries);
+      startNext();
+      return startedInTime(entries);
+    },
+  };
+
+  function waitingFor<T>(task: () => Promise<T>, turn: number): Waiting & { readonly answer: Promise<T> } {
+    let start = () => {};
+    const answer = new Promise<T>((resolve, reject) => {
+      start = () => void measured(task).then(resolve, reject);
+    });
+    return { turn, start, answer };
+  }
+
+  /** The estimate may be wrong: others came before it since, or the processors have other work. */
+  function startedInTime<T>(entries: readonly (Waiting & { readonly answer: Promise<T> })[]): Promise<T[]> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const late = entries.filter((entry) => queue.includes(entry));
+        if (late.length === 0) return;
+        for (const entry of late) queue.splice(queue.indexOf(entry), 1);
+        reject(busy(longestWaitMs));
+      }, longestWaitMs);
+      Promise.all(entries.map(({ answer }) => answer))
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+}
+
+const busy = (waitMs: number): IdpError => new IdpError('busy', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });

@@ -1,0 +1,63 @@
+import * as crypto from 'node:crypto';
+import { promisify } from 'node:util';
+import { ConfigError } from '../../errors.js';
+import { type Phc, phcParameter } from './phc.js';
+
+export type PasswordAlgorithmName = 'scrypt' | 'argon2id';
+
+export interface PasswordAlgorithm {
+  readonly name: PasswordAlgorithmName;
+  /** What new hashes are made with, as it stands in a PHC string. */
+  readonly parameters: string;
+  readonly compute: (password: string, phc: Pick<Phc, 'parameters' | 'salt'>, length: number) => Promise<Buffer>;
+}
+
+type Scrypt = (password: string, salt: Buffer, length: number, options: crypto.ScryptOptions) => Promise<Buffer>;
+const scrypt = promisify(crypto.scrypt) as Scrypt;
+
+const scryptAlgorithm = (cost: number): PasswordAlgorithm => ({
+  name: 'scrypt',
+  parameters: `ln=${Math.log2(cost)},r=8,p=5`,
+  compute(password, phc, length) {
+    const [N, r, p] = [2 ** phcParameter(phc, 'ln'), phcParameter(phc, 'r'), phcParameter(phc, 'p')];
+    return scrypt(password, phc.salt, length, { N, r, p, maxmem: 256 * r * (N + p) });
+  },
+});
+
+type Argon2 = (
+  algorithm: 'argon2id',
+  options: Readonly<Record<'message' | 'nonce', Buffer> & Record<'parallelism' | 'tagLength' | 'memory' | 'passes', number>>,
+  done: (error: Error | null, hash: Buffer) => void,
+) => void;
+
+/** @see OWASP Password Storage Cheat Sheet, Argon2id */
+const argon2idAlgorithm = (argon2: Argon2): PasswordAlgorithm => ({
+  name: 'argon2id',
+  parameters: 'v=19$m=19456,t=2,p=1',
+  compute: (password, phc, tagLength) =>
+    promisify(argon2)('argon2id', {
+      message: Buffer.from(password),
+      nonce: phc.salt,
+      parallelism: phcParameter(phc, 'p'),
+      tagLength,
+      memory: phcParameter(phc, 'm'),
+      passes: phcParameter(phc, 't'),
+    }),
+});
+
+/** The algorithms that this Node offers, by name. */
+export function passwordAlgorithms(scryptCost: number): ReadonlyMap<string, PasswordAlgorithm> {
+  const argon2 = Reflect.get(crypto, 'argon2') as Argon2 | undefined;
+  const scrypt = scryptAlgorithm(scryptCost);
+  const offered = argon2 ? [scrypt, argon2idAlgorithm(argon2)] : [scrypt];
+  return new Map(offered.map((algorithm) => [algorithm.name, algorithm]));
+}
+
+/** @throws ConfigError when this Node lacks it: nodes that have it would write hashes that this one cannot verify. */
+export function requireAlgorithm(name: PasswordAlgorithmName, algorithms: ReturnType<typeof passwordAlgorithms>): PasswordAlgorithm {
+  const algorithm = algorithms.get(name);
+  if (algorithm) return algorithm;
+  throw new ConfigError('invalid_options', [
+    { path: 'passwords.algorithm', expected: "'scrypt', as this Node has no crypto.argon2", received: `'${name}'` },
+  ]);
+}

@@ -1,0 +1,87 @@
+/**
+ * Passwords and secrets: how they are hashed, compared and renewed.
+ *
+ * Passwords are hashed by algorithms of `password-algorithms`, written as PHC strings (`phc`), and a queue bounds how many are hashed at once
+ * (`hashing-queue`). Secrets of clients and API resources are random, so a plain digest does (`secrets`).
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { createHashingQueue } from './hashing-queue.js';
+import { type PasswordAlgorithmName, passwordAlgorithms, requireAlgorithm } from './password-algorithms.js';
+import { formatPhc, parsePhc } from './phc.js';
+
+/** Characters, after normalisation. */
+export const PASSWORD_LENGTH = 128;
+
+/** Hashes passwords, as many at once as there are processors; the others wait in turn. */
+export interface Passwords {
+  /**
+   * @param from whom it is for, who waits behind himself: an address, a name.
+   * @returns a PHC string.
+   * @throws IdpError `busy` when it would wait too long.
+   */
+  hash(password: string, from?: readonly string[]): Promise<string>;
+  /**
+   * Compares the password with each. Costs one hash for each of them, text or not, so time does not tell whether there is a password.
+   * @throws IdpError `busy` when it would wait too long.
+   */
+  verify(phcs: readonly (string | undefined)[], password: string, from?: readonly string[]): Promise<readonly boolean[]>;
+  /** Whether the hash was made otherwise than a new one would be. */
+  isOutdated(phc: string): boolean;
+}
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Milliseconds that somebody waits for a sign-in before it is better to say so. */
+const LONGEST_WAIT_MS = 20_000;
+/** Milliseconds of a hash, until some were measured. */
+const HASH_MS = 300;
+
+export interface PasswordsOptions {
+  /** @default 'scrypt' */
+  readonly algorithm?: PasswordAlgorithmName;
+  /** N of scrypt, a power of two. @default 2 ** 14 @see OWASP Password Storage Cheat Sheet, scrypt */
+  readonly scryptCost?: number;
+}
+
+/** @throws ConfigError for `argon2id` where Node has no `crypto.argon2`. */
+export function createPasswords({ algorithm = 'scrypt', scryptCost = 2 ** 14 }: PasswordsOptions = {}): Passwords {
+  const algorithms = passwordAlgorithms(scryptCost);
+  const current = requireAlgorithm(algorithm, algorithms);
+  const queue = createHashingQueue({ places: availableParallelism(), longestWaitMs: LONGEST_WAIT_MS, taskMs: HASH_MS });
+  const fresh = { algorithm: current.name, parameters: current.parameters };
+  const dummy = { ...fresh, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+
+  const verification = (phc: string | undefined, text: string) => async (): Promise<boolean> => {
+    const parsed = phc === undefined ? undefined : parsePhc(phc);
+    const algorithm = parsed && algorithms.get(parsed.algorithm);
+    const possible = parsed !== undefined && algorithm !== undefined && [...text].length <= PASSWORD_LENGTH;
+    const [expected, compute] = possible ? [parsed, algorithm.compute] : [dummy, current.compute];
+    const actual = await compute(possible ? text : '', expected, expected.hash.length);
+    return timingSafeEqual(actual, expected.hash) && possible;
+  };
+
+  return {
+    async hash(password, from = []) {
+      const salt = randomBytes(SALT_BYTES);
+      const [hash] = await queue.run([() => current.compute(normalised(password), { ...fresh, salt }, HASH_BYTES)], from);
+      return formatPhc({ ...fresh, salt, hash: hash as Buffer });
+    },
+
+    verify(phcs, password, from = []) {
+      const text = normalised(password);
+      return queue.run(
+        phcs.map((phc) => verification(phc, text)),
+        from,
+      );
+    },
+
+    isOutdated(phc) {
+      const parsed = parsePhc(phc);
+      return parsed?.algorithm !== fresh.algorithm || parsed.parameters !== fresh.parameters;
+    },
+  };
+}
+
+/** @see NIST SP 800-63B-4 §3.1.1.2 */
+export const normalised = (password: string): string => password.normalize('NFC');

@@ -1,0 +1,68 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Type } from '@sinclair/typebox';
+import type { Row } from '../../store/directory-store.js';
+import type { HashedSecret, Stored } from '../../store/records.js';
+import type { CachedCollection } from '../cached-collection.js';
+import type { DirectoryContext } from '../context.js';
+import { checkInput, patched, secretText } from '../input.js';
+
+interface Holder extends Row, Stored {
+  readonly secrets: readonly HashedSecret[];
+}
+
+/** So that a secret can be rotated while callers move over. */
+const LIVE_SECRETS = 2;
+
+/** @throws IdpError `invalid_record` for a secret that a host may not bring; nothing for none. */
+export function checkOwnSecret(secret: string | undefined, { ownSecretLength }: Pick<DirectoryContext, 'ownSecretLength'>): void {
+  if (secret !== undefined) checkInput(Type.Object({ secret: secretText(ownSecretLength) }), { secret });
+}
+
+/** 256 bits, base64url: enough that an unsalted digest protects it. */
+export const newSecret = (): string => randomBytes(32).toString('base64url');
+
+export const hashedSecret = (secret: string): HashedSecret => ({ hash: `sha256:${hash('sha256', secret, 'hex')}` });
+
+/** Whether the secret is one of the live ones; each is compared, in constant time. */
+export function isLiveSecret(secrets: readonly HashedSecret[], given: string): boolean {
+  const expected = hash('sha256', given, 'buffer');
+  let matches = false;
+  for (const live of liveSecrets(secrets)) {
+    const actual = digestOf(live);
+    if (actual.length === expected.length && timingSafeEqual(actual, expected)) matches = true;
+  }
+  return matches;
+}
+
+const digests = new WeakMap<HashedSecret, Buffer>();
+
+/** Every request of a client asks for it. */
+function digestOf(secret: HashedSecret): Buffer {
+  const digest = digests.get(secret) ?? Buffer.from(secret.hash.replace(/^sha256:/, ''), 'hex');
+  digests.set(secret, digest);
+  return digest;
+}
+
+/** The secrets after a rotation: the new one, and the newest before it. One that is live already changes nothing. */
+const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): readonly HashedSecret[] =>
+  isLiveSecret(secrets, secret) ? secrets : [hashedSecret(secret), ...liveSecrets(secrets).slice(0, LIVE_SECRETS - 1)];
+
+const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] =>
+  secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
+
+/** The secrets that a collection's records authenticate with. */
+export const createSecrets = <R extends Holder>(rows: CachedCollection<R>, context: Pick<DirectoryContext, 'ownSecretLength'>) => ({
+  /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
+  async rotate(id: string, given?: string): Promise<{ readonly record: R; readonly secret: string }> {
+    checkOwnSecret(given, context);
+    const secret = given ?? newSecret();
+    const record = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+    return { record, secret };
+  },
+
+  /** The record, if the secret is one of its live ones. */
+  async check(id: string, secret: string): Promise<R | undefined> {
+    const record = await rows.get(id);
+    return isLiveSecret(record?.secrets ?? [], secret) ? record : undefined;
+  },
+});

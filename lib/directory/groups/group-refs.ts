@@ -1,0 +1,28 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
+import { inputSchema, strings } from '../input.js';
+import type { Groups } from './groups.js';
+
+export const groupRefs = inputSchema({ ids: Type.Optional(strings()), names: Type.Optional(strings()) });
+/**
+ * Groups by their ids or by their names, never both.
+ * @see service specification 4.12, 3
+ * @interface
+ */
+export type GroupRefs = Static<typeof groupRefs>;
+
+/**
+ * The ids of the groups, each once.
+ * @throws IdpError `group_refs_mixed`; `group_unknown` with those that are not in the tenant; `invalid_record` with neither.
+ */
+export async function resolveGroupIds(groups: Groups, { ids, names }: GroupRefs): Promise<readonly string[]> {
+  if (ids !== undefined && names !== undefined) throw new IdpError('group_refs_mixed');
+  const refs = [...new Set(ids ?? names)];
+  if (ids === undefined && names === undefined) {
+    throw new IdpError('invalid_record', { path: '/groups', expected: 'ids or names' });
+  }
+  const found = await Promise.all(refs.map(ids === undefined ? groups.findByName : groups.get));
+  const unknown = refs.filter((_, index) => found[index] === undefined);
+  if (unknown.length > 0) throw new IdpError('group_unknown', { unknown });
+  return found.flatMap((group) => group?.id ?? []);
+}

@@ -1,0 +1,103 @@
+/**
+ * Groups of a tenant's users, and the catalogue of permissions that groups give.
+ *
+ * Users name groups by id or by name (`group-refs`). Permissions are the same for all tenants: a group refers to
+ * entries of the catalogue, and an unknown one is refused.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
+import { collections as specs } from '../../store/collections.js';
+import type { Page } from '../../store/directory-store.js';
+import type { Group } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { idFor } from '../identifiers.js';
+import { checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createTenantScope } from '../tenants/tenant-scope.js';
+import type { Tenants } from '../tenants/tenants.js';
+import type { Permissions } from './permissions.js';
+
+const fields = { name: line(), permissionIds: strings() };
+const groupFields = inputSchema(fields);
+const groupPatch = patchSchema(groupFields);
+const groupInput = inputSchema({
+  id: Type.Optional(Type.String()),
+  name: fields.name,
+  permissionIds: Type.Optional(fields.permissionIds),
+});
+/** @interface */
+export type GroupFields = Static<typeof groupFields>;
+/** @interface */
+export type GroupInput = Static<typeof groupInput>;
+
+export interface Groups {
+  /** @throws IdpError `invalid_record`, `permission_unknown`; `conflict` when the tenant has a group of that name. */
+  create(input: GroupInput): Promise<Group>;
+  get(id: string): Promise<Group | undefined>;
+  /** @throws IdpError `not_found`. */
+  require(id: string): Promise<Group>;
+  find(page?: Page): Promise<readonly Group[]>;
+  findByName(name: string): Promise<Group | undefined>;
+  /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
+  update(id: string, patch: Patch<GroupFields>): Promise<Group>;
+  /** Its members leave it. @throws IdpError `not_found`. */
+  remove(id: string): Promise<void>;
+}
+
+export function createGroups(
+  { collections, caches, nudge }: DirectoryContext,
+  tenants: Tenants,
+  permissions: Permissions,
+  tid: string,
+): Groups {
+  const rows = createTenantScope(collections.groups, specs.groups, tid);
+  const persons = createTenantScope(collections.persons, specs.persons, tid);
+  const cached = caches.rows<Group>('groups');
+  const get = async (id: string) => {
+    const group = await cached.get(id);
+    return group?.tid === tid ? group : undefined;
+  };
+  return {
+    get,
+    find: (page) => rows.find('byTenant', [], page),
+    findByName: async (name) => (await rows.find('byName', [name]))[0],
+
+    async require(id) {
+      const group = await get(id);
+      if (group === undefined) throw new IdpError('not_found');
+      return group;
+    },
+
+    async create(input) {
+      checkInput(groupInput, input);
+      await tenants.require(tid);
+      const { id, name, permissionIds = [] } = input;
+      await permissions.checkKnown(permissionIds);
+      const group = await rows.insert(newRecord(idFor(id), { name, permissionIds }));
+      await caches.changed('groups');
+      return group;
+    },
+
+    async update(id, patch) {
+      checkInput(groupPatch, patch);
+      if ((await rows.get(id)) && patch.permissionIds) await permissions.checkKnown(patch.permissionIds);
+      const group = await rows.update(id, (row) => patched(row, patch));
+      await caches.changed('groups');
+      return group;
+    },
+
+    async remove(id) {
+      await rows.remove(id);
+      await caches.changed('groups');
+      for (const { id: personId } of await persons.find('byGroup', [id])) {
+        await persons.update(personId, (row) => {
+          if (!row.user?.groupIds.includes(id)) return row;
+          const groupIds = row.user.groupIds.filter((groupId) => groupId !== id);
+          const event = pendingEvent('UserGroupsChanged', tid, { AggregateId: row.user.id, GroupIds: groupIds });
+          return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date() }, event);
+        });
+      }
+      nudge();
+    },
+  };
+}

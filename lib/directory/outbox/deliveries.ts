@@ -1,0 +1,175 @@
+import { isToldAlready } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { Collection, Page } from '../../store/directory-store.js';
+import type { Delivery } from '../../store/records.js';
+import { instantOfId, newIdAt } from '../identifiers.js';
+import { newRecord } from '../input.js';
+
+/**
+ * What has to reach somebody else, kept until they took it: at least once, from whichever node is there. What is enqueued before the change
+ * it announces is held for a moment, so that it arrives after. Ids have the due time in them, so that a look-up in their order is over at the
+ * first that is not due, however many wait: one that is put off gets another id.
+ */
+export interface Deliveries {
+  /** How a kind is sent; it rejects when it was not taken. Without one, deliveries of that kind wait. */
+  handle(kind: string, send: (delivery: Delivery) => Promise<void>): void;
+  enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued>;
+  /** Those of a batch that were not taken yet. */
+  pending(batch: string): Promise<readonly Delivery[]>;
+  /** Those that were given up, for a week. */
+  dead(page?: Page): Promise<readonly Delivery[]>;
+  /** Sends one that was given up again, from its first attempt on, under another id. False when there is none. */
+  retry(id: string): Promise<boolean>;
+}
+
+export type NewDelivery = Pick<Delivery, 'kind' | 'data' | 'batch'>;
+
+export interface Enqueued {
+  /** The change is there: sends them now. */
+  release(): void;
+}
+
+/** {@link Deliveries}, and the loop behind them. */
+export interface DeliveryQueue extends Deliveries {
+  /** Lets attempts end. What is left is for the next to start. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds. */
+const HELD_MS = 2_000;
+/** Longer than any attempt: then another node takes over. */
+const CLAIMED_MS = 30_000;
+const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
+/** Seconds before the second attempt, the third … */
+const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
+
+const PAGE = 100;
+/** Attempts at once. */
+const CONCURRENCY = 16;
+
+/** @param interval milliseconds between two looks at what is due. */
+export function createDeliveries(rows: Collection<Delivery>, logger: Logger, interval = 1_000): DeliveryQueue {
+  const handlers = new Map<string, (delivery: Delivery) => Promise<void>>();
+  const attempts = new Set<Promise<void>>();
+  let running: Promise<void> | undefined;
+  let closed = false;
+
+  /** Makes an attempt ours, unless somebody else was faster. */
+  async function claim({ id, version }: Delivery): Promise<boolean> {
+    let mine = false;
+    await rows.update(id, (row) => {
+      mine = row.version === version && row.state === 'waiting';
+      return mine ? { ...row, due: new Date(Date.now() + CLAIMED_MS), updatedAt: new Date() } : row;
+    });
+    return mine;
+  }
+
+  async function attempt(delivery: Delivery): Promise<void> {
+    const send = handlers.get(delivery.kind);
+    if (!send || !(await claim(delivery))) return;
+    try {
+      await send(delivery);
+    } catch (error) {
+      return postpone(delivery, error);
+    }
+    await rows.remove(delivery.id);
+  }
+
+  async function postpone(delivery: Delivery, error: unknown): Promise<void> {
+    const { id, kind, attempts: before } = delivery;
+    const seconds = BACK_OFF_SECONDS[before];
+    const state = seconds === undefined ? 'dead' : 'waiting';
+    const wait = seconds === undefined ? KEPT_WHEN_DEAD_MS : seconds * 1000 * (0.75 + Math.random() / 2);
+    const problem = error instanceof Error ? error.message : String(error);
+    await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(Date.now() + wait) });
+    logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
+  }
+
+  /** Puts it in its place by when it is due. Whoever dies in between leaves two, of which one is too many, and not none. */
+  async function move(delivery: Delivery): Promise<boolean> {
+    const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date() });
+    const wasThere = await rows.remove(delivery.id);
+    if (!wasThere) await rows.remove(moved.id);
+    return wasThere;
+  }
+
+  async function start(delivery: Delivery): Promise<void> {
+    while (attempts.size >= CONCURRENCY) await Promise.race(attempts);
+    const running = attempt(delivery)
+      .catch((error: unknown) => {
+        if (!isToldAlready(error)) logger.error({ err: error, delivery: delivery.id }, 'delivery could not be recorded');
+      })
+      .finally(() => attempts.delete(running));
+    attempts.add(running);
+  }
+
+  async function dueRows(state: Delivery['state'], use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
+    // Mostly nothing is due: one row tells.
+    for (let limit = 1, after: string | undefined; ; limit = PAGE) {
+      const page = await rows.find({ byState: [state] }, { limit, ...(after ? { after } : {}) });
+      for (const delivery of page) {
+        if (closed || (instantOfId(delivery.id) ?? 0) > Date.now()) return;
+        if (delivery.due.getTime() <= Date.now()) await use(delivery);
+      }
+      after = page.at(-1)?.id;
+      if (page.length < limit) return;
+    }
+  }
+
+  let rounds = 0;
+  /** An outage is told once. */
+  let isAway = false;
+  function poll(): void {
+    if (closed) return;
+    const isMinute = rounds++ % 60 === 0;
+    running ??= (isMinute ? dueRows('dead', ({ id }) => rows.remove(id)) : Promise.resolve())
+      .then(() => dueRows('waiting', start))
+      .then(
+        () => {
+          isAway = false;
+        },
+        (error: unknown) => {
+          if (!isAway && !isToldAlready(error)) logger.warn({ err: error }, 'deliveries could not be read; another attempt follows');
+          isAway = true;
+        },
+      )
+      .finally(() => {
+        running = undefined;
+      });
+  }
+  const timer = setInterval(poll, interval).unref();
+
+  return {
+    handle: (kind, send) => void handlers.set(kind, send),
+
+    async enqueue(deliveries) {
+      const due = new Date(Date.now() + HELD_MS);
+      const made = await Promise.all(
+        deliveries.map((delivery) => rows.insert(newRecord(newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due }))),
+      );
+      return {
+        release() {
+          for (const delivery of made) if (!closed) void start(delivery);
+        },
+      };
+    },
+
+    async pending(batch) {
+      return (await rows.find({ byBatch: [batch] })).filter(({ state }) => state === 'waiting');
+    },
+
+    dead: (page) => rows.find({ byState: ['dead'] }, page),
+
+    async retry(id) {
+      const delivery = await rows.get(id);
+      return delivery?.state === 'dead' && move({ ...delivery, state: 'waiting', attempts: 0, due: new Date() });
+    },
+
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+      await Promise.all(attempts);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { EventMap, EventName, IdpEvent } from '../../events.js';
+import type { Logger } from '../../logger.js';
+import type { Collection } from '../../store/directory-store.js';
+import type { EventRecord } from '../../store/records.js';
+import type { Listeners, Listening } from './event-listeners.js';
+
+/** What listeners make of events: each is called until it has taken one, or it is parked. */
+export interface EventTrials {
+  /**
+   * Calls those who have not taken the event yet, unless they are left in peace for now.
+   * @returns true when nobody is left who has to take it.
+   */
+  attempt(event: EventRecord): Promise<boolean>;
+  /** When the event is tried again, in milliseconds since the epoch; 0 when it was not tried. */
+  dueAt(eventId: string): number;
+  /** The event is nobody's any more. */
+  forget(eventId: string): void;
+  problems(): readonly { readonly code: 'event_parked'; readonly collection: 'events'; readonly id: string }[];
+}
+
+/** After which a listener that does not end counts as failed. */
+const LISTENER_TIMEOUT_MS = 30_000;
+/** Before the second attempt, the third … */
+const BACK_OFF_MS = [1_000, 5_000, 25_000, 125_000];
+/** Parked events that are remembered. */
+const REMEMBERED = 1_000;
+
+export interface EventTrialsOptions {
+  readonly records: Collection<EventRecord>;
+  readonly listeners: Listeners;
+  readonly issuer: string;
+  readonly logger: Logger;
+  /** @default 1, 5, 25 and 125 seconds */
+  readonly backOff?: readonly number[];
+}
+
+interface Trial {
+  /** Who has not taken it. */
+  readonly left: readonly Listening[];
+  readonly attempts: number;
+  readonly dueAt: number;
+}
+
+export function createEventTrials({ records, listeners, issuer, logger, backOff = BACK_OFF_MS }: EventTrialsOptions): EventTrials {
+  const trials = new Map<string, Trial>();
+  const parked = new Set<string>();
+
+  async function park({ id, type, subject }: EventRecord): Promise<void> {
+    await records.update(id, (row) => ({ ...row, parkedAt: new Date() }));
+    if (parked.size < REMEMBERED) parked.add(id);
+    logger.error({ event: id, type, subject }, 'an event is parked, because a listener failed too often');
+  }
+
+  return {
+    async attempt(record) {
+      const { id, type, subject } = record;
+      const { left, attempts, dueAt } = trials.get(id) ?? { left: listeners.of(type), attempts: 0, dueAt: 0 };
+      if (left.length === 0) return true;
+      if (dueAt > Date.now()) return false;
+      const event = toEvent(record, issuer);
+      const failed = (await Promise.all(left.map(async (listener) => ((await isTaken(listener, event)) ? [] : [listener])))).flat();
+      const wait = backOff[attempts];
+      if (failed.length > 0 && wait === undefined) await park(record);
+      const isOver = failed.length === 0 || wait === undefined;
+      trials.set(id, { left: isOver ? [] : failed, attempts: attempts + 1, dueAt: isOver ? 0 : Date.now() + wait });
+      return isOver;
+
+      async function isTaken(listener: Listening, given: IdpEvent): Promise<boolean> {
+        try {
+          await inTime(listener(given));
+          return true;
+        } catch (err) {
+          logger.error({ err, event: id, type, subject, attempt: attempts + 1 }, 'a listener failed');
+          return false;
+        }
+      }
+    },
+
+    dueAt: (id) => trials.get(id)?.dueAt ?? 0,
+    forget: (id) => void trials.delete(id),
+    problems: () => [...parked].map((id) => ({ code: 'event_parked', collection: 'events', id })),
+  };
+}
+
+async function inTime(taking: void | Promise<void>): Promise<void> {
+  if (taking === undefined) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`No end after ${LISTENER_TIMEOUT_MS} ms`)), LISTENER_TIMEOUT_MS).unref();
+  });
+  try {
+    await Promise.race([taking, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @see CloudEvents 1.0 §3 */
+const toEvent = ({ id, type, time, subject, tid, sequence, data }: EventRecord, source: string): IdpEvent => ({
+  specversion: '1.0',
+  id,
+  source,
+  type: type as EventName,
+  time: time.toISOString(),
+  subject,
+  ...(tid === undefined ? {} : { tid }),
+  sequence,
+  data: data as unknown as EventMap[EventName],
+});

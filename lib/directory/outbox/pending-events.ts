@@ -1,0 +1,19 @@
+import type { EventMap } from '../../events.js';
+import type { PendingEvent } from '../../store/records.js';
+import { newId } from '../identifiers.js';
+
+/** An event of this moment. @param tid undefined when it is of no tenant. */
+export function pendingEvent<Name extends keyof EventMap>(type: Name, tid: string | undefined, data: EventMap[Name]): PendingEvent {
+  return { id: newId(), type, time: new Date(), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
+}
+
+/** What a record has that events are kept in until they are dispatched. */
+export interface Outboxed {
+  readonly pendingEvents: readonly PendingEvent[];
+  readonly outbox?: 'yes';
+}
+
+/** The record with events of the same write: they are kept, or lost, together. */
+export function withEvents<R extends Outboxed>(record: R, ...events: PendingEvent[]): R {
+  return { ...record, pendingEvents: [...record.pendingEvents, ...events], outbox: 'yes' };
+}

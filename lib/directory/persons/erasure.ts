@@ -1,0 +1,52 @@
+import { IdpError } from '../../errors.js';
+import type { Person } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { forgetSeeded } from '../seed-ledger.js';
+
+/**
+ * Erases a person, their user, credentials and consents. Its links end first, as the write that erases holds only for a user without any; what stays is a
+ * remainder that carries the person's last events, and goes with them. The clients it was signed in to are told.
+ * @throws IdpError `not_found`.
+ */
+export type ErasePerson = (personId: string) => Promise<void>;
+
+export function createErasure(
+  { collections, nudge, withCutoff }: DirectoryContext,
+  endLinks: (person: Person) => Promise<void>,
+): ErasePerson {
+  const { persons, credentials, consents } = collections;
+
+  async function leaveRemainder(personId: string): Promise<Person> {
+    for (;;) {
+      const person = await persons.get(personId);
+      if (person === undefined) throw new IdpError('not_found');
+      await endLinks(person);
+      for (const id of [personId, ...(person.user ? [person.user.id] : [])]) await forgetSeeded(collections, id);
+      let erased: Person | undefined;
+      const erase = () =>
+        persons.update(personId, (row) => {
+          if (row.tid !== person.tid) throw new IdpError('not_found');
+          erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
+          return erased ? remainderOf(row) : row;
+        });
+      await (person.user ? withCutoff({ oid: person.user.id }, erase) : erase());
+      if (erased) return erased;
+    }
+  }
+
+  return async (personId) => {
+    const { user } = await leaveRemainder(personId);
+    nudge();
+    if (user === undefined) return;
+    await credentials.remove(user.id);
+    for (const consent of await consents.find({ byUser: [user.id] })) await consents.remove(consent.id);
+  };
+}
+
+/** It belongs to no tenant, so nobody finds it. */
+function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
+  const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
+  const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
+  return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
+}

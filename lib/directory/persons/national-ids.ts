@@ -1,0 +1,26 @@
+import type { Keyring } from '../../store/keyring.js';
+import type { Person } from '../../store/records.js';
+
+/** How a tenant keeps national ids: encrypted, with a keyed hash to look them up that is of no use in another tenant. */
+export function createNationalIds(keyring: Keyring, tid: string) {
+  const normalised = (nationalId: string) => nationalId.normalize('NFKC').trim();
+  const hashes = (nationalId: string) => keyring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
+  const seal = (personId: string, nationalId: string) => ({
+    nationalId: keyring.encrypt(PURPOSE, personId, normalised(nationalId)),
+    nationalIdHash: hashes(nationalId)[0],
+  });
+  return {
+    /** Under all keys, newest first. */
+    hashes,
+    seal,
+    open: (personId: string, sealed: string) => keyring.decrypt(PURPOSE, personId, sealed),
+    /** What a patch with this value changes; encryption anew is no change. */
+    changes(person: Person, nationalId: string | null | undefined) {
+      if (nationalId === null) return { nationalId: null, nationalIdHash: null };
+      if (nationalId === undefined || person.nationalIdHash === hashes(nationalId)[0]) return {};
+      return seal(person.id, nationalId);
+    },
+  };
+}
+
+const PURPOSE = 'national id';

@@ -1,0 +1,84 @@
+import { IdpError } from '../../errors.js';
+import { collections as specs } from '../../store/collections.js';
+import type { Unsaved } from '../../store/directory-store.js';
+import type { Person, PersonWithUser } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
+import { hasUser } from './user-record.js';
+
+/** The persons of a tenant as rows: conflicts are told apart, and the dispatcher is nudged after each write. */
+export interface PersonRows extends TenantScope<Person> {
+  getByUser(userId: string): Promise<PersonWithUser | undefined>;
+  /** @throws IdpError `not_found`. */
+  requireByUser(userId: string): Promise<PersonWithUser>;
+  getByUserName(userNameKey: string): Promise<PersonWithUser | undefined>;
+  /** @throws IdpError `not_found`. */
+  updateByUser(userId: string, change: (row: PersonWithUser) => Unsaved<Person>): Promise<PersonWithUser>;
+}
+
+export function createPersonRows({ collections, nudge }: DirectoryContext, tid: string): PersonRows {
+  const rows = createTenantScope(collections.persons, specs.persons, tid);
+  const first = async (index: keyof typeof specs.persons.indexes, values: readonly string[]) => (await rows.find(index, values))[0];
+
+  const withUser = (person: Person | undefined) => (hasUser(person) ? person : undefined);
+  const getByUser = async (userId: string) => withUser(await first('byUser', [userId]));
+  const requireByUser = async (userId: string) => {
+    const person = await getByUser(userId);
+    if (person === undefined) throw new IdpError('not_found');
+    return person;
+  };
+  const getByUserName = async (userNameKey: string) => withUser(await first('byUserName', [userNameKey]));
+
+  const written = async (write: () => Promise<Person>, given: () => Partial<Person>): Promise<Person> => {
+    const row = await write().catch(async (error: unknown) => {
+      throw IdpError.is(error, 'conflict') ? await explained(given()) : error;
+    });
+    nudge();
+    return row;
+  };
+
+  /** The store does not say which value was taken. */
+  const explained = async ({ id, user, externalId, nationalIdHash }: Partial<Person>): Promise<IdpError> => {
+    const taken = (holder: Person | undefined) => holder !== undefined && holder.id !== id;
+    if (user && taken(await getByUserName(user.userNameKey))) return new IdpError('user_name_taken');
+    if (externalId !== undefined && taken(await first('byExternalId', [externalId]))) {
+      return new IdpError('conflict', { path: '/externalId' });
+    }
+    if (nationalIdHash !== undefined && taken(await first('byNationalId', [nationalIdHash]))) {
+      return new IdpError('conflict', { path: '/nationalId' });
+    }
+    return new IdpError('conflict', { path: '/id' });
+  };
+
+  const update: PersonRows['update'] = (id, change) => {
+    let next: Partial<Person> = {};
+    const remembered = (row: Person) => {
+      const changed = change(row);
+      next = changed;
+      return changed;
+    };
+    return written(
+      () => rows.update(id, remembered),
+      () => next,
+    );
+  };
+
+  return {
+    ...rows,
+    getByUser,
+    requireByUser,
+    getByUserName,
+    insert: (row) =>
+      written(
+        () => rows.insert(row),
+        () => row,
+      ),
+    update,
+    async updateByUser(userId, change) {
+      const { id } = await requireByUser(userId);
+      const person = await update(id, (row) => (hasUser(row) && row.user.id === userId ? change(row) : row));
+      if (!hasUser(person) || person.user.id !== userId) throw new IdpError('not_found');
+      return person;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * Persons and their users, who are one document: a person has at most one user.
+ *
+ * `user-record` is the user within the person, `users` the service about users. National ids are kept as a hash. `erasure` ends all
+ * that a person has and leaves a remainder until its last events are delivered.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
+import type { Page } from '../../store/directory-store.js';
+import type { Person } from '../../store/records.js';
+import type { DirectoryContext } from '../context.js';
+import { resolveGroupIds } from '../groups/group-refs.js';
+import type { Groups } from '../groups/groups.js';
+import { idFor } from '../identifiers.js';
+import { checkInput, defined, email, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import type { Subsidiaries } from '../tenants/subsidiaries.js';
+import type { Tenants } from '../tenants/tenants.js';
+import type { ErasePerson } from './erasure.js';
+import { createNationalIds } from './national-ids.js';
+import { createPersonRows } from './person-rows.js';
+import { newUser, userInput } from './user-record.js';
+
+export const personProperties = {
+  subsidiaryId: Type.Optional(Type.String()),
+  givenName: line(),
+  familyName: line(),
+  email: Type.Optional(email()),
+  secondEmail: Type.Optional(email()),
+  phoneNumber: Type.Optional(line(40)),
+  phoneNumberVerified: Type.Optional(Type.Boolean()),
+  nationalId: Type.Optional(line(64)),
+  pictureUrl: Type.Optional(Type.String({ pattern: '^https?://' })),
+  externalId: Type.Optional(line()),
+  attributes: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+};
+const personFields = inputSchema(personProperties);
+const personPatch = patchSchema(
+  inputSchema({
+    ...personProperties,
+    phoneNumberVerified: Type.Boolean(),
+    attributes: Type.Record(Type.String(), Type.Unknown()),
+  }),
+);
+/** @interface */
+export type PersonFields = Static<typeof personFields>;
+export type PersonPatch = Patch<Omit<PersonFields, 'phoneNumberVerified' | 'attributes'>> &
+  Pick<PersonFields, 'phoneNumberVerified' | 'attributes'>;
+
+const personInput = inputSchema({
+  id: Type.Optional(Type.String()),
+  ...personProperties,
+  user: Type.Optional(userInput),
+});
+/** @interface */
+export type PersonInput = Static<typeof personInput>;
+
+export interface Persons {
+  /**
+   * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
+   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made.
+   * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id, the external id or
+   * the national id is taken; `not_found` when there is no such tenant.
+   */
+  create(input: PersonInput, by?: 'self'): Promise<Person>;
+  get(id: string): Promise<Person | undefined>;
+  /** @throws IdpError `not_found`. */
+  require(id: string): Promise<Person>;
+  find(page: Page): Promise<readonly Person[]>;
+  findByNationalId(nationalId: string): Promise<Person | undefined>;
+  /** In clear. @throws IdpError `not_found`, `undecipherable`. */
+  readNationalId(id: string): Promise<string | undefined>;
+  /** `attributes` are replaced as a whole. @throws IdpError `not_found`, `invalid_record`, `conflict`. */
+  update(id: string, patch: PersonPatch): Promise<Person>;
+  /** Erases the person, their user, credentials and consents; its links end first. @throws IdpError `not_found`. */
+  remove(id: string): Promise<void>;
+}
+
+interface Parts {
+  readonly tenants: Tenants;
+  readonly groups: Groups;
+  readonly subsidiaries: Subsidiaries;
+  readonly erase: ErasePerson;
+}
+
+export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
+  const { tenants, groups, subsidiaries, erase } = parts;
+  const rows = createPersonRows(context, tid);
+  const nationalIds = createNationalIds(context.keyring, tid);
+
+  const requirePerson = async (id: string) => {
+    const person = await rows.get(id);
+    if (person === undefined) throw new IdpError('not_found');
+    return person;
+  };
+  const findByNationalId = async (nationalId: string) => {
+    const found = await Promise.all(nationalIds.hashes(nationalId).map((hash) => rows.find('byNationalId', [hash])));
+    return found.flat()[0];
+  };
+  const checkReferences = async (id: string, { subsidiaryId, nationalId }: PersonPatch) => {
+    if (subsidiaryId != null && !(await subsidiaries.get(subsidiaryId))) {
+      throw new IdpError('invalid_record', { path: '/subsidiaryId', expected: 'a subsidiary of the tenant' });
+    }
+    const holder = nationalId == null ? undefined : await findByNationalId(nationalId);
+    if (holder && holder.id !== id) throw new IdpError('conflict', { path: '/nationalId' });
+  };
+
+  return {
+    get: rows.get,
+    require: requirePerson,
+    find: (page) => rows.find('byTenant', [], page),
+    findByNationalId,
+
+    async readNationalId(id) {
+      const person = await requirePerson(id);
+      return person.nationalId === undefined ? undefined : nationalIds.open(id, person.nationalId);
+    },
+
+    async create(input, by) {
+      checkInput(personInput, input);
+      await tenants.require(tid);
+      const { id: givenId, user: givenUser, nationalId, ...given } = input;
+      const id = idFor(givenId);
+      await checkReferences(id, input);
+      const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
+      const user = givenUser && { ...newUser(givenUser, groupIds), ...(by === 'self' ? { isSelfRegistered: true as const } : {}) };
+      const person = newRecord(id, {
+        phoneNumberVerified: false,
+        attributes: {},
+        ...defined(given),
+        ...(nationalId === undefined ? {} : nationalIds.seal(id, nationalId)),
+        ...(user && { user }),
+        pendingEvents: [],
+      });
+      const events = [
+        pendingEvent('PersonCreated', tid, { AggregateId: id }),
+        ...(user ? [pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
+      ];
+      return rows.insert(withEvents(person, ...events));
+    },
+
+    async update(id, patch) {
+      checkInput(personPatch, patch);
+      await requirePerson(id);
+      await checkReferences(id, patch);
+      const { nationalId, ...plain } = patch;
+      return rows.update(id, (row) => {
+        const next = patched(row, { ...plain, ...nationalIds.changes(row, nationalId) });
+        return next === row ? row : withEvents(next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
+      });
+    },
+
+    async remove(id) {
+      await requirePerson(id);
+      await erase(id);
+    },
+  };
+}

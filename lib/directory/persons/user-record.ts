@@ -1,0 +1,67 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
+import type { ExternalIdentity, Person, PersonWithUser, User } from '../../store/records.js';
+import { groupRefs } from '../groups/group-refs.js';
+import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
+import { inputSchema, line, patchSchema } from '../input.js';
+
+const fields = {
+  userName: line(USER_NAME_LENGTH),
+  emailVerified: Type.Boolean(),
+  externalIdentities: Type.Array(inputSchema({ idp: line(), subject: line(1000) })),
+};
+/** What a user may be made with; unless it is said, `invited`. */
+export const userStatus = () => Type.Union([Type.Literal('invited'), Type.Literal('active')]);
+const userFields = inputSchema(fields);
+export const userPatch = patchSchema(userFields);
+/** @interface */
+export type UserFields = Static<typeof userFields>;
+
+export const userInput = inputSchema({
+  id: Type.Optional(Type.String()),
+  userName: fields.userName,
+  emailVerified: Type.Optional(fields.emailVerified),
+  externalIdentities: Type.Optional(fields.externalIdentities),
+  status: Type.Optional(userStatus()),
+  groups: Type.Optional(groupRefs),
+});
+/** @interface */
+export type UserInput = Static<typeof userInput>;
+
+export function newUser(input: Omit<UserInput, 'groups'>, groupIds: readonly string[]): User {
+  const { id, userName, emailVerified = false, externalIdentities = [], status = 'invited' } = input;
+  return {
+    id: idFor(id),
+    ...namedUser(userName),
+    ...identified(externalIdentities),
+    emailVerified,
+    isParent: false,
+    groupIds,
+    status,
+  };
+}
+
+/** The members of a user that change with these. */
+export function changedUser({ userName, emailVerified, externalIdentities }: Partial<UserFields>): Partial<User> {
+  return {
+    ...(userName === undefined ? {} : namedUser(userName)),
+    ...(emailVerified === undefined ? {} : { emailVerified }),
+    ...(externalIdentities === undefined ? {} : identified(externalIdentities)),
+  };
+}
+
+export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
+
+/** How an external identity is looked up. */
+const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);
+
+function namedUser(userName: string): Pick<User, 'userName' | 'userNameKey'> {
+  const key = userNameKey(userName);
+  if (key === '') throw new IdpError('invalid_record', { path: '/userName', expected: 'a name' });
+  return { userName: userName.trim(), userNameKey: key };
+}
+
+const identified = (externalIdentities: readonly ExternalIdentity[]): Pick<User, 'externalIdentities' | 'externalIdentityKeys'> => ({
+  externalIdentities,
+  externalIdentityKeys: externalIdentities.map(externalIdentityKey),
+});

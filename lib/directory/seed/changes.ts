@@ -1,0 +1,113 @@
+/**
+ * What a seed changes in a record that is there. Three things are compared: what the seed says, what is kept, and what a seed gave last. A value is
+ * replaced while it is what a seed gave; an element of a list of rights is given once. All else belongs to whoever changed it.
+ */
+import { hash } from 'node:crypto';
+import type { SeedRecord } from '../../store/records.js';
+
+export type SeedNotes = Pick<SeedRecord, 'values' | 'items'>;
+export type SeedFields = Readonly<Record<string, unknown>>;
+
+export interface SeedChanges {
+  readonly patch: Record<string, unknown>;
+  readonly notes: SeedNotes;
+  /** Where the seed says something new, and somebody else had said something before. */
+  readonly left: readonly string[];
+}
+
+/** Members that are lists, each element of which grants something. */
+const rights: ReadonlySet<string> = new Set(['allowedScopes', 'adminTenants', 'scopes', 'permissionIds', 'groupIds']);
+
+/** No value has it: a value that a seed did not give is never taken for one that it did. */
+export const NOT_OURS = '';
+
+/** What a record that was just made, or that is left as it was found, has of the seed. */
+export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
+  const values = valuesOf(fields).map(({ path, value }) => {
+    const isOurs = digestOf(valueAt(record, path)) === digestOf(value);
+    return { field: path.join('.'), digest: isOurs ? (digestOf(value) ?? NOT_OURS) : NOT_OURS };
+  });
+  const items = rightsOf(fields).flatMap(([field, list]) => list.map((item) => ({ field, item, isInSeed: true })));
+  return { values, items };
+}
+
+export function seedChanges(record: SeedFields, fields: SeedFields, before: SeedNotes): SeedChanges {
+  const patch: Record<string, unknown> = {};
+  const values = new Map(before.values.map(({ field, digest }) => [field, digest]));
+  const left: string[] = [];
+
+  for (const { path, value } of valuesOf(fields)) {
+    const field = path.join('.');
+    const decision = decide({
+      kept: digestOf(valueAt(record, path)),
+      given: values.get(field),
+      isEqual: isSame(valueAt(record, path), value),
+    });
+    const given = digestOf(value) ?? NOT_OURS;
+    if (decision === 'set') set(patch, record, path, value);
+    if (decision !== 'leave') values.set(field, given);
+    else if (values.get(field) !== given) {
+      left.push(field);
+      values.set(field, values.get(field) ?? NOT_OURS);
+    }
+  }
+
+  let { items } = before;
+  for (const [field, list] of rightsOf(fields)) {
+    const ofField = items.filter((one) => one.field === field);
+    const kept = valueAt(record, [field]);
+    const current = Array.isArray(kept) ? (kept as readonly string[]) : [];
+    const dropped = new Set(ofField.filter(({ item, isInSeed }) => isInSeed && !list.includes(item)).map(({ item }) => item));
+    const fresh = list.filter((item) => !ofField.some((one) => one.item === item));
+    const next = [...new Set([...current.filter((item) => !dropped.has(item)), ...fresh])];
+    if (!isSame(current, next)) patch[field] = next;
+    items = [
+      ...items.map((one) => (one.field === field && dropped.has(one.item) ? { ...one, isInSeed: false } : one)),
+      ...fresh.map((item) => ({ field, item, isInSeed: true })),
+    ];
+  }
+  return { patch, notes: { values: [...values].map(([field, digest]) => ({ field, digest })), items }, left };
+}
+
+/**
+ * @param kept the digest of what the record has; undefined when it has nothing.
+ * @param given the digest of what a seed gave last; undefined when none gave anything.
+ */
+export function decide({ kept, given, isEqual }: { kept: string | undefined; given: string | undefined; isEqual: boolean }) {
+  if (isEqual) return 'keep';
+  return kept === given ? 'set' : 'leave';
+}
+
+/** Short, as it only has to tell one value from another. */
+const digestOf = (value: unknown): string | undefined =>
+  value === undefined ? undefined : hash('sha256', JSON.stringify(value), 'base64url').slice(0, 22);
+
+const isSame = (a: unknown, b: unknown): boolean => digestOf(a) === digestOf(b);
+
+const isGroup = (value: unknown): value is SeedFields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface SeedValue {
+  readonly path: readonly [string, string?];
+  readonly value: unknown;
+}
+
+/** Members of members count for themselves: metadata, lifetimes, branding … */
+const valuesOf = (fields: SeedFields): readonly SeedValue[] =>
+  Object.entries(fields).flatMap(([name, value]): readonly SeedValue[] => {
+    if (rights.has(name) || value === undefined) return [];
+    if (!isGroup(value)) return [{ path: [name], value }];
+    return Object.entries(value).map(([member, of]) => ({ path: [name, member], value: of }));
+  });
+
+const rightsOf = (fields: SeedFields): readonly (readonly [string, readonly string[]])[] =>
+  Object.entries(fields).flatMap(([name, value]) => (rights.has(name) && Array.isArray(value) ? [[name, value] as const] : []));
+
+function valueAt(record: SeedFields, [name, member]: readonly [string, string?]): unknown {
+  const value = record[name];
+  return member === undefined ? value : isGroup(value) ? value[member] : undefined;
+}
+
+function set(patch: Record<string, unknown>, record: SeedFields, [name, member]: readonly [string, string?], value: unknown): void {
+  if (member === undefined) patch[name] = value;
+  else patch[name] = { ...((patch[name] ?? record[name]) as object), [member]: value };
+}

@@ -1,0 +1,25 @@
+import { v5 } from 'uuid';
+import { userNameKey } from '../identifiers.js';
+import type { SeedPerson, SeedTenant } from './schema.js';
+
+/** Ids of a seed's records: their own, or what follows from issuer and names, the same on every node and every time. @see RFC 9562 §5.5 */
+export interface SeedIds {
+  tenant(tenant: Pick<SeedTenant, 'id' | 'name'>): string;
+  subsidiary(tid: string, subsidiary: { readonly id?: string; readonly name: string }): string;
+  group(tid: string, group: { readonly id?: string; readonly name: string }): string;
+  person(tid: string, person: SeedPerson): string;
+  user(tid: string, user: NonNullable<SeedPerson['user']>): string;
+}
+
+export function seedIds(issuer: string): SeedIds {
+  const namespace = v5(issuer, v5.URL);
+  const id = (given: string | undefined, ...names: readonly string[]) => given?.toLowerCase() ?? v5(JSON.stringify(names), namespace);
+  return {
+    tenant: (tenant) => id(tenant.id, 'tenant', tenant.name),
+    subsidiary: (tid, subsidiary) => id(subsidiary.id, 'subsidiary', tid, subsidiary.name),
+    group: (tid, group) => id(group.id, 'group', tid, group.name),
+    user: (tid, user) => id(user.id, 'user', tid, userNameKey(user.userName)),
+    person: (tid, { id: given, user, externalId, email, givenName, familyName }) =>
+      id(given, 'person', tid, ...(user ? [userNameKey(user.userName)] : [externalId ?? email ?? '', givenName, familyName])),
+  };
+}

@@ -1,0 +1,37 @@
+import type { ConfigProblem } from '../../errors.js';
+import { findClientProblems } from '../clients/client-metadata.js';
+import { seedIds } from './ids.js';
+import { findSeedReferenceProblems } from './references.js';
+import { findSeedFormProblems, type Seed, seedPath } from './schema.js';
+import { findSeedScopeProblems } from './scopes.js';
+
+interface Surroundings {
+  readonly issuer: string;
+  /** Whether the directory has nothing yet that the seed could refer to. */
+  readonly isAlone: boolean;
+  readonly ownMetadata: boolean;
+  readonly identityScopes: ReadonlySet<string>;
+}
+
+/** All that can be said of a seed before the stores are open. */
+export async function findSeedProblems(
+  seed: unknown,
+  { issuer, isAlone, ownMetadata, identityScopes }: Surroundings,
+): Promise<readonly ConfigProblem[]> {
+  if (seed === undefined) return [];
+  const malformed = findSeedFormProblems(seed);
+  if (malformed.length > 0) return malformed;
+  const wellFormed = seed as Seed;
+  const references = isAlone ? await findSeedReferenceProblems(undefined, wellFormed, seedIds(issuer)) : [];
+  const scopes = isAlone ? await findSeedScopeProblems(undefined, wellFormed, identityScopes) : [];
+  return [
+    ...references,
+    ...scopes,
+    ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
+      findClientProblems({ ...client, metadata }, { ownMetadata }).map(({ path, ...problem }) => ({
+        ...problem,
+        path: seedPath('clients', index, ...path.split('/').slice(1)),
+      })),
+    ),
+  ];
+}

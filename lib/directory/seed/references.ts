@@ -1,0 +1,115 @@
+import { closest } from 'fastest-levenshtein';
+import { ConfigError, type ConfigProblem } from '../../errors.js';
+import { usesSecret } from '../clients/clients.js';
+import type { Directory } from '../create-directory.js';
+import { isId, userNameKey } from '../identifiers.js';
+import type { SeedIds } from './ids.js';
+import { type Seed, type SeedPerson, type SeedTenant, seedPath } from './schema.js';
+import { findSeedScopeProblems } from './scopes.js';
+
+/** What a reference may name, and the names to suggest when it names nothing. */
+interface Target {
+  readonly what: string;
+  readonly names: readonly string[];
+  /** Whether the directory has it, though the seed has not. */
+  readonly kept?: (name: string) => Promise<unknown>;
+}
+
+/**
+ * Nothing of the seed is written unless every name in it means something, in the seed or in the directory.
+ * @throws ConfigError with every name that does not.
+ */
+export async function checkSeedReferences(directory: Directory, seed: Seed, ids: SeedIds): Promise<void> {
+  const problems = [
+    ...(await findSeedReferenceProblems(directory, seed, ids)),
+    ...(await findSeedScopeProblems(directory, seed, await directory.existingScopes())),
+  ];
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}
+
+/** Names in a seed of the right form that mean nothing. @param directory undefined: one that has nothing yet. */
+export async function findSeedReferenceProblems(
+  directory: Directory | undefined,
+  seed: Seed,
+  ids: SeedIds,
+): Promise<readonly ConfigProblem[]> {
+  const { tenants = [], permissions = [], clients = [] } = seed;
+  const problems: ConfigProblem[] = [];
+  const tenantNames = tenants.map(({ name }) => name);
+  const inSeed: Target = { what: 'a tenant of the seed', names: tenantNames };
+
+  const check = async ({ what, names, kept }: Target, name: string, ...path: (string | number)[]) => {
+    if (names.includes(name) || (await kept?.(name))) return;
+    const didYouMean = names.length > 0 ? { didYouMean: closest(name, names) } : {};
+    problems.push({ path: seedPath(...path), expected: what, received: `'${name}'`, ...didYouMean });
+  };
+
+  async function checkTenant(tenant: SeedTenant, index: number): Promise<void> {
+    if (tenantNames.indexOf(tenant.name) < index) {
+      problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
+    }
+    const known: Target = {
+      what: 'a permission',
+      names: permissions.map(({ id }) => id),
+      ...(directory ? { kept: directory.permissions.get } : {}),
+    };
+    for (const [g, group] of (tenant.groups ?? []).entries()) {
+      for (const [p, permission] of (group.permissions ?? []).entries()) {
+        await check(known, permission, 'tenants', index, 'groups', g, 'permissions', p);
+      }
+    }
+    for (const [p, person] of (tenant.persons ?? []).entries()) {
+      await checkPerson(tenant, person, 'tenants', index, 'persons', p);
+    }
+  }
+
+  async function checkPerson(tenant: SeedTenant, person: SeedPerson, ...path: (string | number)[]): Promise<void> {
+    const groups = directory?.forTenant(ids.tenant(tenant)).groups;
+    if (person.subsidiary !== undefined) {
+      const names = (tenant.subsidiaries ?? []).map(({ name }) => name);
+      await check({ what: 'a subsidiary of the tenant', names }, person.subsidiary, ...path, 'subsidiary');
+    }
+    const ownGroups: Target = {
+      what: 'a group of the tenant',
+      names: (tenant.groups ?? []).map(({ name }) => name),
+      ...(groups ? { kept: groups.findByName } : {}),
+    };
+    for (const [g, group] of (person.user?.groups ?? []).entries()) {
+      await check(ownGroups, group, ...path, 'user', 'groups', g);
+    }
+    const { linkedTo } = person.user ?? {};
+    if (linkedTo === undefined) return;
+    const parentTenant = tenants.find(({ name }) => name === linkedTo.tenant);
+    if (parentTenant === undefined) return check(inSeed, linkedTo.tenant, ...path, 'user', 'linkedTo', 'tenant');
+    const users: Target = {
+      what: 'the user name of a user of that tenant',
+      names: (parentTenant.persons ?? []).flatMap(({ user }) => (user ? userNameKey(user.userName) : [])),
+      ...(directory ? { kept: directory.forTenant(ids.tenant(parentTenant)).users.findByUserName } : {}),
+    };
+    await check(users, userNameKey(linkedTo.userName), ...path, 'user', 'linkedTo', 'userName');
+  }
+
+  for (const [index, tenant] of tenants.entries()) await checkTenant(tenant, index);
+  const named: Target = {
+    ...inSeed,
+    what: 'a tenant of the seed by name, or an id',
+    kept: async (name) => isId(name),
+  };
+  for (const [index, client] of clients.entries()) {
+    for (const [t, name] of (client.allowedTenants ?? []).entries()) {
+      await check(named, name, 'clients', index, 'allowedTenants', t);
+    }
+    for (const [t, name] of (client.adminTenants ?? []).entries()) {
+      if (name !== '*') await check(named, name, 'clients', index, 'adminTenants', t);
+    }
+    if (client.secret === undefined && usesSecret(client.metadata ?? {})) {
+      const expected = "a secret, or metadata.token_endpoint_auth_method 'none' or 'private_key_jwt'";
+      problems.push({ path: seedPath('clients', index, 'secret'), expected });
+    }
+  }
+  for (const [index, { secret, allowedTenants = [] }] of (seed.apiResources ?? []).entries()) {
+    for (const [t, name] of allowedTenants.entries()) await check(named, name, 'apiResources', index, 'allowedTenants', t);
+    if (secret === undefined) problems.push({ path: seedPath('apiResources', index, 'secret'), expected: 'a secret' });
+  }
+  return problems;
+}

@@ -1,0 +1,202 @@
+import { isDeepStrictEqual } from 'node:util';
+import { IdpError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { SeedRecord } from '../../store/records.js';
+import { type SeededCollection, type SeedLedger, seedEntryId } from '../seed-ledger.js';
+import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededNotes } from './changes.js';
+
+/** One record of a seed. */
+export interface SeedPiece<R extends { readonly id: string }> {
+  readonly collection: SeededCollection;
+  /** Of its entry in the ledger, and of the record unless there was one of that name. */
+  readonly id: string;
+  readonly fields: SeedFields;
+  /** As it is kept now. @param recordId what an earlier seed made or found; without one, what is taken for it. */
+  find(recordId: string | undefined): Promise<R | undefined>;
+  create(): Promise<unknown>;
+  update(recordId: string, patch: Record<string, unknown>): Promise<unknown>;
+  /** What is not compared with a member, as only its hash is kept. */
+  readonly apart?: SeedPart<R>;
+  /** What is given later, and not to a record that was found. */
+  readonly later?: SeedNotes['items'];
+}
+
+export interface SeedPart<R> {
+  readonly field: string;
+  /** What it may be given once, ever. */
+  readonly once?: string;
+  /** Whether {@link SeedPiece.create} leaves it to {@link set}. */
+  readonly isMadeApart?: boolean;
+  /** Of what is kept now. */
+  digest(record: R): Promise<string | undefined>;
+  /** Of what the seed gives, where it is kept. */
+  seedDigest(record: R): Promise<string | undefined>;
+  isEqual(record: R): Promise<boolean>;
+  set(record: R): Promise<unknown>;
+}
+
+export interface SeedRun {
+  /** The record, if it is there. */
+  apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined>;
+  /** The id of an applied record that is there. */
+  recordId(collection: SeededCollection, id: string): string | undefined;
+  /** Gives a record something once. @param give false when somebody else's doing stands against it. */
+  once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
+  /** What was done, and what was left. */
+  tell(logger: Logger): void;
+}
+
+/** @param mode `create` makes records and changes none. */
+export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update'): Promise<SeedRun> {
+  const { entries, isAfterRecords } = await ledger.read();
+  const present = new Map<string, string>();
+  const done = {
+    made: [] as string[],
+    changed: [] as string[],
+    left: [] as string[],
+    gone: [] as string[],
+    unknown: [] as string[],
+    unreadable: [] as string[],
+    taken: [] as string[],
+  };
+
+  async function settled<R extends { readonly id: string }>({ fields, apart }: SeedPiece<R>, record: R): Promise<SeedNotes> {
+    const { values, items } = seededNotes(record as SeedFields, fields);
+    if (apart === undefined) return { values, items };
+    const digest = (await apart.isEqual(record)) ? await apart.seedDigest(record) : undefined;
+    return {
+      values: [...values, { field: apart.field, digest: digest ?? NOT_OURS }],
+      items: [...items, ...itemsOf(apart)],
+    };
+  }
+
+  /** Goes on with what no node has completed. */
+  async function finish<R extends { readonly id: string }>(
+    piece: SeedPiece<R>,
+    entry: SeedRecord,
+    found: R | undefined,
+  ): Promise<R | undefined> {
+    const record = found ?? (await made(piece));
+    if (record === undefined) return undefined;
+    const { apart } = piece;
+    if (apart?.isMadeApart && (await apart.digest(record)) === undefined) await apart.set(record);
+    const notes = await settled(piece, record);
+    await ledger.write(entry.id, (row) => (row.madeAt ? row : { ...row, recordId: record.id, madeAt: new Date(), ...notes }));
+    return record;
+  }
+
+  async function made<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined> {
+    const refused = await piece.create().then(() => undefined, unlessTaken);
+    const record = await piece.find(piece.id);
+    const id = seedEntryId(piece.collection, piece.id);
+    if (refused === undefined) done.made.push(id);
+    else if (record === undefined) done.taken.push(id);
+    return record;
+  }
+
+  async function change<R extends { readonly id: string }>(piece: SeedPiece<R>, entry: SeedRecord, record: R): Promise<void> {
+    const { patch, notes, left } = seedChanges(record as SeedFields, piece.fields, entry);
+    const isChanged = Object.keys(patch).length > 0;
+    if (isChanged) await piece.update(record.id, patch);
+    const part = piece.apart && (await changePart(piece.apart, entry, record));
+    if (isChanged || part?.decision === 'set') done.changed.push(entry.id);
+    done.left.push(...[...left, ...(part?.decision === 'leave' ? [piece.apart?.field] : [])].map((field) => `${entry.id} ${field}`));
+    await ledger.write(entry.id, (row) => noted(noted(row, notes), part?.notes));
+  }
+
+  async function changePart<R>(part: SeedPart<R>, { values, items }: SeedRecord, record: R) {
+    const given = values.find(({ field }) => field === part.field)?.digest;
+    const decided = decide({ kept: await part.digest(record), given, isEqual: await part.isEqual(record) });
+    const wasGiven = part.once !== undefined && items.some(({ field, item }) => field === part.field && item === part.once);
+    if (decided === 'leave' || (decided === 'set' && wasGiven)) {
+      const notes = given === undefined ? { values: [{ field: part.field, digest: NOT_OURS }], items: [] } : undefined;
+      return { decision: wasGiven ? ('keep' as const) : ('leave' as const), notes };
+    }
+    const now = decided === 'set' ? (((await part.set(record)) as R | undefined) ?? record) : record;
+    const digest = (await part.seedDigest(now)) ?? NOT_OURS;
+    return { decision: decided, notes: { values: [{ field: part.field, digest }], items: itemsOf(part) } };
+  }
+
+  async function applied<R extends { readonly id: string }>(piece: SeedPiece<R>, id: string): Promise<R | undefined> {
+    let entry = entries.get(id);
+    let record = await piece.find(entry?.recordId);
+    const there = () => {
+      if (record !== undefined) present.set(id, record.id);
+      return record;
+    };
+    if (entry === undefined) {
+      const isFound = record !== undefined || isAfterRecords;
+      const notes = record ? await settled(piece, record) : seededNotes({}, piece.fields);
+      const items = [...notes.items, ...(piece.apart && !record ? itemsOf(piece.apart) : []), ...(piece.later ?? [])];
+      const whole = isFound ? { madeAt: new Date(), values: notes.values, items } : { values: [], items: [] };
+      const entered = await ledger.enter({ id, recordId: record?.id ?? piece.id, ...whole });
+      if (entered.isNew && isFound) {
+        if (record === undefined) done.unknown.push(id);
+        return there();
+      }
+      ({ entry } = entered);
+      if (!entered.isNew) record = await piece.find(entry.recordId);
+    }
+    if (entry.madeAt === undefined) record = await finish(piece, entry, record);
+    else if (record === undefined) done.gone.push(id);
+    else if (mode === 'update') await change(piece, entry, record);
+    return there();
+  }
+
+  return {
+    async apply(piece) {
+      const id = seedEntryId(piece.collection, piece.id);
+      return applied(piece, id).catch((error: unknown) => {
+        if (!IdpError.is(error, 'record_unreadable')) throw error;
+        done.unreadable.push(id);
+        return undefined;
+      });
+    },
+
+    recordId: (collection, id) => present.get(seedEntryId(collection, id)),
+
+    async once(collection, id, what, give) {
+      const entryId = seedEntryId(collection, id);
+      const isGiven = ({ items }: SeedNotes) => items.some(({ field, item }) => field === what.field && item === what.item);
+      const entry = await ledger.entry(entryId);
+      if (entry === undefined || isGiven(entry)) return;
+      if (await give()) done.changed.push(entryId);
+      else done.left.push(`${entryId} ${what.field}`);
+      await ledger.write(entryId, (row) => noted(row, { values: [], items: [what] }));
+    },
+
+    tell(logger) {
+      const { made: records, changed, left, gone, unknown, unreadable, taken } = done;
+      if (records.length + changed.length > 0) logger.info({ made: records.length, changed: changed.length }, 'seed applied');
+      if (gone.length > 0) logger.info({ records: gone }, 'the seed names records that were taken away; they stay away');
+      if (left.length > 0) logger.info({ values: left }, 'the seed says something new of values that somebody else changed; they are left');
+      if (unreadable.length > 0) logger.warn({ records: unreadable }, 'the seed names records that cannot be read; they are left');
+      if (taken.length > 0)
+        logger.warn({ records: taken }, 'the seed names records whose id, name or scope another record has; they are not made');
+      if (unknown.length > 0) {
+        logger.warn(
+          { records: unknown },
+          'the seed names records that were perhaps taken away before seeds kept account; they are not made',
+        );
+      }
+    },
+  };
+}
+
+const itemsOf = ({ field, once }: Pick<SeedPart<never>, 'field' | 'once'>): SeedNotes['items'] =>
+  once === undefined ? [] : [{ field, item: once, isInSeed: true }];
+
+/** The entry with more in it; the very entry, which writes nothing, when all of it was. */
+function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
+  if (notes === undefined) return entry;
+  const values = new Map([...entry.values, ...notes.values].map(({ field, digest }) => [field, digest]));
+  const items = new Map([...entry.items, ...notes.items].map((one) => [JSON.stringify([one.field, one.item]), one]));
+  const next = { ...entry, values: [...values].map(([field, digest]) => ({ field, digest })), items: [...items.values()] };
+  return isDeepStrictEqual(next, { ...entry }) ? entry : next;
+}
+
+/** What a record that another node has just created makes of a creation. */
+function unlessTaken(error: unknown): IdpError {
+  if (IdpError.is(error, 'conflict', 'user_name_taken', 'person_has_user')) return error;
+  throw error;
+}

@@ -1,0 +1,84 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { ConfigError, type ConfigProblem } from '../../errors.js';
+import { apiResourceInput } from '../clients/api-resources.js';
+import { type ClientInput, clientInput } from '../clients/clients.js';
+import { permissionInput } from '../groups/permissions.js';
+import { USER_NAME_LENGTH } from '../identifiers.js';
+import { inputSchema, line, strings } from '../input.js';
+import { personProperties } from '../persons/persons.js';
+import { userStatus } from '../persons/user-record.js';
+import { subsidiaryInput } from '../tenants/subsidiaries.js';
+import { tenantInput } from '../tenants/tenants.js';
+
+const id = Type.Optional(Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }));
+const { subsidiaryId: _, ...personFields } = personProperties;
+
+const seedUser = inputSchema({
+  id,
+  userName: line(USER_NAME_LENGTH),
+  emailVerified: Type.Optional(Type.Boolean()),
+  /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
+  status: Type.Optional(userStatus()),
+  /** Names of groups of the tenant. */
+  groups: Type.Optional(strings()),
+  /** A password that no policy is asked about; refused in production. */
+  devPassword: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  /** The parent account. */
+  linkedTo: Type.Optional(inputSchema({ userName: line(USER_NAME_LENGTH), tenant: line() })),
+});
+const seedPerson = inputSchema({
+  ...personFields,
+  id,
+  /** The name of a subsidiary of the tenant. */
+  subsidiary: Type.Optional(line()),
+  user: Type.Optional(seedUser),
+});
+const seedGroup = inputSchema({ id, name: line(), permissions: Type.Optional(strings()) });
+const seedTenant = inputSchema({
+  ...tenantInput.properties,
+  id,
+  subsidiaries: Type.Optional(Type.Array(inputSchema({ ...subsidiaryInput.properties, id }))),
+  groups: Type.Optional(Type.Array(seedGroup)),
+  persons: Type.Optional(Type.Array(seedPerson)),
+});
+const seedSchema = inputSchema({
+  /**
+   * What happens to records that an earlier start made. `update`: what the seed says anew replaces what a seed said before, unless somebody else
+   * changed it since. `create`: nothing. @default 'update'
+   */
+  mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
+  tenants: Type.Optional(Type.Array(seedTenant)),
+  permissions: Type.Optional(Type.Array(permissionInput)),
+  clients: Type.Optional(Type.Array(clientInput)),
+  apiResources: Type.Optional(Type.Array(apiResourceInput)),
+});
+
+export type SeedUser = Static<typeof seedUser>;
+export type SeedPerson = Static<typeof seedPerson>;
+export type SeedTenant = Static<typeof seedTenant>;
+
+/**
+ * Records that are made once. What was taken away since (records, secrets, scopes, groups of a user, links) stays away. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
+ * seed may stand by its name.
+ */
+export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
+  readonly clients?: readonly ClientInput[];
+}
+
+/** Every place that is not of the seed's form. */
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] =>
+  [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
+    path: seedPath(...path.split('/').slice(1)),
+    expected: message.charAt(0).toLowerCase() + message.slice(1),
+  }));
+
+/** @throws ConfigError with every place that is not of the seed's form. */
+export function checkSeedForm(seed: unknown): asserts seed is Seed {
+  const problems = findSeedFormProblems(seed);
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}
+
+/** `seed.tenants[0].name`. */
+export const seedPath = (...parts: readonly (string | number)[]): string =>
+  `seed${parts.map((part) => (/^\d+$/.test(String(part)) ? `[${part}]` : `.${part}`)).join('')}`;

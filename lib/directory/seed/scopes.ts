@@ -1,0 +1,48 @@
+/** Scopes of the clients of a seed. One that a seed gave once, or that the client has, is no mistake when its API resource was taken away since. */
+import type { ConfigProblem } from '../../errors.js';
+import { findScopeProblems } from '../clients/client-scopes.js';
+import type { Directory } from '../create-directory.js';
+import { seedEntryId } from '../seed-ledger.js';
+import { type Seed, seedPath } from './schema.js';
+
+/** @param directory undefined: one that has nothing yet. @param existing without those of the seed. */
+export async function findSeedScopeProblems(
+  directory: Directory | undefined,
+  { clients = [], apiResources = [] }: Seed,
+  existing: ReadonlySet<string>,
+): Promise<readonly ConfigProblem[]> {
+  const all = new Set([...existing, ...apiResources.flatMap(({ scopes }) => scopes)]);
+  const ofClients = clients.map(async ({ id, allowedScopes = [] }, index) => {
+    const known = await withScopesOf(directory, id, allowedScopes, all);
+    return findScopeProblems(allowedScopes, known).map(({ path, ...problem }) => ({
+      ...problem,
+      path: seedPath('clients', index, ...path.split('/').slice(1)),
+    }));
+  });
+  return (await Promise.all(ofClients)).flat();
+}
+
+/** Those of the scopes that the client has or had of a seed, or can get now. */
+export async function scopesThatMean(
+  directory: Directory,
+  id: string,
+  allowedScopes: readonly string[],
+  existing: ReadonlySet<string>,
+): Promise<string[]> {
+  const known = await withScopesOf(directory, id, allowedScopes, existing);
+  return allowedScopes.filter((scope) => known.has(scope));
+}
+
+async function withScopesOf(
+  directory: Directory | undefined,
+  id: string,
+  wanted: readonly string[],
+  existing: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  if (directory === undefined || wanted.every((scope) => existing.has(scope))) return existing;
+  // Neither throws where a record is damaged: that is for the run to tell.
+  const entry = await directory.seedLedger.entry(seedEntryId('clients', id));
+  const given = (entry?.items ?? []).flatMap(({ field, item }) => (field === 'allowedScopes' ? [item] : []));
+  const kept = await directory.clients.get(id);
+  return new Set([...existing, ...given, ...(kept?.allowedScopes ?? [])]);
+}

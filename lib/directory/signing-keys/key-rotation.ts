@@ -1,0 +1,278 @@
+/**
+ * The service's signing keys, where the options give none: made, announced, used, retired.
+ *
+ * All nodes share one row. A lease decides which node changes it, and private keys are encrypted in it. A key is published
+ * before it signs, and stays published as long as anything that it signed is good.
+ */
+import { generateKeyPair } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { IdpError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { Collection } from '../../store/directory-store.js';
+import type { Keyring } from '../../store/keyring.js';
+import type { Client, KeyRing, StoredSigningKey } from '../../store/records.js';
+import { isPendingEvent, isSigningKey } from '../../store/row-checks.js';
+import { newRecord } from '../input.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+
+/** Seconds, each. */
+export interface RotationPolicy {
+  /** How long a key signs. */
+  readonly active: number;
+  /** How long a key is published before it may sign. */
+  readonly announced: number;
+  /** How long a key stays published after it signed last. */
+  readonly retiring: number;
+}
+
+export interface SigningKeyRecords {
+  /** Private JWKs with `kid` and `alg`: what signs first, then what is announced, then what only verifies. */
+  readonly jwks: readonly JWK[];
+  /** When {@link KeyRotation.advance} has something to do, in milliseconds since the epoch. */
+  readonly dueAt: number;
+}
+
+/** The signing keys of the service: made by it, kept encrypted, replaced one after another. Nodes agree, as all keys are one row. */
+export interface KeyRotation {
+  /**
+   * The keys; made, on one node, when there are none. One that cannot be read is left out and told.
+   * @throws IdpError `undecipherable` when none can: then their encryption key is gone.
+   */
+  load(): Promise<SigningKeyRecords>;
+  /** Keys that were left out when they were read last. */
+  problems(): readonly { readonly code: 'record_unreadable'; readonly collection: 'signingKeys'; readonly id: string }[];
+  /** Promotes and removes what is due by the clock, unless another node is at it. */
+  advance(): Promise<void>;
+  /**
+   * The announced keys sign from now on, and others are announced. With `now`, new keys do, and all before are removed: what they signed is void.
+   * @throws IdpError `key_not_announced` before everyone who keeps the key set could have seen the next key.
+   */
+  rotate(options?: { readonly now?: boolean }): Promise<void>;
+}
+
+export interface KeyRotationOptions {
+  readonly rows: Collection<KeyRing>;
+  readonly clients: Collection<Client>;
+  /** To be called after a write. */
+  readonly changed: () => Promise<void>;
+  /** After a write that left events. */
+  readonly nudge: () => void;
+  readonly keyring: Keyring;
+  /** Takes or renews the right to make keys; false while another node has it. */
+  readonly lease: () => Promise<boolean>;
+  readonly policy: RotationPolicy;
+  readonly logger: Pick<Logger, 'error'>;
+}
+
+const RING = 'ring';
+const PURPOSE = 'signing key';
+/** Milliseconds between two looks whether the node that has the lease has made the keys. */
+const PAUSE_MS = 50;
+
+const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
+
+const order: readonly StoredSigningKey['state'][] = ['active', 'next', 'retiring'];
+
+export function createKeyRotation({ rows, clients, changed, nudge, keyring, lease, policy, logger }: KeyRotationOptions): KeyRotation {
+  const make = createMaker(keyring);
+  let isSealedAnew = false;
+  let unreadable: readonly string[] = [];
+
+  async function ring(): Promise<KeyRing> {
+    for (;;) {
+      const row = await rows.get(RING);
+      const sound = row && soundRing(row);
+      if (sound && sound.keys.length > 0) return sound;
+      if (!(await lease())) await sleep(PAUSE_MS);
+      else {
+        const keys = [...(await make('active')), ...(await make('next'))];
+        if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
+        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
+        await changed();
+      }
+    }
+  }
+
+  function open({ kid, sealed }: StoredSigningKey): JWK {
+    try {
+      return JSON.parse(keyring.decrypt(PURPOSE, kid, sealed)) as JWK;
+    } catch (cause) {
+      throw new IdpError('undecipherable', { record: 'signingKeys', kid }, { cause });
+    }
+  }
+
+  const readable = ({ keys }: KeyRing): readonly { readonly key: StoredSigningKey; readonly jwk: JWK }[] =>
+    keys.flatMap((key) => {
+      try {
+        return [{ key, jwk: open(key) }];
+      } catch {
+        return [];
+      }
+    });
+
+  /** Those that can be read, told once of the others. */
+  function opened(row: KeyRing): ReturnType<typeof readable> {
+    const keys = readable(row);
+    if (keys.length === 0) row.keys.forEach(open);
+    const left = row.keys.map(({ kid }) => kid).filter((kid) => !keys.some(({ key }) => key.kid === kid));
+    for (const kid of left) {
+      if (!unreadable.includes(kid))
+        logger.error({ collection: 'signingKeys', id: kid }, 'a signing key cannot be read, so it is left out');
+    }
+    unreadable = left;
+    return keys;
+  }
+
+  /** Keys that sign, one of each algorithm, made where none that signs or will sign can be read. */
+  async function complete(row: KeyRing): Promise<KeyRing> {
+    for (let current = row; ; current = await ring()) {
+      const keys = opened(current);
+      const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
+      if (missing.length === 0) return current;
+      if (!(await lease())) await sleep(PAUSE_MS);
+      else {
+        const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
+        await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date() }));
+        await changed();
+      }
+    }
+  }
+
+  /** Once for each start: while the nodes of a service have different secrets first, two would undo each other's work. */
+  async function sealAnew(row: KeyRing): Promise<KeyRing> {
+    if (isSealedAnew || readable(row).every(({ key }) => keyring.isCurrent(key.sealed))) return row;
+    await rows.update(RING, (current) => {
+      const sound = soundRing(current);
+      const jwks = new Map(readable(sound).map(({ key, jwk }) => [key.kid, jwk]));
+      const resealed = (key: StoredSigningKey): StoredSigningKey => {
+        const jwk = jwks.get(key.kid);
+        return jwk ? { ...key, sealed: keyring.encrypt(PURPOSE, key.kid, JSON.stringify(jwk)) } : key;
+      };
+      return { ...sound, keys: sound.keys.map(resealed), updatedAt: new Date() };
+    });
+    return ring();
+  }
+
+  /** The longest that anything signed until now is good. */
+  async function removalOf(now: Date): Promise<Date> {
+    let seconds = policy.retiring;
+    for (const { lifetimes, accessTokenType } of await clients.find({}))
+      seconds = Math.max(seconds, lifetimes.idToken ?? 0, accessTokenType === 'jwt' ? (lifetimes.accessToken ?? 0) : 0);
+    return new Date(now.getTime() + seconds * 1000);
+  }
+
+  async function write(change: (row: KeyRing) => KeyRing): Promise<void> {
+    await rows.update(RING, (row) => change(soundRing(row)));
+    await changed();
+    nudge();
+  }
+
+  return {
+    async load() {
+      const row = await complete(await sealAnew(await ring()));
+      isSealedAnew = true;
+      const sorted = opened(row).toSorted((a, b) => order.indexOf(a.key.state) - order.indexOf(b.key.state));
+      return { jwks: sorted.map(({ key, jwk }) => ({ ...jwk, kid: key.kid, alg: key.alg })), dueAt: dueAt(row, policy) };
+    },
+
+    problems: () => unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id })),
+
+    async advance() {
+      const now = new Date();
+      const before = await ring();
+      if (now.getTime() < dueAt(before, policy) || !(await lease())) return;
+      const isDue = (row: KeyRing) => promotionAt(row, policy) <= now.getTime();
+      const [next, removeAt] = isDue(before) ? await Promise.all([make('next'), removalOf(now)]) : [[], now];
+      await write((row) => {
+        const kept = withoutRemoved(row, now);
+        return next.length > 0 && isDue(row) ? promoted(kept, next, now, removeAt) : kept;
+      });
+    },
+
+    async rotate({ now: isUrgent = false } = {}) {
+      if (!isUrgent) checkAnnounced(await ring(), policy);
+      const now = new Date();
+      const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(now)]);
+      await write((row) => {
+        if (isUrgent) return replaced(row, [...active, ...next], now);
+        checkAnnounced(row, policy);
+        return promoted(withoutRemoved(row, now), next, now, removeAt);
+      });
+    },
+  };
+}
+
+/** What of the row can be used: nothing is signed without it, so no part of it that is damaged takes the others along. */
+function soundRing(row: KeyRing): KeyRing {
+  const { keys, pendingEvents } = row;
+  const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
+  if (isSound) return row;
+  return {
+    ...row,
+    keys: Array.isArray(keys) ? keys.filter(isSigningKey) : [],
+    pendingEvents: Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [],
+  };
+}
+
+const generate = promisify(generateKeyPair);
+
+/** Makes a key of each algorithm. */
+function createMaker(keyring: Keyring) {
+  const one = async (alg: StoredSigningKey['alg'], state: 'active' | 'next'): Promise<StoredSigningKey> => {
+    const { privateKey } = await (alg === 'RS256' ? generate('rsa', { modulusLength: 2048 }) : generate('ec', { namedCurve: 'P-256' }));
+    const jwk = privateKey.export({ format: 'jwk' }) as JWK;
+    const kid = await calculateJwkThumbprint(jwk);
+    const now = new Date();
+    const times = { announcedAt: now, ...(state === 'active' ? { activatedAt: now } : {}) };
+    return { kid, alg, state, sealed: keyring.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
+  };
+  return (state: 'active' | 'next'): Promise<StoredSigningKey[]> => Promise.all([one('RS256', state), one('ES256', state)]);
+}
+
+const ofState = ({ keys }: KeyRing, state: StoredSigningKey['state']) => keys.filter((key) => key.state === state);
+
+const latest = (dates: readonly (Date | undefined)[]): number => Math.max(...dates.map((date) => date?.getTime() ?? 0));
+
+/** From when on the announced keys may sign. */
+const announcedFrom = (ring: KeyRing, { announced }: RotationPolicy): number =>
+  latest(ofState(ring, 'next').map(({ announcedAt }) => announcedAt)) + announced * 1000;
+
+const promotionAt = (ring: KeyRing, policy: RotationPolicy): number =>
+  Math.max(latest(ofState(ring, 'active').map(({ activatedAt }) => activatedAt)) + policy.active * 1000, announcedFrom(ring, policy));
+
+const dueAt = (ring: KeyRing, policy: RotationPolicy): number =>
+  Math.min(promotionAt(ring, policy), ...ring.keys.flatMap(({ removeAt }) => removeAt?.getTime() ?? []));
+
+function checkAnnounced(ring: KeyRing, policy: RotationPolicy): void {
+  const from = announcedFrom(ring, policy);
+  if (Date.now() < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
+}
+
+/** The very row, which writes nothing, when there is nothing to remove. */
+function withoutRemoved(ring: KeyRing, now: Date): KeyRing {
+  const keys = ring.keys.filter(({ removeAt }) => removeAt === undefined || removeAt > now);
+  return keys.length === ring.keys.length ? ring : { ...ring, keys, updatedAt: now };
+}
+
+function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: Date, removeAt: Date): KeyRing {
+  const keys = ring.keys.map((key): StoredSigningKey => {
+    if (key.state === 'active') return { ...key, state: 'retiring', retiredAt: now, removeAt };
+    return key.state === 'next' ? { ...key, state: 'active', activatedAt: now } : key;
+  });
+  return told(ring, { ...ring, keys: [...keys, ...next], updatedAt: now }, 'retiring');
+}
+
+const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
+  told(ring, { ...ring, keys, updatedAt: now }, 'removed');
+
+/** With an event for each key that took over. */
+function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): KeyRing {
+  const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
+    const previous = ofState(before, 'active').find((key) => key.alg === alg);
+    const data = { AggregateId: kid, Algorithm: alg, PreviousKeyId: previous?.kid ?? '', PreviousKeyState: state };
+    return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
+  });
+  return withEvents(after, ...events);
+}

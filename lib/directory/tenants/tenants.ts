@@ -1,0 +1,78 @@
+/**
+ * Tenants, and what else belongs to an organisation: its subsidiaries, and what it asks of a sign-in.
+ *
+ * `tenant-scope` is the only way from a service that is bound to a tenant to rows of a collection: a row of another tenant
+ * does not exist for it.
+ */
+import { type Static, Type } from '@sinclair/typebox';
+import type { Page } from '../../store/directory-store.js';
+import type { Tenant } from '../../store/records.js';
+import { createCachedCollection } from '../cached-collection.js';
+import type { DirectoryContext } from '../context.js';
+import { idFor } from '../identifiers.js';
+import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import { signInMethods } from './sign-in-policy.js';
+
+const fields = {
+  name: line(),
+  organisationNumber: Type.Optional(line()),
+  signIn: Type.Optional(
+    inputSchema({
+      methods: Type.Optional(
+        Type.Array(Type.Union(signInMethods.map((method) => Type.Literal(method))), { minItems: 1, uniqueItems: true }),
+      ),
+      requireMfa: Type.Optional(Type.Boolean()),
+      selfRegistration: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  branding: Type.Optional(branding()),
+  locale: Type.Optional(Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' })),
+};
+const tenantFields = inputSchema(fields);
+const tenantPatch = patchSchema(tenantFields);
+export const tenantInput = inputSchema({ id: Type.Optional(Type.String()), ...fields });
+/** @interface */
+export type TenantFields = Static<typeof tenantFields>;
+/** @interface */
+export type TenantInput = Static<typeof tenantInput>;
+
+export interface Tenants {
+  /** @throws IdpError `invalid_record`, `conflict`. */
+  create(input: TenantInput): Promise<Tenant>;
+  get(tid: string): Promise<Tenant | undefined>;
+  /** What {@link get} answers, if it is at hand. */
+  peek(tid: string): Tenant | undefined;
+  /** @throws IdpError `not_found`. */
+  require(tid: string): Promise<Tenant>;
+  find(page?: Page): Promise<readonly Tenant[]>;
+  /** @throws IdpError `not_found`, `invalid_record`. */
+  update(tid: string, patch: Patch<TenantFields>): Promise<Tenant>;
+  /** Ends every sign-in of the tenant's users, tells the clients, and allows no other. @throws IdpError `not_found`. */
+  disable(tid: string): Promise<Tenant>;
+  /** @throws IdpError `not_found`. */
+  enable(tid: string): Promise<Tenant>;
+}
+
+export function createTenants({ collections, caches, withCutoff }: DirectoryContext): Tenants {
+  const rows = createCachedCollection('tenants', collections.tenants, caches);
+  return {
+    get: rows.get,
+    peek: rows.peek,
+    require: rows.require,
+    find: (page) => collections.tenants.find({}, page),
+    disable: (tid) =>
+      withCutoff({ tid }, (nextNotBefore) =>
+        rows.update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
+      ),
+    enable: (tid) => rows.update(tid, (row) => patched(row, { status: 'active' })),
+    async create(input) {
+      checkInput(tenantInput, input);
+      const { id, ...given } = input;
+      return rows.insert(newRecord(idFor(id), { ...defined(given), status: 'active' as const }));
+    },
+    async update(tid, patch) {
+      checkInput(tenantPatch, patch);
+      return rows.update(tid, (row) => patched(row, patch));
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Requests to addresses that others chose: logout URIs, request URIs, key sets. Nothing inside the operator's network is reached by them.
+ *
+ * Names are looked up apart from the threads that hash passwords (`name-lookups`), and only addresses of the Internet are called (`public-address`).
+ * `remote-documents` reads a document once, however many strangers ask for it, and lets few reads run at a time (`turns`).
+ */
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
+import { createNameLookups, type NameLookups } from './name-lookups.js';
+import { isPublicAddress } from './public-address.js';
+
+export interface GuardedRequest {
+  /** @default 'GET' */
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds for all of it, the name look-up and the body included. */
+  readonly timeoutMs: number;
+  /** Bytes of the body, as they come over the wire. */
+  readonly maxBytes: number;
+}
+
+export interface GuardedResponse {
+  /** A redirect is an answer like any other: it is never followed. */
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/**
+ * Calls a URL that somebody else chose: https at public addresses, or a host that the operator allows. No redirect is followed.
+ * @throws Error that says why there is no answer: not allowed, too slow, too large, unreachable.
+ */
+export type GuardedFetch = (url: string | URL, request: GuardedRequest) => Promise<GuardedResponse>;
+
+/** @param allowHosts `host` or `host:port`: reached at whatever address, and over http as well. */
+export function createGuardedFetch(
+  { allowHosts }: { readonly allowHosts: readonly string[] },
+  { lookupPublic, lookupAllowed }: NameLookups = createNameLookups(),
+): GuardedFetch {
+  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+  return async (target, { method = 'GET', headers = {}, body, timeoutMs, maxBytes }) => {
+    const url = new URL(target);
+    const { hostname, protocol } = url;
+    const isAllowed = allowed.has(hostname) || allowed.has(`${hostname}:${url.port || (protocol === 'https:' ? '443' : '80')}`);
+    if (protocol !== 'https:' && !(isAllowed && protocol === 'http:')) throw new Error(`${url.origin} is not https`);
+    if (url.username !== '' || url.password !== '') throw new Error(`the URL at ${url.host} carries credentials`);
+    // A literal address is never looked up.
+    const address = hostname.replace(/^\[|\]$/g, '');
+    if (!isAllowed && isIP(address) !== 0 && !isPublicAddress(address)) throw new Error(`${hostname} is not a public address`);
+
+    const signal = AbortSignal.timeout(timeoutMs);
+    const send = protocol === 'https:' ? requestHttps : requestHttp;
+    return new Promise((resolve, reject) => {
+      const request = send(url, {
+        method,
+        // A connection of its own: one that is kept open was checked for another caller.
+        agent: false,
+        headers: {
+          ...headers,
+          'accept-encoding': 'identity',
+          ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+        },
+        signal,
+        lookup: isAllowed ? lookupAllowed : lookupPublic,
+      });
+      const fail = (error: Error) => {
+        request.destroy();
+        reject(signal.aborted ? new Error(`${url.host} took more than ${timeoutMs} ms`) : error);
+      };
+      request.on('error', fail);
+      request.once('response', (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > maxBytes) fail(new Error(`${url.host} answered more than ${maxBytes} bytes`));
+          else chunks.push(chunk);
+        });
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers), body: Buffer.concat(chunks) }),
+        );
+        response.on('error', fail);
+      });
+      request.end(body);
+    });
+  };
+}
+
+const plainHeaders = (headers: NodeJS.Dict<string | string[]>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]));

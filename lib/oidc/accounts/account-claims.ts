@@ -1,0 +1,31 @@
+import type { Client } from 'oidc-provider';
+import type { AccountClaims, Caller } from '../../contract/extension.js';
+import { subOf } from '../../directory/index.js';
+import { isClient } from '../clients/clients.js';
+import { pseudonymOf, userIdOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import type { Accounts } from './account.js';
+
+/** The claims of tokens and userinfo, for whoever asks without a token. */
+export function createAccountClaims(
+  parts: OidcParts,
+  accounts: Accounts,
+  findClient: (id: string) => Promise<Client | undefined>,
+): AccountClaims {
+  /** To others, ids are what they are. */
+  const pairwiseClient = async (viewer: Caller | undefined): Promise<Client | undefined> =>
+    isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
+  return {
+    scopes: new Set(['openid', ...parts.claims.scopes.keys()]),
+    async about(account, scopes, target, caller, viewer = caller) {
+      const client = await pairwiseClient(viewer);
+      const sub = subOf(account.person.user);
+      const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
+      return { sub: (client && pseudonymOf(parts, client)?.(sub)) ?? sub, ...claims };
+    },
+    async userIdOf(identifier, viewer) {
+      const client = await pairwiseClient(viewer);
+      return client ? userIdOf(parts, client, identifier) : identifier;
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * Accounts as the protocol has them: `accountId` is the `oid`, `sub` is what a grant pinned.
+ *
+ * Here are the claims of an account for a client, the sign-in that a grant asserts (`login-context`), the accounts that a sign-in reaches
+ * (`linked-accounts`), hints, and what scopes, the `claims` parameter and resource indicators ask for.
+ */
+import type { Account, Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { ClaimLookups, ClaimTarget } from '../../claims/contract.js';
+import { type Directory, type Account as DirectoryAccount, isUsable, subOf } from '../../directory/index.js';
+import { perRequest } from '../artifacts/per-request.js';
+import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js';
+import { pseudonymOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import { claimsAllowed } from './claims-parameter.js';
+import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
+
+/** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
+export interface Accounts {
+  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
+  /** The account of an `oid`, usable or not, read once for each request. */
+  load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
+  /** The account of an `oid`, if what began with this sign-in may go on. */
+  loadUsable(
+    ctx: object,
+    oid: string,
+    login: PinnedLogin | undefined,
+    /** The client that it was begun with. */
+    client: Client,
+  ): Promise<DirectoryAccount | undefined>;
+  /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
+  claimsOf(
+    account: DirectoryAccount,
+    use: ClaimTarget,
+    scopes: ReadonlySet<string>,
+    request: ClaimsRequest,
+  ): Promise<Record<string, unknown>>;
+  /** What the protocol itself says about an account, after all plugins. */
+  protocolClaims(account: DirectoryAccount, login: PinnedLogin | undefined, pseudonym?: (oid: string) => string): Record<string, unknown>;
+}
+
+export interface ClaimsRequest {
+  readonly client?: Client | undefined;
+  /** @default the client's */
+  readonly record?: object | undefined;
+  readonly login?: PinnedLogin | undefined;
+  /** Claims that are asked for one by one. */
+  readonly names?: ReadonlySet<string>;
+}
+
+export function createAccounts(parts: OidcParts): Accounts {
+  const { directory, claims: resolver, options, adapters } = parts;
+  const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
+
+  const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
+    const accounts = loaded(ctx);
+    const account = accounts.get(oid) ?? directory.accounts.findByOid(oid);
+    accounts.set(oid, account);
+    return account;
+  };
+
+  const protocolClaims: Accounts['protocolClaims'] = ({ person, tenant }, login, pseudonym = (oid) => oid) => {
+    const { user } = person;
+    const isLinked = user.parentUserId !== undefined || user.isParent;
+    return {
+      tid: tenant.id,
+      ...(isLinked || options.oid === 'always' ? { oid: pseudonym(user.id) } : {}),
+      ...(login?.act ? { act: { ...login.act, oid: pseudonym(login.act.oid), sub: pseudonym(login.act.sub) } } : {}),
+    };
+  };
+
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = callerOf(client), login, names = none }) => {
+    const pseudonym = client && pseudonymOf(parts, client);
+    const subject = {
+      person: account.person,
+      user: account.person.user,
+      tenant: account.tenant,
+      scopes,
+      ...(isClient(record) ? { client: record } : {}),
+      ...(login ? { login } : {}),
+      ...(pseudonym ? { pseudonym } : {}),
+      lookups: lookupsOf(directory, account, record),
+    };
+    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
+    const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
+    // First, as oidc-provider has them, and last, since no plugin replaces them.
+    return { ...own, ...claims, ...own };
+  };
+
+  /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */
+  const loginTime = (ctx: KoaContextWithOIDC, token?: { readonly grantId?: string }): Date | undefined => {
+    if (!token) return instant(sessionOf(ctx)?.loginTs);
+    const grant = token.grantId && (adapters.peekGrant(ctx, token.grantId) as unknown as OurGrant | undefined);
+    return grant ? instant(grant.login?.authTime) : undefined;
+  };
+
+  return {
+    load,
+    async loadUsable(ctx, oid, login, client) {
+      const account = await load(ctx, oid);
+      return account && isUsable(account, instant(login?.authTime)) && maySignInTo(client, account) ? account : undefined;
+    },
+    claimsOf,
+    protocolClaims,
+    async find(ctx, oid, token) {
+      const account = await load(ctx, oid);
+      if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
+      // Whose session it is, is for the prompts to judge.
+      if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
+      return {
+        accountId: oid,
+        async claims(use, scope, asked) {
+          const { client } = ctx.oidc;
+          const record = clientOf(client);
+          const wantsAll =
+            use !== 'id_token' || !record || record.idTokenClaims === 'scopes' || ctx.oidc.params?.response_type === 'id_token';
+          const scopes = wantsAll ? new Set(scope.split(' ')) : none;
+          const names = asked && record ? claimsAllowed(resolver, record, Object.keys(asked)) : none;
+          return claimsOf(account, use as ClaimTarget, scopes, { client, login: pinnedLogin(ctx), names }) as never;
+        },
+      };
+    },
+  };
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Whether people of the account's tenant may sign in to the client, by now. */
+function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {
+  const record = clientOf(client);
+  return !record || isOfTenants(record, tenant.id);
+}
+
+/** Whether a tenant is one of those that the caller may know about. */
+const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean => caller?.allowedTenants?.includes(tid) ?? true;
+
+const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
+
+/** Each is done once, and only when a claim asks. No claim can tell a caller about tenants that are not its own. */
+function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups {
+  const once = <T>(load: () => T): (() => T) => {
+    let found: { readonly value: T } | undefined;
+    return () => {
+      found ??= { value: load() };
+      return found.value;
+    };
+  };
+  return {
+    subsidiary: once(() => accounts.subsidiary(person)),
+    groups: once(() => accounts.groups(person)),
+    linkedAccounts: once(async () => {
+      const family = await accounts.family(person);
+      return family
+        .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
+        .map((account) => ({ ...account, canSignIn: isUsable(account) }));
+    }),
+  };
+}
+
+/** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
+export async function subjectOf(accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {
+  const pinned = pinnedLogin(ctx);
+  if (pinned) return pinned.sub;
+  const request = ctx ?? currentRequest();
+  const grantId = request?.oidc.session?.grantIdFor(clientId);
+  const grant = grantId ? await request?.oidc.provider.Grant.find(grantId, { ignoreExpiration: true }) : undefined;
+  if (grant && (grant as OurGrant).accountId === oid) return (grant as OurGrant).login.sub;
+  const account = await accounts.load(request ?? {}, oid);
+  return account ? subOf(account.person.user) : oid;
+}

@@ -1,0 +1,66 @@
+import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import type { LoginContext } from '../../claims/contract.js';
+import type { SessionGrant } from '../artifacts/session-merge.js';
+import { epochSeconds } from '../epoch-seconds.js';
+
+/** The login context as a grant keeps it. */
+export interface PinnedLogin extends LoginContext {
+  /** When the session ends whatever happens, in seconds since the epoch: without `offline_access` no token outlives it. */
+  readonly sessionEndsAt: number;
+}
+
+/** What we keep on oidc-provider's session beside its own members. */
+export interface SessionExtras {
+  /** As at the sign-in: a link made meanwhile counts from the next one. */
+  sub?: string;
+  idp?: string;
+  act?: LoginContext['act'];
+  grants?: readonly SessionGrant[];
+}
+
+export type OurSession = Session & SessionExtras;
+/** With the `sid` of the client's ID tokens: the client has to hear of it when the grant ends before its session. */
+export type OurGrant = Grant & { login: PinnedLogin; sid?: string };
+
+/** A grant as it is kept. */
+export interface GrantRecord {
+  readonly clientId: string;
+  readonly accountId: string;
+  /** Both absent where a host made the grant by itself, with `provider.Grant`. */
+  readonly sid?: string;
+  readonly login?: PinnedLogin;
+  readonly exp?: number;
+  readonly openid?: { readonly scope?: string };
+}
+
+export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
+
+/** The login context of the grant this request is about; undefined before there is one. */
+export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | undefined =>
+  (ctx?.oidc.entities.Grant as OurGrant | undefined)?.login;
+
+/** How the user of this browser signed in. */
+export function loginOfSession(session: OurSession, sub: string, sessionAbsolute: number): PinnedLogin {
+  const authTime = session.loginTs ?? 0;
+  return {
+    sub: session.sub ?? sub,
+    idp: session.idp ?? 'local',
+    amr: session.amr ?? [],
+    authTime,
+    ...(session.act ? { act: session.act } : {}),
+    sessionEndsAt: authTime + sessionAbsolute,
+  };
+}
+
+/** Grants that are worth remembering on a session; older ones end by themselves. */
+const MAX_GRANTS = 200;
+
+/** Adds a grant to what logout will end. */
+export function rememberGrant(session: OurSession, grant: SessionGrant): void {
+  const now = epochSeconds();
+  const others = (session.grants ?? []).filter(({ grantId, exp }) => grantId !== grant.grantId && exp > now);
+  session.grants = [...others, grant].slice(-MAX_GRANTS);
+}
+
+/** The request that is being answered, where oidc-provider calls without one. */
+export const currentRequest = (): KoaContextWithOIDC | undefined => Provider.ctx;

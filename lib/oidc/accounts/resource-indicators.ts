@@ -1,0 +1,36 @@
+import { type Client, type Configuration, errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
+import type { OidcParts } from '../context.js';
+
+type ResourceIndicators = NonNullable<NonNullable<Configuration['features']>['resourceIndicators']>;
+
+/**
+ * The resource that a token is asked for is an API resource whose id is that URI, unless the host says otherwise. Its scopes are those of the
+ * directory in any case. @see RFC 8707 §2
+ */
+export function resourceIndicators({ options, directory }: OidcParts): ResourceIndicators {
+  const { resourceIndicators: given } = options.features;
+  if (!given?.enabled) return { enabled: false };
+  const ofDirectory = async (_ctx: KoaContextWithOIDC, resource: string): Promise<ResourceServer> => {
+    const apiResource = await directory.apiResources.get(resource);
+    if (apiResource?.status !== 'active') throw new errors.InvalidTarget('the resource is unknown');
+    return { scope: apiResource.scopes.join(' '), audience: apiResource.id };
+  };
+  const { getResourceServerInfo = ofDirectory } = given;
+  return {
+    ...given,
+    async getResourceServerInfo(ctx: KoaContextWithOIDC, resource: string, client: Client) {
+      const info = await getResourceServerInfo(ctx, resource, client);
+      if (info?.jwt)
+        throw new TypeError(
+          'features.resourceIndicators.getResourceServerInfo: jwt is not supported, because the keys of the service sign',
+        );
+      return info;
+    },
+  };
+}
+
+/** Scopes that the request asks for at the resources it names, by resource. */
+export function resourceScopesOf(ctx: KoaContextWithOIDC, scopes: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const servers = Object.entries(ctx.oidc.resourceServers ?? {});
+  return new Map(servers.map(([resource, server]) => [resource, scopes.filter((scope) => server.scopes.has(scope))]));
+}

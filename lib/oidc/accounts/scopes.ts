@@ -1,0 +1,85 @@
+import { identityScopes } from '../../claims/declarations.js';
+import type { ClaimResolver } from '../../claims/resolver.js';
+import type { ApiScopes, Directory } from '../../directory/index.js';
+import type { Client } from '../../store/records.js';
+import { perRequest } from '../artifacts/per-request.js';
+import type { OidcParts } from '../context.js';
+
+/** Scopes are data: API scopes come and go while the service runs. */
+export interface Scopes {
+  /**
+   * Reads the scopes that exist now, for the others of the same request; a promise only if they are not at hand. When they cannot be read, it is the
+   * others that throw: a request that asks for none goes on without, and one that does has been looked at far enough to be answered as it should.
+   */
+  prepare(ctx: object): Promise<void> | undefined;
+  /** Identity and API scopes that exist now; a promise only if they are not at hand. */
+  now(): ReadonlySet<string> | Promise<ReadonlySet<string>>;
+  /** Identity and API scopes. */
+  known(ctx: object): ReadonlySet<string>;
+  isApiScope(ctx: object, scope: string): boolean;
+  /** Of scopes that were granted once, those that exist and that the client may still have. */
+  held(ctx: object, client: Client, scopes: readonly string[]): string[];
+  /** The API resources that own any of the scopes. */
+  audiences(ctx: object, scope: string | undefined): readonly string[];
+}
+
+export function createScopes({ directory, claims }: OidcParts): Scopes {
+  interface Snapshot {
+    readonly owners: ApiScopes;
+    readonly known: ReadonlySet<string>;
+  }
+  const identity = identityScopes(claims.scopes.keys());
+  const snapshots = new WeakMap<ApiScopes, Snapshot>();
+  const snapshotOf = (owners: ApiScopes): Snapshot => {
+    const snapshot = snapshots.get(owners) ?? { owners, known: new Set([...identity, ...owners.keys()]) };
+    snapshots.set(owners, snapshot);
+    return snapshot;
+  };
+  const ofRequest = perRequest((): { snapshot: Snapshot; failure?: unknown } => ({ snapshot: snapshotOf(none) }));
+  const of = (ctx: object): Snapshot => {
+    const { snapshot, failure } = ofRequest(ctx);
+    if (failure !== undefined) throw failure;
+    return snapshot;
+  };
+
+  return {
+    prepare(ctx) {
+      const keep = (owners: ApiScopes): void => {
+        ofRequest(ctx).snapshot = snapshotOf(owners);
+      };
+      const owners = directory.apiScopes();
+      if (owners instanceof Promise)
+        return owners.then(keep, (failure: unknown) => {
+          ofRequest(ctx).failure = failure;
+        });
+      keep(owners);
+      return undefined;
+    },
+    now() {
+      const owners = directory.apiScopes();
+      return owners instanceof Promise ? owners.then((all) => snapshotOf(all).known) : snapshotOf(owners).known;
+    },
+    known: (ctx) => of(ctx).known,
+    held: (ctx, { allowedScopes }, granted) => granted.filter((scope) => isGrantable(scope, allowedScopes, of(ctx).known)),
+    isApiScope: (ctx, scope) => of(ctx).owners.has(scope),
+    audiences: (ctx, scope) => {
+      const { owners } = of(ctx);
+      return [...new Set((scope?.split(' ') ?? []).flatMap((name) => owners.get(name)?.id ?? []))];
+    },
+  };
+}
+
+/** Whether a client may be granted a scope; how it gets `offline_access` is for its grant types to say. */
+export const isGrantable = (scope: string, allowed: readonly string[], known: ReadonlySet<string>): boolean =>
+  known.has(scope) && (allowed.includes(scope) || scope === 'offline_access');
+
+const none: ApiScopes = new Map();
+
+/** A scope says what its claims say, or whose API it opens. */
+export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
+  const words = new Map<string, string>();
+  for (const { scope, description } of declarations)
+    words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
+  for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
+  return words;
+}

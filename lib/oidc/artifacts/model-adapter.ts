@@ -1,0 +1,236 @@
+/**
+ * Artifacts: oidc-provider's models as records of the artifact store.
+ *
+ * One request reads and writes through one `unit-of-work`, which commits before the answer is made. An id tells its kind and its slot without I/O
+ * (`ids`), and a record at rest holds nothing that can be replayed (`stored-form`). This file is the adapter of oidc-provider's configuration.
+ */
+import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { slotOfKey } from '../../store/artifact-key.js';
+import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
+import { epochSeconds } from '../epoch-seconds.js';
+import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
+import { perRequest } from './per-request.js';
+import { mergeSessions, type SessionPayload } from './session-merge.js';
+import type { StoredForm } from './stored-form.js';
+import { type RefreshUse, type TokenLifetimes, type TokenRecords, tombstoneEnd } from './token-records.js';
+import { LostWrite, UnitOfWork } from './unit-of-work.js';
+
+export interface ModelAdapterOptions {
+  readonly artifacts: ArtifactStore;
+  readonly form: StoredForm;
+  readonly lifetimes: TokenLifetimes;
+  readonly tokens: TokenRecords;
+  /** What is kept of the request that spends a refresh token. */
+  readonly useOf: (ctx: KoaContextWithOIDC, token: string) => RefreshUse;
+}
+
+/** oidc-provider's adapter over an artifact store, one class for all models. */
+export interface ModelAdapters {
+  /** The adapter factory of oidc-provider's configuration. */
+  readonly factory: (model: string) => Adapter;
+  /** The unit of work of a request; `undefined` has one of its own, committed by the caller. */
+  unitOf(ctx: object | undefined): UnitOfWork;
+  readonly tokens: TokenRecords;
+  /** The grant a token belongs to, when the request has read it already. */
+  peekGrant(ctx: object | undefined, grantId: string): AdapterPayload | undefined;
+}
+
+export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters {
+  const { artifacts, form, tokens } = options;
+  const ofRequest = perRequest(() => new UnitOfWork(artifacts));
+  const unitOf = (ctx: object | undefined): UnitOfWork => (ctx ? ofRequest(ctx) : new UnitOfWork(artifacts));
+  return {
+    factory: (model) => new ModelAdapter(model, options, unitOf),
+    unitOf,
+    tokens,
+    peekGrant(ctx, grantId) {
+      const key = keyOf('Grant', grantId);
+      const artifact = key && unitOf(ctx).peek(key);
+      return artifact && form.decode('Grant', grantId, artifact);
+    },
+  };
+}
+
+/** Models that are listed and ended by account. */
+const ofAccount = new Set(['Session', 'Grant']);
+
+class ModelAdapter implements Adapter {
+  readonly #model: string;
+  readonly #options: ModelAdapterOptions;
+  readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
+  /** The session as a request wrote it last, and the version it wrote over. */
+  readonly #written = new WeakMap<UnitOfWork, { readonly value: string; readonly version: number }>();
+
+  constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
+    this.#model = model;
+    this.#options = options;
+    this.#unitOf = unitOf;
+  }
+
+  /** A session is found by its whole identifier: the uid in it, which names its record, is no secret. */
+  find(id: string): Promise<AdapterPayload | undefined> {
+    return this.#model === 'Session' && !partsOfSessionId(id) ? Promise.resolve(undefined) : this.#find(id);
+  }
+
+  async #find(id: string): Promise<AdapterPayload | undefined> {
+    const key = this.#keyOf(id);
+    if (!key) return undefined;
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    const reading = unit.read(key, this.#follow(ctx), this.#along(ctx));
+    const artifact = reading instanceof Promise ? await reading : reading;
+    if (!artifact) return undefined;
+    const payload = this.#options.form.decode(this.#model, id, artifact);
+    if (!payload) return undefined;
+    if (this.#options.tokens.isOfGrant(this.#model)) {
+      const grant = artifact.links?.grant && unit.read(artifact.links.grant);
+      if (!(grant instanceof Promise ? await grant : grant)) return undefined;
+    }
+    return artifact.consumedAt === undefined ? payload : this.#spent(payload, artifact, unit, ctx);
+  }
+
+  /** Sessions are kept under their uid; who knows only that gets no identifier. */
+  findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    return this.#find(uid);
+  }
+
+  async upsert(id: string, payload: AdapterPayload, expiresIn: number): Promise<void> {
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    const end = payload.exp ?? epochSeconds() + expiresIn;
+    if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
+    else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
+    else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
+    else this.#options.tokens.put(unit, this.#model, id, payload, end);
+    if (!ctx) await unit.commit();
+  }
+
+  async #upsertSession(
+    id: string,
+    payload: SessionPayload,
+    end: number,
+    ctx: KoaContextWithOIDC | undefined,
+    unit: UnitOfWork,
+  ): Promise<void> {
+    const write = this.#write(id, payload as AdapterPayload, end);
+    if (!ctx) await unit.read(write.key);
+    this.#putSession(write, payload, unit);
+  }
+
+  #write(id: string, payload: AdapterPayload, end: number): Put {
+    const key = this.#keyOf(id);
+    if (!key) throw new TypeError(`not an id of ${this.#model}`);
+    const account = ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {};
+    return { op: 'put', key, value: this.#options.form.encode(this.#model, id, payload), expiresAt: end * 1000, ...account };
+  }
+
+  async consume(id: string): Promise<void> {
+    const { ctx } = Provider;
+    const use = ctx && this.#model === 'RefreshToken' ? this.#options.useOf(ctx, id) : undefined;
+    this.#options.tokens.spend(this.#unitOf(ctx), this.#model, id, use);
+  }
+
+  async destroy(id: string): Promise<void> {
+    const key = this.#keyOf(id);
+    if (key) await this.#remove(key);
+  }
+
+  /** A token lives as long as its grant: ending the grant ends them all, in one write. */
+  async revokeByGrantId(grantId: string): Promise<void> {
+    const key = keyOf('Grant', grantId);
+    if (key) await this.#remove(key, this.#options.lifetimes.grant * 1000);
+  }
+
+  async #remove(key: ArtifactKey, unknownEnd?: number): Promise<void> {
+    const ctx = Provider.ctx;
+    const unit = this.#unitOf(ctx);
+    unit.remove(key, tombstoneEnd(unit.peek(key)?.expiresAt, unknownEnd));
+    if (!ctx) await unit.commit();
+  }
+
+  async findByUserCode(): Promise<undefined> {
+    return undefined;
+  }
+
+  #keyOf(id: string): ArtifactKey | undefined {
+    return keyOf(this.#model, this.#model === 'Session' ? (partsOfSessionId(id)?.uid ?? id) : id);
+  }
+
+  /** Records this request will want next come along in the same round trip. */
+  #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
+    if (this.#model === 'Session') {
+      const { client_id: clientId } = ctx?.query ?? {};
+      return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
+    }
+    return this.#options.tokens.follow(this.#model);
+  }
+
+  /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
+  #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
+    const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
+    const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;
+    const key = id === undefined ? undefined : keyOf('PushedAuthorizationRequest', id);
+    return key ? [key] : [];
+  }
+
+  /** A one-time record that was used before: a retry, or a replay that ends the whole grant. */
+  async #spent(
+    payload: AdapterPayload,
+    artifact: Artifact,
+    unit: UnitOfWork,
+    ctx: KoaContextWithOIDC | undefined,
+  ): Promise<AdapterPayload | undefined> {
+    const spentAt = artifact.consumedAt as number;
+    if (this.#model === 'AuthorizationCode') {
+      await this.#options.tokens.endReplayed(unit, payload.jti as string, ctx?.oidc?.client?.clientId);
+      return undefined;
+    }
+    const spent = this.#model === 'RefreshToken' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
+    // The successor says all that the spent one said.
+    return spent?.successor ? { ...spent.successor, jti: payload.jti } : { ...payload, consumed: Math.floor(spentAt / 1000) };
+  }
+
+  #putSession(write: Put, payload: SessionPayload, unit: UnitOfWork): void {
+    const before = unit.peek(write.key);
+    // oidc-provider does not learn what an earlier write of this request was merged with: to it, its own write is what is there.
+    const own = this.#written.get(unit);
+    if (before && !own && isFresh(before, write)) return;
+    const next: Put = { ...write, links: grantLinks(payload, write.key), if: before ? { version: before.version } : 'absent' };
+    const base = before && own && before.version > own.version ? { ...before, value: own.value } : before;
+    const put = base === before ? next : (mergeSessions(base, next, before) ?? next);
+    if (before && isFresh(before, put)) return;
+    this.#written.set(unit, { value: next.value, version: before?.version ?? 0 });
+    unit.put(put, (fresh) => mergeSessions(base, next, fresh));
+  }
+
+  /** Insert-if-absent at once: what a check and a later save would let through twice. @see RFC 7523 §3 */
+  async #putOnce(write: Put, ctx: KoaContextWithOIDC | undefined): Promise<void> {
+    const unit = new UnitOfWork(this.#options.artifacts);
+    unit.put({ ...write, if: 'absent' });
+    try {
+      await unit.commit();
+    } catch (error) {
+      if (!(error instanceof LostWrite)) throw error;
+      if (ctx?.oidc.params?.client_assertion) throw new errors.InvalidClientAuth('client assertion tokens must only be used once');
+      throw new errors.InvalidDpopProof('DPoP proof JWT replay detected');
+    }
+  }
+}
+
+const grantLinkOf = (clientId: string): string => `grant:${clientId}`;
+
+/** The grants of a session's clients, by client. Links stay in the slot; a pairwise client's grant has one of its own. */
+function grantLinks({ authorizations = {} }: SessionPayload, session: ArtifactKey): Record<string, ArtifactKey> {
+  const links: Record<string, ArtifactKey> = {};
+  for (const [clientId, { grantId }] of Object.entries(authorizations)) {
+    const key = grantId && keyOf('Grant', grantId);
+    if (key && slotOfKey(key) === slotOfKey(session)) links[grantLinkOf(clientId)] = key;
+  }
+  return links;
+}
+
+/** True when a write would only move the end of the record by less than a twentieth of its life. */
+const isFresh = (before: Artifact, next: Put): boolean =>
+  next.expiresAt - before.expiresAt < (next.expiresAt - Date.now()) / 20 &&
+  next.expiresAt >= before.expiresAt &&
+  before.value === next.value;

@@ -1,0 +1,57 @@
+import type { Artifact, Put } from '../../store/artifact-store.js';
+
+/** A grant that this session brought about: what logout and switching accounts have to know of it. */
+export interface SessionGrant {
+  readonly clientId: string;
+  readonly grantId: string;
+  readonly accountId: string;
+  readonly sid: string;
+  /** What the grant asserts, where it is not {@link accountId}. */
+  readonly sub?: string;
+  /** Seconds since the epoch. */
+  readonly exp: number;
+}
+
+export interface SessionPayload {
+  accountId?: string;
+  loginTs?: number;
+  authorizations?: Record<string, { grantId?: string; sid?: string }>;
+  grants?: SessionGrant[];
+  [member: string]: unknown;
+}
+
+/**
+ * Two requests of one session wrote at once: keeps what either added. Undefined when the session ended meanwhile, or became another
+ * sign-in that this request knows nothing of: a late write never brings back what a logout took away.
+ */
+export function mergeSessions(base: Artifact | undefined, ours: Put, theirs: Artifact | undefined): Put | undefined {
+  if (!theirs) return undefined;
+  const [before, mine, now] = [base?.value ?? '{}', ours.value, theirs.value].map((value) => JSON.parse(value) as SessionPayload) as [
+    SessionPayload,
+    SessionPayload,
+    SessionPayload,
+  ];
+  const signedIn = (a: SessionPayload, b: SessionPayload) => a.accountId !== b.accountId || a.loginTs !== b.loginTs;
+  if (signedIn(before, now) && !signedIn(before, mine)) return undefined;
+
+  const merged: SessionPayload = { ...now };
+  for (const [member, value] of Object.entries(mine)) {
+    if (JSON.stringify(value) !== JSON.stringify(before[member])) merged[member] = value;
+  }
+  if (mine.authorizations || now.authorizations) {
+    merged.authorizations = { ...now.authorizations };
+    for (const [clientId, authorization] of Object.entries(mine.authorizations ?? {})) {
+      if (JSON.stringify(authorization) !== JSON.stringify(before.authorizations?.[clientId]))
+        merged.authorizations[clientId] = authorization;
+    }
+  }
+  const grants = new Map([...(now.grants ?? []), ...(mine.grants ?? [])].map((grant) => [grant.grantId, grant]));
+  if (grants.size > 0) merged.grants = [...grants.values()];
+  return {
+    ...ours,
+    value: JSON.stringify(merged),
+    expiresAt: Math.max(ours.expiresAt, theirs.expiresAt),
+    links: { ...theirs.links, ...ours.links },
+    if: { version: theirs.version },
+  };
+}

@@ -1,0 +1,74 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { AdapterPayload } from 'oidc-provider';
+import type { Artifact } from '../../store/artifact-store.js';
+import type { Keyring } from '../../store/keyring.js';
+import { partsOfSessionId } from './ids.js';
+
+/** What a protocol record looks like at rest: nothing in it can be replayed. */
+export interface StoredForm {
+  encode(model: string, id: string, payload: AdapterPayload): string;
+  /** undefined when the record does not belong to this id. */
+  decode(model: string, id: string, record: Pick<Artifact, 'value' | 'expiresAt'>): AdapterPayload | undefined;
+}
+
+type Json = Record<string, unknown>;
+
+const digest = (secret: string): string => hash('sha256', secret, 'base64url');
+
+export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => string): StoredForm {
+  return {
+    encode(model, id, payload) {
+      // JSON leaves out what is undefined: what the key and the record's own end say.
+      const record: Json = { ...payload, jti: undefined, kind: undefined, exp: undefined };
+      // A token that ends with its session is the only one that asks for it.
+      if (!payload.expiresWithSession) record.sessionUid = undefined;
+      if (model === 'Session') {
+        // A session that says the same again is the same text.
+        record.uid = record.iat = undefined;
+        record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
+      }
+      if (model === 'PushedAuthorizationRequest') record.request = forAnyClock(record.request);
+      if (model === 'Interaction') {
+        record.returnTo = undefined;
+        if (record.session) record.session = { ...(record.session as Json), cookie: undefined };
+        if (typeof record.parJti === 'string') record.parJti = keyring.encrypt('interaction', id, record.parJti);
+      }
+      return JSON.stringify(record);
+    },
+    decode(model, id, { value, expiresAt }) {
+      const record = JSON.parse(value) as Json;
+      record.exp = Math.floor(expiresAt / 1000);
+      if (model === 'Session') {
+        const parts = partsOfSessionId(id);
+        if (parts && !isSame(digest(parts.secret), record.secretHash)) return undefined;
+        record.uid = parts?.uid ?? id;
+        record.secretHash = undefined;
+        return Object.assign(record, parts ? { kind: model, jti: id } : { kind: model }) as AdapterPayload;
+      }
+      if (model === 'Interaction') {
+        record.returnTo = resumeUrl(id);
+        if (typeof record.parJti === 'string') record.parJti = keyring.decrypt('interaction', id, record.parJti);
+      }
+      return Object.assign(record, { kind: model, jti: id }) as AdapterPayload;
+    },
+  };
+}
+
+const isSame = (a: string, b: unknown): boolean =>
+  typeof b === 'string' && a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+/**
+ * Parameters that were pushed are kept as a request object without a signature, which the node that reads it checks by its own clock. Its times
+ * are moved apart by as much as nodes may differ; when it ends is for its record to say.
+ */
+function forAnyClock(request: unknown): unknown {
+  if (typeof request !== 'string' || !request.endsWith('.')) return request;
+  const [header = '', text = ''] = request.split('.');
+  const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Json;
+  if (typeof payload.nbf === 'number') payload.nbf -= MAX_APART;
+  if (typeof payload.exp === 'number') payload.exp += MAX_APART;
+  return `${header}.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.`;
+}
+
+/** Seconds between the clocks of two nodes that are each as far from the store's as is tolerated. */
+const MAX_APART = 60;

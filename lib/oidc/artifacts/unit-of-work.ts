@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UnavailableError } from '../../errors.js';
+import { slotOfKey } from '../../store/artifact-key.js';
+import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../store/artifact-store.js';
+
+/**
+ * A put that can be tried again when another request wrote the record first.
+ * @param fresh the record as it is now; undefined when it is gone.
+ * @returns the put to try instead, or undefined to give up.
+ */
+type Merge = (fresh: Artifact | undefined) => Put | undefined;
+
+/** A write whose condition did not hold: somebody else was first. Nothing of its slot was written. */
+export class LostWrite extends Error {
+  constructor(readonly key: ArtifactKey) {
+    super('a conditional write lost');
+  }
+}
+
+/** Retries of a merge before it counts as lost. */
+const MERGE_ATTEMPTS = 16;
+
+/**
+ * What one request reads and writes: reads are cached, writes are buffered and committed together, before the reply is rendered. So a lost
+ * condition becomes an ordinary protocol error, and nothing that was not stored has been disclosed.
+ */
+export class UnitOfWork {
+  readonly #store: ArtifactStore;
+  readonly #reads = new Map<ArtifactKey, Artifact | undefined>();
+  readonly #writes = new Map<ArtifactKey, ArtifactWrite>();
+  readonly #merges = new Map<ArtifactKey, Merge>();
+  readonly #taken = new Set<ArtifactKey>();
+  #abandoned = false;
+
+  constructor(store: ArtifactStore) {
+    this.#store = store;
+  }
+
+  /**
+   * The record as this request sees it, its own buffered writes included; a promise only when the store has to be asked.
+   * @param along keys of other slots that will be wanted next, read in the same round trip.
+   */
+  read(
+    key: ArtifactKey,
+    follow: readonly string[] = [],
+    along: readonly ArtifactKey[] = [],
+  ): Artifact | undefined | Promise<Artifact | undefined> {
+    const write = this.#writes.get(key);
+    if (write) return write.op === 'put' ? { ...write, version: 0 } : undefined;
+    return this.#reads.has(key) ? this.#reads.get(key) : this.#load(key, follow, along);
+  }
+
+  /** Whether there is something to commit. */
+  get hasWrites(): boolean {
+    return this.#writes.size > 0 && !this.#abandoned;
+  }
+
+  /** The record as it was read, without I/O. */
+  peek(key: ArtifactKey): Artifact | undefined {
+    return this.#reads.get(key);
+  }
+
+  put(write: Put, merge?: Merge): void {
+    if (this.#writes.get(write.key)?.op === 'remove') return;
+    this.#writes.set(write.key, write);
+    if (merge) this.#merges.set(write.key, merge);
+  }
+
+  /** Spends a record that is of no more use to a caller whose answer was lost: where the commit fails for an outage, it is taken back. */
+  spend(write: Put): void {
+    this.#taken.add(write.key);
+    this.put(write);
+  }
+
+  remove(key: ArtifactKey, until: number): void {
+    this.#writes.set(key, { op: 'remove', key, until });
+    this.#merges.delete(key);
+  }
+
+  /** Forgets all that was read and not yet written, so that a lost request can be tried again. */
+  reset(): void {
+    this.#reads.clear();
+    this.#writes.clear();
+    this.#merges.clear();
+  }
+
+  /** Writes nothing any more: what failed for an outage leaves nothing behind, so that it can be tried again. */
+  abandon(): void {
+    this.#abandoned = true;
+  }
+
+  /**
+   * Writes what is buffered: each slot at once, the one-time records of other slots first, so that a lost one keeps the rest unwritten. Where
+   * the store goes away between two slots, a pushed request is spent and bought nothing: its client is told so, and pushes another. The other
+   * way round, each of many that use one at once would leave a grant and a code behind.
+   * @throws LostWrite
+   */
+  async commit(): Promise<void> {
+    if (!this.hasWrites) return;
+    const all = [...this.#writes.values()];
+    const merges = new Map(this.#merges);
+    this.#writes.clear();
+    this.#merges.clear();
+    for (const writes of bySlot(all)) await this.#commitSlot(writes, merges);
+  }
+
+  async #load(key: ArtifactKey, follow: readonly string[], along: readonly ArtifactKey[]): Promise<Artifact | undefined> {
+    const found = await this.#store.read(
+      along.length === 0 ? [{ key, follow }] : [{ key, follow }, ...along.map((other) => ({ key: other }))],
+    );
+    for (const other of along) this.#reads.set(other, found.get(other));
+    const artifact = found.get(key);
+    this.#reads.set(key, artifact);
+    for (const name of follow) {
+      const linked = artifact?.links?.[name];
+      if (linked) this.#reads.set(linked, found.get(linked));
+    }
+    return artifact;
+  }
+
+  /** What was spent by a commit that may have been done, and whose caller is told that it was not. */
+  #takeBack(writes: readonly ArtifactWrite[]): void {
+    for (const write of writes) {
+      const before = this.#reads.get(write.key);
+      if (before && write.op === 'put' && this.#taken.has(write.key)) void takeBack(this.#store, write, before);
+    }
+  }
+
+  async #commitSlot(writes: ArtifactWrite[], merges: ReadonlyMap<ArtifactKey, Merge>): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      const result = await this.#store.commit(writes).catch((error: unknown) => {
+        if (error instanceof UnavailableError) this.#takeBack(writes);
+        throw error;
+      });
+      if (result.ok) break;
+      const { lost } = result;
+      const merge = merges.get(lost);
+      if (!merge || attempt === MERGE_ATTEMPTS) throw new LostWrite(lost);
+      const fresh = (await this.#store.read([{ key: lost }])).get(lost);
+      const next = merge(fresh);
+      if (!next) throw new LostWrite(lost);
+      writes = writes.map((write) => (write.key === lost ? next : write));
+    }
+    for (const write of writes) this.#reads.set(write.key, write.op === 'put' ? { ...write, version: versionAfter(write) } : undefined);
+  }
+}
+
+function bySlot(all: ArtifactWrite[]): ArtifactWrite[][] {
+  if (all.length === 1) return [all];
+  const slots = new Map<string, ArtifactWrite[]>();
+  for (const write of all) {
+    const slot = slotOfKey(write.key);
+    const writes = slots.get(slot);
+    if (writes) writes.push(write);
+    else slots.set(slot, [write]);
+  }
+  return [...slots.values()].sort(oneTimeFirst);
+}
+
+const isOneTime = (write: ArtifactWrite): boolean => write.op === 'put' && write.if === 'unconsumed';
+const oneTimeFirst = (a: ArtifactWrite[], b: ArtifactWrite[]): number => Number(b.some(isOneTime)) - Number(a.some(isOneTime));
+
+const versionAfter = ({ if: condition }: Put): number => (typeof condition === 'object' ? condition.version + 1 : 1);
+
+/** Milliseconds between looks, of which the last is after anybody who was told to try again has done so. */
+const PAUSES_MS = [0, 100, 200, 400, 800, 1500, 3000, 4000] as const;
+/** Beyond so many at once, as when a store is away, it would be asked for little. */
+const MAX_AT_ONCE = 500;
+
+let underWay = 0;
+
+/**
+ * Makes a one-time record good again that was spent by a commit whose answer did not come, and whose caller was told to try again: it may have
+ * been done, or be done yet. What it bought nobody knows of.
+ * @param spent the write, whose value no other write has.
+ * @param before the record that it was over.
+ */
+async function takeBack(store: ArtifactStore, spent: Put, before: Artifact): Promise<void> {
+  if (underWay >= MAX_AT_ONCE) return;
+  underWay += 1;
+  try {
+    for (const pause of PAUSES_MS) {
+      await sleep(pause, undefined, { ref: false });
+      if (await isTakenBack(store, spent, before).catch(() => false)) return;
+    }
+  } finally {
+    underWay -= 1;
+  }
+}
+
+/** Whether there is nothing left to do: it was taken back, or another one spent it meanwhile. */
+async function isTakenBack(store: ArtifactStore, spent: Put, before: Artifact): Promise<boolean> {
+  const now = (await store.read([{ key: spent.key }])).get(spent.key);
+  if (!now) return true;
+  if (now.consumedAt === undefined) return false;
+  if (now.value !== spent.value) return true;
+  const { version: _version, ...record } = before;
+  return (await store.commit([{ ...record, op: 'put', if: { version: now.version } }])).ok;
+}

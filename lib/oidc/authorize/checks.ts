@@ -1,0 +1,60 @@
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
+import { isGrantable, type Scopes } from '../accounts/scopes.js';
+import { clientOf } from '../clients/clients.js';
+import { carriedOf, customLimits } from './parameters.js';
+
+/** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
+export const createRequestCheck =
+  (scopes: Scopes) =>
+  (ctx: KoaContextWithOIDC): void => {
+    const { params, client } = ctx.oidc;
+    const carried = carriedOf(ctx);
+    const record = clientOf(client);
+    if (!carried || !client || !params || !record) return;
+    checkLengths(params);
+    if (carried.custom === null) throw new errors.InvalidRequest(customLimits);
+    if (carried.plainPkce && !record.allowPlainPkce) throw new errors.InvalidRequest('this client may not use code_challenge_method plain');
+    const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
+    if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
+    checkScopes(asked, record.allowedScopes, scopes.known(ctx));
+    checkAuthenticationRequirements(params.acr_values as string | undefined);
+    // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
+    const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
+    if (asked.includes('offline_access') && mayStayOffline) {
+      params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
+    }
+  };
+
+/** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
+const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;
+
+/** @throws InvalidRequest */
+function checkLengths(params: Readonly<Record<string, unknown>>): void {
+  for (const name of parameterNames) {
+    const value = params[name];
+    if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
+      throw new errors.InvalidRequest(`${name} must be at most ${maxBytes[name]} bytes long`);
+  }
+}
+
+const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
+
+/**
+ * A requirement that nothing here can meet is refused: to answer it with a weaker sign-in would mislead the client.
+ * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
+ * @see OpenID Connect Core Error Code unmet_authentication_requirements
+ */
+function checkAuthenticationRequirements(acrValues: string | undefined): void {
+  const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
+  if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
+  const unmet = [mfa && 'mfa', impersonate && 'impersonate', idp !== 'local' && 'idp'].filter(Boolean);
+  if (unmet.length > 0)
+    throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
+}
+
+/** @throws InvalidScope for a scope that does not exist or that the client may not have. @see RFC 6749 §4.1.2.1, §5.2 */
+export function checkScopes(asked: readonly string[], allowed: readonly string[], known: ReadonlySet<string>): void {
+  const refused = asked.filter((scope) => !isGrantable(scope, allowed, known));
+  if (refused.length > 0) throw new errors.InvalidScope('requested scope is unknown or not allowed for this client', refused.join(' '));
+}

@@ -1,0 +1,69 @@
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
+import { isToldAlready, UnavailableError } from '../../errors.js';
+import { loggedPath, requestIdOf } from '../../http/request-id.js';
+import type { OidcParts } from '../context.js';
+
+/** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */
+const failures = [
+  'server_error',
+  'authorization.error',
+  'grant.error',
+  'userinfo.error',
+  'introspection.error',
+  'revocation.error',
+  'pushed_authorization_request.error',
+  'discovery.error',
+  'jwks.error',
+  'end_session.error',
+  'end_session_confirm.error',
+  'end_session_success.error',
+];
+
+/** Who was refused, and why: texts of oidc-provider and of ours, which hold no value of the request. */
+function refusal({ oidc }: Partial<KoaContextWithOIDC>, error: Error & { status?: number; error?: string; error_detail?: string }) {
+  const { error_description: description } = error as { error_description?: string };
+  return {
+    status: error.status,
+    error: error.error ?? error.message,
+    reason: error.error_detail ?? description,
+    endpoint: oidc?.route,
+    client: oidc?.client?.clientId,
+    tenant: parseAcrValues(textOf(oidc?.params?.acr_values)).tenant,
+  };
+}
+
+/**
+ * Logs requests that were refused at info, and those that failed here at error; one that failed for an outage writes nothing, neither here nor in the browser, so that
+ * it can be tried again.
+ */
+export function watchFailures(provider: Provider, { adapters, logger }: OidcParts): void {
+  const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number }): void => {
+    if (error instanceof UnavailableError) {
+      adapters.unitOf(ctx).abandon();
+      ctx.remove('Set-Cookie');
+      // Another token would not help. @see RFC 6750 §3.1
+      ctx.remove('WWW-Authenticate');
+    }
+    const about = { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
+    if (isToldAlready(error)) logger.debug({ err: error, ...about }, 'request answered 503');
+    else if (error.status === undefined || error.status >= 500) logger.error({ err: error, ...about }, 'request failed');
+    else logger.info({ ...about, ...refusal(ctx, error) }, 'request refused');
+  };
+  const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
+  for (const event of failures) emitter.on(event, failed);
+  // What Koa meets once an answer is under way.
+  (provider as unknown as { on(event: 'error', listener: (error: Error, ctx?: Context) => void): void }).on('error', (error, ctx) => {
+    const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
+    if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
+    else logger.error({ err: error, ...about }, 'response failed');
+  });
+}
+
+/** A connection that ended early, or that speaks no HTTP. */
+const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
+  ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -1,0 +1,127 @@
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Account, isUsable, subOf } from '../../directory/index.js';
+import { hashedKey } from '../../store/artifact-key.js';
+import { isStrongEnough } from '../accounts/linked-accounts.js';
+import { sessionOf } from '../accounts/login-context.js';
+import { clientOf } from '../clients/clients.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
+import { userIdOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
+import { verifiedByClient } from '../upstream/client.js';
+import { allowedTenants } from './prompts.js';
+
+const TYPE = 'login-hint+jwt';
+/** Seconds that a token may be valid for. */
+const MAX_LIFETIME_SECONDS = 300;
+const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
+
+/** What a token says, once it is known who says it. */
+interface Hint {
+  readonly iss: string;
+  readonly jti: string;
+  readonly exp: number;
+  /** One of them at least. */
+  readonly sub?: string;
+  readonly oid?: string;
+  readonly tid?: string;
+  /** When the user proved who they are, in seconds since the epoch. */
+  readonly authTime: number;
+}
+
+/**
+ * `login_hint_token`: a JWT by which a client, or the service itself, says who is about to sign in. Of a client with `trustedLoginHint` it is
+ * the sign-in, once and where nobody else is signed in; else it fills in the user name.
+ */
+export const createLoginHintCheck =
+  (parts: OidcParts) =>
+  async (ctx: KoaContextWithOIDC): Promise<void> => {
+    const { params, client } = ctx.oidc;
+    const record = clientOf(client);
+    const token = params?.login_hint_token ?? params?.sso_token;
+    if (typeof token !== 'string' || !params || !client || !record) return;
+    const hint = await read(parts, client, token);
+    // What is pushed is read for the client to know; it counts when the browser comes with it.
+    if (ctx.oidc.route !== 'authorization') return;
+    const tids = allowedTenants(record.allowedTenants, params.acr_values as string | undefined);
+    const account = await accountOf(parts, client, hint, tids);
+    if (!account) return;
+    if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;
+    params.login_hint ??= account.person.user.userName;
+  };
+
+/** @throws InvalidRequest */
+async function read({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
+  try {
+    const { typ, alg, kid = '' } = decodeProtectedHeader(token);
+    if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
+    const own = decodeJwt(token).iss === options.issuer ? keys.byKid(kid) : undefined;
+    const payload = own
+      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE_SECONDS })).payload
+      : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
+    return checked(payload, options.issuer, own ? options.issuer : client.clientId);
+  } catch (cause) {
+    throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
+  }
+}
+
+function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayload, issuer: string, signer: string): Hint {
+  const now = epochSeconds();
+  const { oid, tid } = claims;
+  const texts = [sub, oid, tid].filter((value) => value !== undefined);
+  const isRight =
+    iss === signer &&
+    [aud].flat().length === 1 &&
+    [aud].flat()[0] === issuer &&
+    endsWithin(MAX_LIFETIME_SECONDS, exp, iat) &&
+    !isFromFuture(iat) &&
+    typeof jti === 'string' &&
+    jti !== '' &&
+    (sub ?? oid) !== undefined &&
+    texts.every((value) => typeof value === 'string');
+  if (!isRight) throw new TypeError('it has iss, aud, jti, sub or oid, and an exp within five minutes');
+  const times = [auth_time, iat].filter((value) => typeof value === 'number');
+  return { iss, jti, exp, authTime: Math.min(now, ...times), ...({ sub, oid, tid } as Partial<Hint>) };
+}
+
+/** The account that is meant, if it may sign in here: by `oid`, or of those that share `sub` the one of the tenant, else the one it names. */
+async function accountOf(
+  parts: OidcParts,
+  client: Client,
+  { sub, oid, tid }: Hint,
+  tids: readonly string[] | undefined,
+): Promise<Account | undefined> {
+  const { accounts } = parts.directory;
+  const id = oid ?? sub ?? '';
+  const named = await accounts.findByOid(userIdOf(parts, client, id) ?? '');
+  if (!named) return undefined;
+  const isMeant = ({ tenant }: Account) => (tid === undefined || tid === tenant.id) && (tids?.includes(tenant.id) ?? true);
+  const family = oid === undefined ? await accounts.family(named.person) : [named];
+  const meant = family.filter((account) => isUsable(account) && isMeant(account));
+  return meant.find(({ person }) => person.user.id === named.person.user.id) ?? (meant.length === 1 ? meant[0] : undefined);
+}
+
+/** Makes the account the session's; false where it takes more than a token. */
+async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
+  const session = sessionOf(ctx);
+  const { prompts, params } = ctx.oidc;
+  const { user } = account.person;
+  const { iss: idp, authTime } = hint;
+  const login = { amr: ['external'], idp };
+  const isAnother = session.accountId !== undefined && session.sub !== subOf(user);
+  if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;
+  if (!isStrongEnough(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
+  const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));
+  if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
+
+  const key = hashedKey('LoginHint', JSON.stringify([hint.iss, hint.jti]));
+  const { ok } = await artifacts.commit([
+    { op: 'put', key, value: '', expiresAt: (hint.exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000, if: 'absent' },
+  ]);
+  if (!ok) return false;
+  session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
+  Object.assign(session, { sub: subOf(user), idp, act: undefined });
+  session.resetIdentifier();
+  return true;
+}

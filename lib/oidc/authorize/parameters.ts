@@ -1,0 +1,181 @@
+/**
+ * Authorize: an authorization request from its first parameter to its response.
+ *
+ * This file reads the parameters before oidc-provider does: those that are not the protocol's, and what else it would drop, are carried with the
+ * request as one parameter of our own. Custom parameters come back with the response as they came, in their order. Then come request objects,
+ * `checks`, `prompts` and the `response`.
+ * @see service specification 4.2, Custom parameters
+ */
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { pushedIdOf } from '../artifacts/ids.js';
+import { hashedPlainChallenge } from '../clients/pkce.js';
+
+/** A name and a value; of a repeated name there are several. */
+export type Pair = readonly [name: string, value: string];
+
+/** Parameters that are understood here, or by the sign-in methods, or that are the protocol's although nobody here understands them. */
+const requestParameters = new Set(
+  `acr_values authorization_details claims client_assertion client_assertion_type client_id client_secret code_challenge
+  code_challenge_method dpop_jkt eid_call_initiator eid_user_visible_data eid_user_visible_data_format id_token_hint login_hint
+  login_hint_token max_age nonce prompt redirect_uri registration request request_uri resource response_mode response_type scope sso_token
+  state ui_locales`.split(/\s+/),
+);
+
+const isRequestParameter = (name: string): boolean => requestParameters.has(name);
+
+/** Names of a response, and those of secrets, which no URL may hold. @see RFC 9700 §4.5 */
+const reservedNames = new Set(
+  `access_token client_secret code error error_description error_uri expires_in id_token iss password refresh_token response scope
+  session_state state token_type`.split(/\s+/),
+);
+
+const MAX_NAMES = 100;
+const MAX_BYTES = 4096;
+
+export const customLimits = `at most ${MAX_NAMES} custom parameters of ${MAX_BYTES} bytes in all are returned`;
+
+/** Pairs, of which the reserved ones are left out; null when there are too many to be returned. */
+function returnable(pairs: readonly Pair[]): readonly Pair[] | null {
+  const kept = pairs.filter(([name]) => !isSpelling(name, reservedNames));
+  const bytes = kept.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+  return bytes <= MAX_BYTES && new Set(kept.map(([name]) => name)).size <= MAX_NAMES ? kept : null;
+}
+
+/**
+ * Pairs as members of a response: a repeated name has the list of its values.
+ * @param taken names that mean something where the response goes: a pair of such a name is left out.
+ */
+export function customMembers(pairs: readonly Pair[], taken: Iterable<string>): Record<string, string | readonly string[]> {
+  if (pairs.length === 0) return {};
+  const reserved = new Set(Array.from(taken, (name) => underscored(folded(name))));
+  const members = new Map<string, string | readonly string[]>();
+  for (const [name, value] of pairs) {
+    if (isSpelling(name, reserved)) continue;
+    const before = members.get(name);
+    members.set(name, before === undefined ? value : [before, value].flat());
+  }
+  return Object.fromEntries(members);
+}
+
+/** Whether some framework reads a name as one of `names`: they fold case and width, and cut or replace what is no part of a name to them. */
+function isSpelling(name: string, names: ReadonlySet<string>): boolean {
+  const text = folded(name);
+  return [text, text.replaceAll('\0', '').trim()].some((each) => prefixesOf(each).some((prefix) => names.has(prefix)));
+}
+
+/** A NUL stays: there are those who end a name at it. */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .toLowerCase()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is meant
+    .replace(/[\x01-\x1f\x7f-\x9f]/g, '')
+    .trim();
+
+const cut = /[[. +\0]/g;
+
+const underscored = (text: string): string => text.replace(cut, '_');
+
+/** `code[]`, `id.token`, `session[state`: all of it, and what stands before each place where it may be cut. */
+const prefixesOf = (text: string): string[] =>
+  [...Array.from(text.matchAll(cut), ({ index }) => index), text.length].map((end) => underscored(text.slice(0, end)));
+
+type Query = Record<string, string | string[] | undefined>;
+
+/** What we carry with an authorization request, through pushed requests and the pages, as one parameter of our own. */
+interface Carried {
+  /** Parameters that are not the protocol's, to be returned as they came; null when they are too many. */
+  readonly custom: readonly Pair[] | null;
+  /** The scope as it was asked for, before oidc-provider drops what it does not know. */
+  readonly scope?: string;
+  /** The challenge came as `plain`. */
+  readonly plainPkce?: true;
+}
+
+/** Never readable from outside: whatever a caller sends under this name is a custom parameter like any other. */
+export const carriedParameter = '__custom';
+
+/** Parameters that node:querystring reads; what comes after them is lost. */
+const MAX_PARAMETERS = 1000;
+
+/** Sign-in parameters that oidc-provider keeps with the request without knowing them. */
+export const passedOnParameters = ['sso_token', 'eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
+
+/** Sets aside what oidc-provider would drop: custom parameters, and the scope as asked for. */
+export function carryParameters(route: string, query: Query): Query {
+  if (route !== 'authorization' && route !== 'pushed_authorization_request') return query;
+  const known: Query = Object.create(null);
+  const custom: Pair[] = [];
+  let count = 0;
+  for (const name in query) {
+    const value = query[name];
+    count += Array.isArray(value) ? value.length : 1;
+    if (isRequestParameter(name)) known[name] = value;
+    else for (const each of [value].flat()) if (each !== undefined) custom.push([name, each]);
+  }
+  // Where the request was pushed, all of it is there. @see RFC 9126 §4, RFC 9101 §5
+  const isElsewhere = route === 'authorization' ? isPushed(known.request_uri) : known.request !== undefined;
+  const hashed = hashedPlainChallenge(known);
+  const carried: Carried = {
+    custom: isElsewhere ? [] : count < MAX_PARAMETERS ? returnable(custom) : null,
+    ...(typeof known.scope === 'string' ? { scope: known.scope } : {}),
+    ...(hashed ? { plainPkce: true } : {}),
+  };
+  Object.assign(known, hashed);
+  known[carriedParameter] = JSON.stringify(carried);
+  return known;
+}
+
+const isPushed = (requestUri: Query[string]): boolean => typeof requestUri === 'string' && pushedIdOf(requestUri) !== undefined;
+
+/** That nothing came with a request. */
+export const carriedNothing = JSON.stringify({ custom: [] } satisfies Carried);
+
+const challengeParameters = ['code_challenge', 'code_challenge_method'] as const;
+
+/**
+ * What takes the place of the parameters that oidc-provider took from a request object: those beside it count where it has none.
+ * @param claims the object's.
+ * @param inside the object's parameters, and
+ * @param beside those of the URL, each with what is carried with them.
+ * @see OpenID Connect Core §6.1
+ */
+export function mergedParameters(claims: object, inside: Query, beside: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  // A challenge of one side with the method of the other would be neither's.
+  const hasChallenge = challengeParameters.some((name) => Object.hasOwn(claims, name));
+  const challenge = hasChallenge ? Object.fromEntries(challengeParameters.map((name) => [name, inside[name]])) : {};
+  const isMissing = (name: string): boolean => name !== 'request' && !Object.hasOwn(claims, name) && !Object.hasOwn(challenge, name);
+  const [within, without] = [carriedIn(inside), carriedIn(beside)];
+  const { scope } = Object.hasOwn(claims, 'scope') ? within : without;
+  const { plainPkce } = hasChallenge ? within : without;
+  const custom = within.custom && without.custom && [...without.custom.filter(([name]) => isMissing(name)), ...within.custom];
+  const carried: Carried = {
+    custom: custom && returnable(custom),
+    ...(scope === undefined ? {} : { scope }),
+    ...(plainPkce ? { plainPkce } : {}),
+  };
+  return {
+    ...Object.fromEntries(Object.entries(beside).filter(([name, value]) => value !== undefined && isMissing(name))),
+    ...challenge,
+    // oidc-provider takes them out of the object, and nothing uses them.
+    display: undefined,
+    claims_locales: undefined,
+    [carriedParameter]: JSON.stringify(carried),
+  };
+}
+
+const carriedIn = (parameters: Readonly<Record<string, unknown>>): Carried =>
+  JSON.parse(String(parameters[carriedParameter] ?? carriedNothing)) as Carried;
+
+/** A request asks several times, and most ask for the same. */
+let last: { readonly value: string; readonly carried: Carried } | undefined;
+
+export function carriedOf(ctx: KoaContextWithOIDC): Carried | undefined {
+  const { params, route } = ctx.oidc;
+  // Elsewhere the query is as the caller wrote it.
+  const value =
+    params?.[carriedParameter] ?? (route === 'authorization' && ctx.method !== 'POST' ? ctx.query[carriedParameter] : undefined);
+  if (typeof value !== 'string') return undefined;
+  if (last?.value !== value) last = { value, carried: JSON.parse(value) as Carried };
+  return last.carried;
+}

@@ -1,0 +1,42 @@
+import { type ParsedUrlQuery, stringify } from 'node:querystring';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { postedForm, redirectByGet, refuseLong } from '../../http/posted-form.js';
+import type { OidcParts } from '../context.js';
+import type { ProviderHooks } from '../upstream/provider.js';
+import { urlByReference } from './pushed-requests.js';
+
+/** Bytes that are kept for a reference, which anyone may ask for, and those of a query that every server takes together with its cookies. */
+const MAX_BYTES = 8 * 1024;
+
+/**
+ * Authorization requests by POST: sent on as the same request by GET, with which cookies come along whoever's page it was posted from. All that is
+ * wrong with it is found there.
+ * @see OpenID Connect Core §3.1.2.1
+ */
+export function createPostedRequests(
+  { options, readForm }: OidcParts,
+  provider: () => Provider,
+  parameters: ProviderHooks['parameters'],
+): (ctx: Context) => Promise<void> {
+  return async (ctx) => {
+    const form = await postedForm(ctx, readForm, MAX_BYTES);
+    redirectByGet(ctx, (await byReference(form)) ?? byQuery(form));
+  };
+
+  function byQuery(form: ParsedUrlQuery): string {
+    const query = stringify(form);
+    return query.length <= MAX_BYTES ? `${provider().urlFor('authorization')}?${query}` : refuseLong();
+  }
+
+  /** Undefined for what only the client itself may push, and for what a reference would hide from its checks. */
+  async function byReference(posted: NodeJS.Dict<string | string[]>): Promise<string | undefined> {
+    const known = parameters('authorization', { ...posted });
+    const { client_id: clientId } = known;
+    if (typeof clientId !== 'string' || 'request' in known || 'request_uri' in known) return undefined;
+    if (Object.values(known).some((value) => typeof value !== 'string')) return undefined;
+    const client = await provider().Client.find(clientId);
+    if (!client || client.requirePushedAuthorizationRequests || client.requireSignedRequestObject) return undefined;
+    return urlByReference(provider(), options, clientId, known);
+  }
+}

@@ -1,0 +1,136 @@
+import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
+import type { Account } from '../../directory/index.js';
+import type { Accounts } from '../accounts/account.js';
+import { isHintOf } from '../accounts/hints.js';
+import { reachableAccounts } from '../accounts/linked-accounts.js';
+import { sessionOf } from '../accounts/login-context.js';
+import { perRequest } from '../artifacts/per-request.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { idTokenHint } from '../upstream/id-token.js';
+
+const { Check, Prompt, base } = interactionPolicy;
+
+/** When a user has to be asked something before a response can be sent. */
+export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
+  const isHinted = (ctx: KoaContextWithOIDC, oid = sessionOf(ctx).accountId): boolean | Promise<boolean> =>
+    ctx.oidc.params?.id_token_hint === undefined || idTokenHint(ctx).then((hint) => hint === undefined || isHintOf(parts, ctx, hint, oid));
+  const isOfTenant = (ctx: KoaContextWithOIDC, { tenant }: Account): boolean => tenantsFor(ctx)?.includes(tenant.id) ?? true;
+  /** True without an account: that is for other checks to see. */
+  const isCurrentOfTenant = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
+    const { accountId } = sessionOf(ctx);
+    if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
+    return accounts.load(ctx, accountId).then((account) => account === undefined || isOfTenant(ctx, account));
+  };
+  /** Accounts of the sign-in that may answer the request. */
+  const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
+    const oids: string[] = [];
+    for (const account of await reachableAccounts(parts.directory, sessionOf(ctx))) {
+      const { id } = account.person.user;
+      if (isOfTenant(ctx, account) && (await isHinted(ctx, id))) oids.push(id);
+    }
+    return oids;
+  };
+  const found = perRequest((): { oids?: Promise<readonly string[]> } => ({}));
+  const choices = (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
+    const known = found(ctx);
+    known.oids ??= fitting(ctx);
+    return known.oids;
+  };
+
+  const hasChoice = async (ctx: KoaContextWithOIDC): Promise<boolean> => ctx.oidc.account !== undefined && (await choices(ctx)).length > 0;
+
+  const policy = base();
+  const login = policy.get('login');
+  const consent = policy.get('consent');
+
+  // A session whose account is gone, disabled, or signed in before `notBefore`: sign in again.
+  login?.checks.add(
+    new Check(
+      'account_gone',
+      'the account of the session cannot be used',
+      'login_required',
+      (ctx) => Boolean(sessionOf(ctx)?.accountId) && !ctx.oidc.account,
+    ),
+  );
+  // oidc-provider compares `sub`, which linked accounts share; an account is told by `oid`, which tokens of linked accounts carry.
+  login?.checks.remove('id_token_hint');
+  login?.checks.add(
+    new Check('id_token_hint', mismatches.hint, 'login_required', (ctx) => unless(isHinted(ctx), () => signInAgain(ctx, mismatches.hint))),
+  );
+  login?.checks.add(
+    new Check('tenant', mismatches.tenant, 'login_required', (ctx) =>
+      unless(isCurrentOfTenant(ctx), () => signInAgain(ctx, mismatches.tenant)),
+    ),
+  );
+  policy.add(
+    new Prompt(
+      { name: 'select_account', requestable: true },
+      async (ctx) => ({ oids: await choices(ctx) }),
+      new Check('tenant', 'another account of the signed-in user is of the tenant', 'account_selection_required', (ctx) =>
+        unless(isCurrentOfTenant(ctx), () => hasChoice(ctx)),
+      ),
+      new Check('id_token_hint', 'id_token_hint is of another account of the signed-in user', 'login_required', (ctx) =>
+        unless(isHinted(ctx), () => hasChoice(ctx)),
+      ),
+    ),
+    0,
+  );
+  policy.add(
+    new Prompt(
+      { name: 'create', requestable: true },
+      new Check('create_refused', 'people cannot create accounts here', 'access_denied', (ctx) =>
+        unless(!(ctx.oidc.prompts.has('create') && ctx.oidc.promptPending('create')), async () => {
+          if (!(await mayRegister(parts, tenantsFor(ctx)))) throw new errors.AccessDenied('people cannot create accounts here');
+          return false;
+        }),
+      ),
+    ),
+    0,
+  );
+  // Whether a client needs consent is for its record to say, native or not.
+  consent?.checks.remove('native_client_prompt');
+  // What cannot be asked for is not looked for: each check costs every authorization some promises. With `configure` anything may be.
+  const { configure, features } = parts.options;
+  if (configure) return policy;
+  consent?.checks.remove('rar_prompt');
+  if (!features.resourceIndicators?.enabled) consent?.checks.remove('rs_scopes_missing');
+  if (!features.claimsParameter?.enabled) {
+    consent?.checks.remove('op_claims_missing');
+    for (const check of ['claims_id_token_sub_value', 'essential_acrs', 'essential_acr']) login?.checks.remove(check);
+  }
+  return policy;
+}
+
+const mismatches = {
+  hint: 'id_token_hint and the signed-in account do not match',
+  tenant: 'the signed-in account is not of a tenant that may sign in here',
+};
+
+/** Who has just signed in, as somebody else than was asked for, is not asked again. @throws LoginRequired */
+function signInAgain(ctx: KoaContextWithOIDC, mismatch: string): true {
+  if (ctx.oidc.result?.login) throw new errors.LoginRequired(mismatch);
+  return true;
+}
+
+/** Most requests fit: to find that out takes no promise. */
+const unless = (fits: boolean | Promise<boolean>, otherwise: () => boolean | Promise<boolean>): boolean | Promise<boolean> =>
+  fits === true ? false : Promise.resolve(fits).then((isFit) => !isFit && otherwise());
+
+/** Into one tenant, which has to be clear, and to let people. */
+async function mayRegister({ directory }: OidcParts, tids: readonly string[] | undefined): Promise<boolean> {
+  const [tid, ...others] = tids ?? [];
+  return tid !== undefined && others.length === 0 && (await directory.forTenant(tid).registration.rules()) !== undefined;
+}
+
+/** Tenants whose users may sign in: those of the client, and of these the one that `tenant:` asks for. Undefined: any. */
+function tenantsFor(ctx: KoaContextWithOIDC): readonly string[] | undefined {
+  return allowedTenants(clientOf(ctx.oidc.client)?.allowedTenants, ctx.oidc.params?.acr_values as string | undefined);
+}
+
+export function allowedTenants(ofClient: readonly string[] | undefined, acrValues: string | undefined): readonly string[] | undefined {
+  const { tenant } = parseAcrValues(acrValues);
+  if (tenant === undefined) return ofClient;
+  return ofClient === undefined || ofClient.includes(tenant) ? [tenant] : [];
+}

@@ -1,0 +1,88 @@
+/** Request objects at a URL that the client registered, fetched and put in the place of the URL. */
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
+import { pushedIdOf } from '../artifacts/ids.js';
+import { perRequest } from '../artifacts/per-request.js';
+import { findCaller, isClient } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+
+/** @see RFC 9101 §5.2.3, OpenID Connect Core §6.2 */
+const mediaTypes = ['application/oauth-authz-req+jwt', 'application/jwt'];
+const LIMITS = { timeoutMs: 2000, maxBytes: 65_536, headers: { accept: mediaTypes.join(', ') } };
+
+/** Milliseconds that the content of a URL with a fragment is kept, and bytes in all. */
+const KEPT_MS = 10 * 60_000;
+const MAX_KEPT = 16 * 1024 * 1024;
+
+/** Metadata of a client, registered as any other. @throws InvalidClientMetadata @see OpenID Connect Dynamic Client Registration §2 */
+export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): void {
+  const isRight =
+    Array.isArray(uris) && uris.every((uri) => typeof uri === 'string' && /^https?:\/\/[^/@]+(?:[/?#]|$)/.test(uri) && URL.canParse(uri));
+  if (uris !== undefined && !isRight) throw new errors.InvalidClientMetadata('request_uris must be an array of https URLs');
+}
+
+export interface RequestUris {
+  /** Puts the request object that a registered URL has in the place of the URL. */
+  resolve(ctx: Context): Promise<void>;
+  /** @throws InvalidRequest, InvalidRequestUri */
+  check(ctx: KoaContextWithOIDC): void;
+}
+
+/** @see RFC 9101 §5.2 */
+export function createRequestUris({ directory, remote, logger }: OidcParts): RequestUris {
+  const problems = perRequest((): { uri?: string } => ({}));
+  const documents = remote.reader(LIMITS, requestObjectOf);
+  const kept = new LRUCache<string, { readonly text: string; readonly until: number }>({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ text }) => text.length + 1,
+  });
+
+  /** A fragment names the content: another content has another. Without one the URL may have an object for each who asks. */
+  async function read(uri: string): Promise<string> {
+    if (!uri.includes('#')) return documents.readAnew(uri);
+    const known = kept.get(uri);
+    if (known && Date.now() < known.until) return known.text;
+    const text = await documents.read(uri);
+    kept.set(uri, { text, until: Date.now() + KEPT_MS });
+    return text;
+  }
+
+  return {
+    async resolve(ctx) {
+      const { client_id: clientId, request_uri: uri, request } = ctx.query;
+      if (typeof uri !== 'string' || pushedIdOf(uri) !== undefined || typeof clientId !== 'string' || request !== undefined) return;
+      const client = await findCaller(directory, clientId);
+      if (!isClient(client)) return;
+      const { request_uris: registered } = client.metadata;
+      if (!Array.isArray(registered) || !registered.includes(uri)) {
+        problems(ctx).uri = 'request_uri is not registered';
+        return;
+      }
+      try {
+        const { request_uri: _, ...query } = ctx.query;
+        Object.defineProperty(ctx, 'query', { configurable: true, value: { ...query, request: await read(uri) } });
+      } catch (error) {
+        // Whoever asks does not learn why: it would tell them about the network.
+        logger.info({ err: error, client: clientId }, 'request_uri could not be read');
+        problems(ctx).uri = 'request_uri could not be read';
+      }
+    },
+    check(ctx) {
+      const { route, params } = ctx.oidc;
+      if (route !== 'authorization' && route !== 'pushed_authorization_request') return;
+      if (params?.request !== undefined && params.request_uri !== undefined)
+        throw new errors.InvalidRequest('request and request_uri cannot be used together');
+      const { uri } = problems(ctx);
+      if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
+    },
+  };
+}
+
+function requestObjectOf({ status, headers, body }: GuardedResponse): string {
+  if (status !== 200) throw new Error(`${status} is not 200`);
+  const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';');
+  if (!mediaTypes.includes(type.trim())) throw new Error(`${type} is not the type of a request object`);
+  return body.toString().trim();
+}

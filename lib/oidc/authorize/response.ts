@@ -1,0 +1,98 @@
+/** The authorization response, and where it goes. oidc-provider's own renderers would make `1,2` of a parameter that is there twice. */
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { UnavailableError } from '../../errors.js';
+import { isOfKind } from '../../store/artifact-key.js';
+import { LostWrite } from '../artifacts/unit-of-work.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { registeredClaims } from '../keys/jwt.js';
+import { sessionTtl } from '../sessions/sessions.js';
+import { signedResponse } from '../upstream/id-token.js';
+import { saveSession } from '../upstream/session.js';
+import { carriedOf, customMembers } from './parameters.js';
+
+/** Members of a response; one with a list is sent once for each of its values. */
+type Members = Readonly<Record<string, unknown>>;
+
+type Place = 'query' | 'fragment' | 'form_post';
+
+const places: ReadonlySet<string> = new Set<Place>(['query', 'fragment', 'form_post']);
+
+/** The place of a mode, or undefined for a mode of the host's own. @see JARM §2.3 */
+function placeOf(mode: string, responseType: unknown): Place | undefined {
+  if (mode === 'jwt') return typeof responseType === 'string' && responseType.includes('token') ? 'fragment' : 'query';
+  const place = mode.replace(/\.jwt$/, '');
+  return places.has(place) ? (place as Place) : undefined;
+}
+
+/** The redirect URI with a response in its query or fragment. @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1 */
+function redirectTo(redirectUri: string, place: 'query' | 'fragment', members: Members): string {
+  const url = new URL(redirectUri);
+  const pairs = new URLSearchParams(place === 'query' ? url.search : '');
+  for (const name of Object.keys(members)) pairs.delete(name);
+  for (const [name, values] of Object.entries(members)) for (const value of [values].flat()) pairs.append(name, String(value));
+  url[place === 'query' ? 'search' : 'hash'] = pairs.toString();
+  return url.href;
+}
+
+/** A response as fields of a form. @see OAuth 2.0 Form Post Response Mode §2 */
+const formFields = (members: Members): Record<string, string | readonly string[]> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]));
+
+type Payload = Record<string, unknown>;
+
+/**
+ * Sends an authorization response: what was decided is stored first, so a lost race becomes an error response instead of a code that does
+ * not work; then custom parameters join, and protocol parameters win.
+ */
+export const createResponder =
+  ({ adapters, options, showPage, browserState }: OidcParts) =>
+  async (
+    mode: string,
+    ctx: KoaContextWithOIDC,
+    redirectUri: string,
+    payload: Payload,
+    send: (payload: Payload) => Promise<void>,
+  ): Promise<void> => {
+    const isError = 'error' in payload;
+    // What was checked when the sign-in began is not checked again by oidc-provider.
+    if (isError && ctx.oidc.route === 'resume' && !ctx.oidc.client?.redirectUriAllowed(redirectUri)) throw new errors.InvalidRedirectUri();
+    const unit = adapters.unitOf(ctx);
+    try {
+      if (!isError) await saveSession(ctx, sessionTtl(options, ctx.oidc.session));
+      await unit.commit();
+    } catch (error) {
+      if (isError && error instanceof UnavailableError) {
+        ctx.oidc.provider.emit('authorization.error', ctx, error as never);
+        Object.assign(payload, { error: error.message, error_description: error.error_description });
+      } else if (!(error instanceof LostWrite)) throw error;
+      else if (!isError) throw lostResponse(error);
+    }
+    // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
+    const { scope, ...others } = payload;
+    const isJwt = mode.endsWith('jwt');
+    const { origin, searchParams } = new URL(redirectUri);
+    const response = {
+      ...others,
+      ...(isError || scope === undefined ? {} : { scope }),
+      session_state: browserState.respond(ctx, origin, payload.error),
+      // But for names that mean something where they go: in a JWT, or to who reads the redirect URI's own query.
+      ...customMembers(carriedOf(ctx)?.custom ?? [], isJwt ? registeredClaims : searchParams.keys()),
+    };
+    const place = placeOf(mode, ctx.oidc.params?.response_type);
+    if (place === undefined) return send(response);
+    const members = isJwt ? { response: await signedResponse(ctx, response) } : response;
+    if (place !== 'form_post') {
+      ctx.status = 303;
+      return ctx.redirect(redirectTo(redirectUri, place, members));
+    }
+    const client = clientOf(ctx.oidc.client);
+    ctx.status = 200;
+    const fields = formFields(members);
+    await showPage(ctx, { page: 'continue', action: redirectUri, fields, ...(client ? { client } : {}) });
+  };
+
+const lostResponse = ({ key }: LostWrite): Error =>
+  isOfKind(key, 'PushedAuthorizationRequest')
+    ? new errors.InvalidRequestUri('request_uri is invalid, expired, or was already used')
+    : new errors.LoginRequired('the session ended meanwhile');

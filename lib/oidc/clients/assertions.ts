@@ -1,0 +1,34 @@
+import { errors } from 'oidc-provider';
+import type { ResolvedOptions } from '../../options/defaults.js';
+import { endsWithin, isFromFuture } from './jwts.js';
+
+/** Seconds a client assertion may be valid for. */
+const MAX_LIFETIME_SECONDS = 300;
+
+/** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
+const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
+
+/**
+ * What a client assertion may be made for: an endpoint's URL as audience is what audience injection feeds on, so it takes an option.
+ * @see CVE-2025-27370
+ */
+export const assertionAudiences = ({ issuer, assertionAudience }: ResolvedOptions, tokenEndpoint: string): ReadonlySet<string> =>
+  new Set(assertionAudience === 'token-endpoint' ? [issuer, issuer + tokenEndpoint] : [issuer]);
+
+/**
+ * Beyond oidc-provider's checks of a client assertion: it is for this service alone, and short-lived, so that what remembers its `jti` can forget.
+ * @see RFC 7523 §3
+ * @see draft-ietf-oauth-rfc7523bis §4
+ */
+export function checkClientAssertion(
+  { aud, exp, iat }: Readonly<Record<string, unknown>>,
+  { typ }: Readonly<Record<string, unknown>>,
+): void {
+  if (!types.has(typ)) throw new errors.InvalidClientAuth('typ of the client_assertion is of another kind of JWT');
+  // Whether it is the right string oidc-provider has checked.
+  if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
+  if (isFromFuture(iat)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
+  if (!endsWithin(MAX_LIFETIME_SECONDS, exp, iat)) {
+    throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME_SECONDS} seconds`);
+  }
+}

@@ -1,0 +1,61 @@
+import { decodeJwt } from 'jose';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { basicCredentials } from '../../http/basic-credentials.js';
+import type { CountWrongSecret } from '../../http/wrong-secrets.js';
+import { perRequest } from '../artifacts/per-request.js';
+
+const authenticated = new Set(['token', 'introspection', 'revocation', 'pushed_authorization_request', 'backchannel_authentication']);
+
+/**
+ * A request in which no client names itself, which oidc-provider would call malformed.
+ * @throws InvalidClientAuth
+ * @see RFC 6749 §5.2, `invalid_client`: no client authentication included
+ */
+export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
+  const { route, body, issuer } = ctx.oidc;
+  if (!authenticated.has(route) || !body) return;
+  const { authorization, 'oauth-client-attestation': attestation } = ctx.headers;
+  if ([authorization, attestation, body.client_id, body.client_secret, body.client_assertion].some(Boolean)) return;
+  // @see RFC 9110 §15.5.2
+  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
+  throw new errors.InvalidClientAuth('no client authentication included');
+}
+
+/** What oidc-provider emits when a request is refused, by the endpoints at which clients authenticate. */
+const refusals = ['grant.error', 'introspection.error', 'revocation.error', 'pushed_authorization_request.error'];
+
+/**
+ * Counts a request that was refused for its secret or assertion, once it was refused.
+ * @throws IdpError `too_many_requests`
+ */
+export function createRefusalCount(provider: Provider, countWrongSecret: CountWrongSecret): (ctx: Context) => Promise<void> {
+  const refused = perRequest((): { id?: string | undefined } => ({}));
+  const emitter = provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, error: Error) => void): void };
+  for (const event of refusals)
+    emitter.on(event, (ctx, error) => {
+      if (error instanceof errors.InvalidClientAuth) refused(ctx).id = presentedId(ctx);
+    });
+  return async (ctx) => {
+    const { id } = refused(ctx);
+    if (id !== undefined) await countWrongSecret(ctx, id);
+  };
+}
+
+/** The id that a secret or an assertion came with, a client's own however it was spelled; undefined without one. */
+function presentedId({ headers: { authorization }, oidc: { body, client } }: KoaContextWithOIDC): string | undefined {
+  const { client_id: id = '', client_secret: secret, client_assertion: assertion } = (body ?? {}) as Record<string, string | undefined>;
+  if (!assertion && !secret && authorization === undefined) return undefined;
+  if (client) return client.clientId;
+  if (assertion) return subjectOf(assertion);
+  return secret ? id : (basicCredentials(authorization ?? '')?.id ?? id);
+}
+
+function subjectOf(assertion: string): string {
+  try {
+    return String(decodeJwt(assertion).sub);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Clients as oidc-provider has them, built from records of the directory.
+ *
+ * `clientOf` and `callerOf` lead back from oidc-provider's client to the record. Here are client authentication and assertions, the keys of
+ * clients, pairwise ids and PKCE.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-provider';
+import type { Caller } from '../../contract/extension.js';
+import type { Directory } from '../../directory/index.js';
+import type { ApiResource, Client } from '../../store/records.js';
+import { recordOf } from '../upstream/client.js';
+
+/** To oidc-provider an API resource is a client without grants. */
+export type { Caller };
+
+/** The record that oidc-provider's client was built from: a client's, or an API resource's; undefined without one. */
+export const callerOf = (client: ProviderClient | undefined): Caller | undefined => client && (recordOf(client) as Caller | undefined);
+
+/** {@link callerOf}, where it is a client's. */
+export function clientOf(client: ProviderClient | undefined): Client | undefined {
+  const record = callerOf(client);
+  return isClient(record) ? record : undefined;
+}
+
+export const isClient = (record: object | undefined): record is Client => record !== undefined && 'allowedScopes' in record;
+
+/** The live record of a client id, the same object until it changes; a promise only if it is not at hand. */
+export function findCaller({ clients, apiResources }: Directory, id: string): Caller | undefined | Promise<Caller | undefined> {
+  const record = clients.peek(id) ?? apiResources.peek(id);
+  return record ? active(record) : clients.get(id).then(async (client) => active(client ?? (await apiResources.get(id))));
+}
+
+const active = (record: Caller | undefined): Caller | undefined => (record?.status === 'active' ? record : undefined);
+
+/** Clients as metadata. Secrets never pass: they are compared against their hashes. */
+export class ClientAdapter implements Adapter {
+  readonly #directory: Directory;
+
+  constructor(directory: Directory) {
+    this.#directory = directory;
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    const record = await findCaller(this.#directory, id);
+    return record && (isClient(record) ? clientMetadata(record) : apiResourceMetadata(record));
+  }
+
+  async upsert(): Promise<void> {}
+  async consume(): Promise<void> {}
+  async destroy(): Promise<void> {}
+  async revokeByGrantId(): Promise<void> {}
+  async findByUid(): Promise<undefined> {}
+  async findByUserCode(): Promise<undefined> {}
+}
+
+/** oidc-provider demands a secret of confidential clients; this one matches nothing. */
+const noSecret = randomBytes(32).toString('base64url');
+
+const clientMetadata = (client: Client): AdapterPayload => ({
+  response_types: ['code'],
+  grant_types: grantTypesOf(client.metadata),
+  backchannel_logout_session_required: true,
+  // oidc-provider adds members to the keys.
+  ...structuredClone(client.metadata),
+  client_id: client.id,
+  client_name: client.name,
+  ...(client.secrets.length > 0 ? { client_secret: noSecret } : {}),
+});
+
+/** Those that the response types need, for clients that do not say. @see RFC 7591 §2.1 */
+function grantTypesOf({ response_types: responseTypes = ['code'] }: Client['metadata']): string[] {
+  const parts = new Set([responseTypes].flat().flatMap((type) => String(type).split(' ')));
+  return [...(parts.has('code') ? ['authorization_code'] : []), ...(parts.has('token') || parts.has('id_token') ? ['implicit'] : [])];
+}
+
+const apiResourceMetadata = (resource: ApiResource): AdapterPayload => ({
+  client_id: resource.id,
+  client_name: resource.name,
+  client_secret: noSecret,
+  grant_types: [],
+  response_types: [],
+  redirect_uris: [],
+});

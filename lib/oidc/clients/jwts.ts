@@ -1,0 +1,28 @@
+/** What is the same of all JWTs that clients sign, or that are encrypted to them. */
+
+import { epochSeconds } from '../epoch-seconds.js';
+
+/** Secrets are kept as hashes, which nothing can be verified by. */
+export const clientAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const;
+
+/** To a key that the client published. @see RFC 7518 §4.1 */
+export const encryptionAlgorithms = [
+  'RSA-OAEP',
+  'RSA-OAEP-256',
+  'RSA-OAEP-384',
+  'RSA-OAEP-512',
+  'ECDH-ES',
+  'ECDH-ES+A128KW',
+  'ECDH-ES+A192KW',
+  'ECDH-ES+A256KW',
+] as const;
+
+/** Seconds that a client's clock may be off. */
+export const CLOCK_TOLERANCE_SECONDS = 15;
+
+export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > epochSeconds() + CLOCK_TOLERANCE_SECONDS;
+
+/** Whether it ends within so many seconds from when it began to hold. @param from its `nbf` or `iat`; a later one counts as now. */
+export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
+  typeof exp === 'number' &&
+  exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE_SECONDS;

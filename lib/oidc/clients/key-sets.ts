@@ -1,0 +1,59 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
+import type { RemoteDocuments } from '../../fetch/remote-documents.js';
+import type { Logger } from '../../logger.js';
+import type { ClientKeySets, KeySet } from '../context.js';
+
+const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'application/jwk-set+json, application/json' } };
+const MAX_SETS = 1000;
+
+/** Seconds that a set is kept: at least, however often strangers have it looked for, and at most. */
+const MIN_FRESH_SECONDS = 60;
+const MAX_FRESH_SECONDS = 86_400;
+/** Milliseconds until the next look, when others were before this one. */
+const RETRY_MS = 1000;
+
+export function createClientKeySets(remote: RemoteDocuments, logger: Logger): ClientKeySets {
+  const documents = remote.reader(LIMITS, keySetOf);
+  const good = new LRUCache<string, KeySet>({ max: MAX_SETS });
+  return {
+    async at(uri) {
+      const known = good.get(uri);
+      if (known && Date.now() < known.freshUntil) return known;
+      try {
+        const read = await documents.read(uri);
+        good.set(uri, read);
+        return read;
+      } catch (error) {
+        if (!known) throw error;
+        logger.info({ err: error, uri }, 'jwks_uri could not be read; the keys before hold');
+        return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? Date.now() + RETRY_MS };
+      }
+    },
+  };
+}
+
+function keySetOf({ status, headers, body }: GuardedResponse): KeySet {
+  if (status !== 200) throw new Error(`${status} is not 200`);
+  const { keys } = (JSON.parse(body.toString()) ?? {}) as { keys?: unknown };
+  if (!Array.isArray(keys)) throw new Error('there is no array of keys');
+  return { keys: keys.filter(isUsable), freshUntil: Date.now() + freshFor(headers) * 1000 };
+}
+
+/** @see RFC 9111 §5.2.2.1, §5.3 */
+function freshFor({ 'cache-control': control = '', expires = '' }: GuardedResponse['headers']): number {
+  const seconds = Number(/max-age=(\d+)/.exec(control)?.[1] ?? (Date.parse(expires) - Date.now()) / 1000);
+  return Math.min(Math.max(seconds || 0, MIN_FRESH_SECONDS), MAX_FRESH_SECONDS);
+}
+
+/** Public, and whole; others are passed over. @see RFC 7517 §5 */
+function isUsable(key: unknown): key is JsonWebKey {
+  if (typeof key !== 'object' || key === null || 'd' in key || 'priv' in key) return false;
+  try {
+    createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Client } from 'oidc-provider';
+import type { OidcParts, Pseudonyms } from '../context.js';
+import { isPairwise } from '../upstream/client.js';
+
+/** Turns user ids into what this client may see; undefined for clients that see them as they are. */
+export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client): ((oid: string) => string) | undefined {
+  if (!pseudonyms || !isPairwise(client)) return undefined;
+  const sector = sectorOf(client);
+  return (oid) => pseudonyms.encipher(sector, oid);
+}
+
+/** The user id behind what a client sees of it; undefined when it is no pseudonym of the client's sector. */
+export function userIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client, identifier: string): string | undefined {
+  return pseudonyms && isPairwise(client) ? pseudonyms.decipher(sectorOf(client), identifier) : identifier;
+}
+
+const sectorOf = (client: Client): string => (client as { sectorIdentifier?: string }).sectorIdentifier ?? client.clientId;
+
+/** Pseudonyms of every sector, under keys that are derived from a salt. */
+export function createPseudonyms(salt: Buffer | string): Pseudonyms {
+  const keys = new LRUCache<string, Buffer>({ max: 1000 });
+  const keyOf = (sector: string): Buffer => {
+    const known = keys.get(sector);
+    if (known) return known;
+    const key = Buffer.from(hkdfSync('sha256', salt, '', `pairwise ${sector}`, 32));
+    keys.set(sector, key);
+    return key;
+  };
+  return {
+    encipher(sector, id) {
+      const cipher = createCipheriv('aes-256-ecb', keyOf(sector), null).setAutoPadding(false);
+      return Buffer.concat([cipher.update(Buffer.from(id.replaceAll('-', ''), 'hex')), cipher.final()]).toString('base64url');
+    },
+    decipher(sector, pseudonym) {
+      if (!/^[\w-]{21}[AQgw]$/.test(pseudonym)) return undefined;
+      const decipher = createDecipheriv('aes-256-ecb', keyOf(sector), null).setAutoPadding(false);
+      const hex = Buffer.concat([decipher.update(Buffer.from(pseudonym, 'base64url')), decipher.final()]).toString('hex');
+      return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+    },
+  };
+}

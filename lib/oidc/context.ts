@@ -1,0 +1,88 @@
+import type { JsonWebKey } from 'node:crypto';
+import type { Context, Middleware } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ClaimResolver } from '../claims/resolver.js';
+import type { ShowPage } from '../contract/extension.js';
+import type { Directory } from '../directory/index.js';
+import type { GuardedFetch } from '../fetch/guarded-fetch.js';
+import type { RemoteDocuments } from '../fetch/remote-documents.js';
+import type { CountWrongSecret } from '../http/wrong-secrets.js';
+import type { Logger } from '../logger.js';
+import type { ResolvedOptions } from '../options/defaults.js';
+import type { ArtifactStore } from '../store/artifact-store.js';
+import type { Keyring } from '../store/keyring.js';
+import type { ModelAdapters } from './artifacts/model-adapter.js';
+import type { SigningKeys } from './keys/keys.js';
+
+/** What the parts of the protocol are made from. */
+export interface OidcDependencies {
+  readonly options: ResolvedOptions;
+  readonly artifacts: ArtifactStore;
+  readonly directory: Directory;
+  readonly keyring: Keyring;
+  readonly claims: ClaimResolver;
+  readonly keys: SigningKeys;
+  readonly browsers: Browsers;
+  /** The only way out: to URLs that clients registered. */
+  readonly fetch: GuardedFetch;
+  /** What is read at such URLs. */
+  readonly remote: RemoteDocuments;
+  readonly clientKeySets: ClientKeySets;
+  /** Reads a posted form into `ctx.request`. */
+  readonly readForm: Middleware;
+  readonly countWrongSecret: CountWrongSecret;
+  readonly logger: Logger;
+  readonly showPage: ShowPage;
+}
+
+/** {@link OidcDependencies} and what is made from them once. */
+export interface OidcParts extends OidcDependencies {
+  readonly adapters: ModelAdapters;
+  readonly browserState: BrowserState;
+  /** Undefined without a salt: then no client is pairwise. */
+  readonly pseudonyms: Pseudonyms | undefined;
+}
+
+/** The browser that a sign-in belongs to. */
+export interface Browsers {
+  /** The hash of the secret that the request brings; undefined when it brings none, or more than one. */
+  browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
+  /** Whether something is bound to the browser that asks. */
+  isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
+  /** For a response that begins an interaction, and no other: where the request brings no secret, the response makes one. */
+  begin(ctx: Pick<Context, 'headers' | 'append'>): string;
+}
+
+/** The state of a browser, as the frame of the check-session endpoint sees it. */
+export interface BrowserState {
+  /**
+   * Brings the cookie up to date with an authorization response.
+   * @param origin the redirect URI's.
+   * @returns the response's `session_state`.
+   */
+  respond(ctx: KoaContextWithOIDC, origin: string, error: unknown): string;
+  /** The sign-in of this browser ended. */
+  clear(ctx: Pick<Context, 'cookies'>): void;
+}
+
+export interface KeySet {
+  readonly keys: readonly JsonWebKey[];
+  /** Until when it need not be read again, in milliseconds since the epoch. */
+  readonly freshUntil: number;
+}
+
+/** The key sets at the `jwks_uri` of clients. */
+export interface ClientKeySets {
+  /** The last good set there; what cannot be read, or is none, never takes its place. @throws Error when there was none so far. */
+  at(uri: string): Promise<KeySet>;
+}
+
+/**
+ * Pairwise identifiers: a user's id enciphered under a key of the sector, so that two sectors cannot compare them and the service can turn them
+ * back without a table. One AES-256 block holds exactly one UUID. @see OpenID Connect Core §8.1
+ */
+export interface Pseudonyms {
+  encipher(sector: string, id: string): string;
+  /** Undefined for what cannot be one; what is of another sector becomes an id that nobody has. */
+  decipher(sector: string, pseudonym: string): string | undefined;
+}

@@ -1,0 +1,59 @@
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction as ProviderInteraction } from 'oidc-provider';
+import type { Interaction, KnownAccount } from '../../contract/extension.js';
+import { type Account, isUsable } from '../../directory/index.js';
+import { reachableAccounts } from '../accounts/linked-accounts.js';
+import type { OurSession } from '../accounts/login-context.js';
+import { keyOf } from '../artifacts/ids.js';
+import type { OidcParts } from '../context.js';
+import { changeSession } from '../sessions/sessions.js';
+import { createRememberedAccounts } from './remembered-accounts.js';
+
+/** The accounts of a browser, as the account chooser has them. */
+export function createAccountChoice(parts: OidcParts, provider: () => Provider) {
+  const { directory, artifacts } = parts;
+  const remembered = createRememberedAccounts(parts);
+  const sessionOf = (ctx: Context) => provider().Session.get(ctx) as Promise<OurSession>;
+  /** Those of the sign-in that this request may be answered with, as they were when it came. */
+  const offeredBy = ({ prompt }: ProviderInteraction): readonly string[] => (prompt.details.oids as string[] | undefined) ?? [];
+  return {
+    remember: remembered.add,
+    forget: remembered.remove,
+    remembered: remembered.read,
+
+    async known(ctx: Context, details: ProviderInteraction, { tids }: Interaction): Promise<readonly KnownAccount[]> {
+      const reachable = await reachableAccounts(directory, await sessionOf(ctx));
+      const ids = new Set(reachable.map(idOf));
+      const offered = offeredBy(details);
+      // An account that the request itself names is not looked for among those.
+      const before = details.prompt.reasons.includes('select_account_prompt') ? remembered.read(ctx) : [];
+      const others = await Promise.all(before.map((oid) => (ids.has(oid) ? undefined : directory.accounts.findByOid(oid))));
+      return [
+        ...reachable.filter((account) => offered.includes(idOf(account))).map((account) => ({ account, isSignedIn: true })),
+        ...others.flatMap((account) =>
+          account && isUsable(account) && (tids?.includes(account.tenant.id) ?? true) ? [{ account, isSignedIn: false }] : [],
+        ),
+      ];
+    },
+
+    /** Makes a linked account the session's; nothing ends by it. False when that takes a sign-in. */
+    async select(ctx: Context, details: ProviderInteraction, oid: string): Promise<boolean> {
+      const session = await sessionOf(ctx);
+      const { uid, accountId, loginTs } = session;
+      if (!offeredBy(details).includes(oid)) return false;
+      if (!(await reachableAccounts(directory, session)).some((account) => idOf(account) === oid)) return false;
+      remembered.add(ctx, oid);
+      if (accountId === oid) return true;
+      const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
+        now.accountId === accountId && now.loginTs === loginTs ? { ...now, accountId: oid } : undefined,
+      );
+      if (!changed) return false;
+      details.session = { uid, accountId: oid } as NonNullable<typeof details.session>;
+      await details.persist();
+      return true;
+    },
+  };
+}
+
+const idOf = ({ person }: Account): string => person.user.id;

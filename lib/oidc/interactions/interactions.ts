@@ -1,0 +1,174 @@
+/**
+ * Interactions: the steps of a sign-in that wait for a person, as the pages see them.
+ *
+ * A step belongs to the browser that began it: its path and its cookie can be set by others, its secret cannot. Here are the choice among the accounts
+ * of a browser, and how a sign-in that ran out or came from another browser begins anew.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
+import type { Interaction, Interactions, SignIn } from '../../contract/extension.js';
+import { notBeforeOf, subOf } from '../../directory/index.js';
+import { requestIdOf } from '../../http/request-id.js';
+import { isInteractionUid } from '../../paths.js';
+import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { keyOf } from '../artifacts/ids.js';
+import { allowedTenants } from '../authorize/prompts.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { LogoutNotices } from '../sessions/logout-notices.js';
+import { changeSession, endSignIn } from '../sessions/sessions.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
+import { createAccountChoice } from './account-choice.js';
+import { createRestart, parametersOf } from './restart.js';
+
+/** Sign-in steps, as the pages see them. */
+export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
+  const { directory, artifacts, showPage, browsers, browserState, claims, logger } = parts;
+  const restart = createRestart(parts, provider);
+  const choice = createAccountChoice(parts, provider);
+
+  const expired = async (ctx: Context): Promise<undefined> => {
+    const offer = await restart.offer(ctx, String(ctx.params?.uid));
+    const client = offer && (await directory.clients.get(offer.clientId));
+    ctx.status = 400;
+    await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
+  };
+
+  /** The record of a sign-in of this browser. Its path and its cookie can be set by others, its secret cannot. */
+  const find = async (ctx: Context): Promise<(ProviderInteraction & Required<BoundInteraction>) | undefined> => {
+    if (!isInteractionUid(ctx.params?.uid)) return undefined;
+    try {
+      const details = (await provider().interactionDetails(ctx.req, ctx.res)) as ProviderInteraction & Required<BoundInteraction>;
+      return details.uid === ctx.params.uid && browsers.isBoundHere(ctx, details) ? details : undefined;
+    } catch (error) {
+      if (error instanceof errors.SessionNotFound) return undefined;
+      throw error;
+    }
+  };
+
+  /** Answers for a sign-in that is over, or another browser's. What was posted to it is not continued. */
+  const answerInstead = async (ctx: Context): Promise<undefined> => {
+    const target = ctx.method === 'POST' ? undefined : await restart.moveHere(ctx, String(ctx.params?.uid));
+    if (target === undefined) return expired(ctx);
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    ctx.status = 303;
+    ctx.redirect(target);
+  };
+
+  const finish = (ctx: Context, result: Record<string, unknown>): Promise<string> =>
+    provider().interactionResult(ctx.req, ctx.res, result as never);
+
+  return {
+    async load(ctx) {
+      const details = await find(ctx);
+      if (!details) return answerInstead(ctx);
+      const { uid, browser } = details;
+      const client = await provider().Client.find(String(details.params.client_id));
+      const record = clientOf(client);
+      if (!client || !record) return expired(ctx);
+      const parameters = parametersOf(details);
+      restart.remember(ctx, uid, { parameters, browser });
+      const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
+      return {
+        uid,
+        browser,
+        prompt: details.prompt.name as Interaction['prompt'],
+        client: record,
+        parameters,
+        isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
+        ...(tids ? { tids } : {}),
+        ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
+        missingScopes: missingScopes(details.prompt.details, claims),
+      };
+    },
+
+    async signIn(ctx, { prompt, client }, signIn) {
+      const { proof } = signIn;
+      const account = await directory.accounts.findByOid(signIn.oid);
+      if (!account || !(await directory.credentials.holds(account, proof))) return undefined;
+      const notBefore = notBeforeOf(account);
+      // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
+      if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
+      const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
+      await switchAccount(ctx, signIn, ts);
+      choice.remember(ctx, signIn.oid);
+      const { amr, idp, oid: user } = signIn;
+      logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp }, 'signed in');
+      return finish(ctx, {
+        ...chosen(prompt),
+        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: subOf(account.person.user), proof },
+      });
+    },
+
+    async accounts(ctx, interaction) {
+      const details = await find(ctx);
+      return details ? choice.known(ctx, details, interaction) : [];
+    },
+
+    async select(ctx, { prompt }, oid) {
+      const details = await find(ctx);
+      if (!details || !(await choice.select(ctx, details, oid))) return undefined;
+      // Who signed in a moment ago, and is linked to whom was asked for: that sign-in is now this account's.
+      const { login } = (details.lastSubmission ?? {}) as { login?: object };
+      return finish(ctx, { ...chosen(prompt), ...(login ? { login: { ...login, accountId: oid } } : {}) });
+    },
+
+    remembered: choice.remembered,
+    forget: choice.forget,
+
+    async allow(ctx, interaction) {
+      const { oid, client, parameters } = interaction;
+      if (oid) await directory.consents.allow(oid, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
+      return finish(ctx, { consent: {} });
+    },
+
+    abort: (ctx, { prompt }) =>
+      finish(ctx, {
+        error: 'access_denied',
+        error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
+      }),
+
+    restart: (ctx, uid) => restart.begin(ctx, uid),
+  };
+
+  /**
+   * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
+   * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
+   */
+  async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn, loginTs: number): Promise<void> {
+    const { uid, accountId } = await provider().Session.get(ctx);
+    if (!accountId || accountId === oid) return;
+    const details = await find(ctx);
+    const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
+    const isSamePerson = before && after && subOf(before.person.user) === subOf(after.person.user);
+    if (details?.session) {
+      details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
+      await details.persist();
+    }
+    if (isSamePerson) {
+      await changeSession(artifacts, keyOf('Session', uid), (session) => ({ ...session, accountId: oid, loginTs, amr: [...amr], idp }));
+      return;
+    }
+    const notices = new LogoutNotices(parts);
+    await endSignIn(artifacts, keyOf('Session', uid), (before) => notices.enqueue(before));
+    browserState.clear(ctx);
+    notices.release();
+  }
+}
+
+/** That an account was chosen, or created; whoever has to be asked anything else is still asked. */
+const chosen = (prompt: Interaction['prompt']) => (prompt === 'select_account' || prompt === 'create' ? { [prompt]: {} } : {});
+
+/** What the page asks about: a claim by the scope that would grant it, for which there are words. */
+function missingScopes({ missingOIDCScope = [], missingOIDCClaims = [] }: Consenting, claims: OidcParts['claims']): readonly string[] {
+  return [...new Set([...missingOIDCScope, ...scopesOfClaims(claims, missingOIDCClaims)])];
+}
+
+interface Consenting {
+  readonly missingOIDCScope?: readonly string[];
+  readonly missingOIDCClaims?: readonly string[];
+}
+
+const scopesOf = ({ parameters }: Interaction): string[] => parameters.scope?.split(' ').filter(Boolean) ?? [];

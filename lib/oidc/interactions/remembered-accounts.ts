@@ -1,0 +1,31 @@
+import type { Context } from 'koa';
+import { interactionsPath } from '../../paths.js';
+import type { OidcParts } from '../context.js';
+import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
+
+/** 90 days, in milliseconds. */
+const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+const MAX_ACCOUNTS = 5;
+
+/**
+ * Accounts that signed in from this browser, for the account chooser. The browser alone keeps them, as their ids, encrypted, and for the sign-in
+ * pages alone: nothing can be read there, no tenant or client gets to see it, it signs nobody in, and it holds in this browser alone.
+ */
+export function createRememberedAccounts({ options, keyring, browsers }: Pick<OidcParts, 'options' | 'keyring' | 'browsers'>) {
+  const name = pathCookieName('accounts', options);
+  const path = options.mountPath + interactionsPath(options);
+  const cookie = createSealedCookie<readonly string[]>(keyring, { name, purpose: 'remembered accounts', keptMs: KEPT_MS });
+
+  const ofBrowser = (ctx: Context): string => `${name} ${browsers.browserOf(ctx)}`;
+  const read = (ctx: Context): readonly string[] => cookie.read(ctx, ofBrowser(ctx)) ?? [];
+  const write = (ctx: Context, oids: readonly string[]): void =>
+    cookie.write(ctx, ofBrowser(ctx), path, oids.length > 0 ? oids : undefined);
+  const others = (ctx: Context, oid: string): readonly string[] => read(ctx).filter((known) => known !== oid);
+
+  return {
+    /** Ids, the latest first. */
+    read,
+    add: (ctx: Context, oid: string): void => write(ctx, [oid, ...others(ctx, oid)].slice(0, MAX_ACCOUNTS)),
+    remove: (ctx: Context, oid: string): void => write(ctx, others(ctx, oid)),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { interactionPath, isInteractionUid } from '../../paths.js';
+import { urlByReference } from '../authorize/pushed-requests.js';
+import type { OidcParts } from '../context.js';
+import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** An authorization request, and the browser that it was begun in. */
+interface Begun {
+  readonly parameters: Parameters;
+  readonly browser?: string | undefined;
+}
+
+/** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
+export const restartedParameter = '__restarted';
+
+/** Those of an interaction, as they were asked for. */
+export const parametersOf = ({ params }: { readonly params: Readonly<Record<string, unknown>> }): Parameters =>
+  Object.fromEntries(Object.entries(params).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+
+/**
+ * Begins the request of a sign-in anew. A live one is in the store. Of one that ran out the request stays with the browser it came from, encrypted
+ * and bound to the sign-in's own path, so an abandoned one costs the service nothing.
+ *
+ * It is no more than a link to the authorization endpoint, which anyone can send, so any browser may follow it. Where the client has to push or
+ * sign its requests there is no such link: there it takes the browser that the client sent here.
+ */
+export function createRestart({ options, keyring, browsers }: OidcParts, provider: () => Provider) {
+  const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
+
+  async function waiting(uid: string): Promise<Begun | undefined> {
+    const interaction = await provider().Interaction.find(uid);
+    return interaction && { parameters: parametersOf(interaction), browser: (interaction as BoundInteraction).browser };
+  }
+  const known = async (ctx: Context, uid: string): Promise<Begun | undefined> =>
+    isInteractionUid(uid) ? (cookie.read(ctx, uid) ?? (await waiting(uid))) : undefined;
+
+  async function mayBegin(ctx: Context, begun: Begun): Promise<boolean> {
+    const client = await provider().Client.find(String(begun.parameters.client_id));
+    if (!client) return false;
+    const isForAnyone = !client.requirePushedAuthorizationRequests && !client.requireSignedRequestObject;
+    return isForAnyone || browsers.isBoundHere(ctx, begun);
+  }
+
+  /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
+  async function begin(ctx: Context, begun: Begun): Promise<string | undefined> {
+    if (!(await mayBegin(ctx, begun))) return undefined;
+    // Good once, and for minutes.
+    const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
+    return urlByReference(provider(), options, String(lasting.client_id), { ...lasting, [restartedParameter]: 'yes' });
+  }
+
+  return {
+    remember(ctx: Context, uid: string, begun: Begun): void {
+      if (cookie.read(ctx, uid)) return;
+      const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
+      cookie.write(ctx, uid, options.mountPath + interactionPath(options, uid), { ...begun, parameters: lasting });
+    },
+
+    /** Where the browser begins anew, and for which client; undefined when it cannot. */
+    async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
+      const begun = await known(ctx, uid);
+      if (!begun || !(await mayBegin(ctx, begun))) return undefined;
+      return { url: `${options.issuer}${interactionPath(options, uid)}/restart`, clientId: String(begun.parameters.client_id) };
+    },
+
+    async begin(ctx: Context, uid: string): Promise<string | undefined> {
+      const begun = await known(ctx, uid);
+      return begun && begin(ctx, begun);
+    },
+
+    /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
+    async moveHere(ctx: Context, uid: string): Promise<string | undefined> {
+      const begun = isInteractionUid(uid) ? await waiting(uid) : undefined;
+      return begun && begun.parameters[restartedParameter] === undefined ? begin(ctx, begun) : undefined;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Context } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Proof } from '../../directory/index.js';
+import { sessionOf } from '../accounts/login-context.js';
+import type { OidcParts } from '../context.js';
+import type { BoundInteraction } from '../upstream/interaction.js';
+
+/** A sign-in as the pages leave it behind. */
+interface Login {
+  readonly accountId: string;
+  readonly ts: number;
+  readonly proof?: Proof;
+}
+
+/**
+ * Whether a request may take up an interaction: under its own path, in the browser that it began in, and with a sign-in that is still proven by the
+ * time the session gets it.
+ */
+export const createResumeCheck =
+  ({ browsers, directory }: Pick<OidcParts, 'browsers' | 'directory'>) =>
+  async (ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean> => {
+    if (interaction.uid !== (ctx as unknown as Context).params.uid || !browsers.isBoundHere(ctx, interaction)) return false;
+    const { login } = (interaction.result ?? {}) as { readonly login?: Login };
+    const session = sessionOf(ctx);
+    // What the session has already ends with it.
+    if (!login || (session.accountId === login.accountId && session.loginTs === login.ts)) return true;
+    const account = await directory.accounts.findByOid(login.accountId);
+    return account !== undefined && login.proof !== undefined && directory.credentials.holds(account, login.proof);
+  };

@@ -1,0 +1,244 @@
+/**
+ * The protocol: oidc-provider with its extension points filled in. This file wires the rooms of this folder.
+ *
+ * Rooms are named after the protocol and import downwards only, in this order: tokens and interactions, which know nothing of each other; authorize;
+ * sessions; accounts; clients; keys and upstream; artifacts. `docs/architecture.md` has the order, and the table of what we do at each step
+ * of oidc-provider; tests compare both with the code.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Context, Middleware, Next } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { reachedLevel } from '../acr-values.js';
+import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
+import { isLiveSecret } from '../directory/index.js';
+import type { Document } from '../http/documents.js';
+import { foldedPath } from '../paths.js';
+import type { Sessions } from '../sessions.js';
+import { createAccounts } from './accounts/account.js';
+import { createAccountClaims } from './accounts/account-claims.js';
+import { createScopes } from './accounts/scopes.js';
+import { createModelAdapters } from './artifacts/model-adapter.js';
+import { createStoredForm } from './artifacts/stored-form.js';
+import { TokenRecords } from './artifacts/token-records.js';
+import { createErrorPage } from './authorize/error-page.js';
+import { watchFailures } from './authorize/failures.js';
+import { carryParameters } from './authorize/parameters.js';
+import { createPostedRequests } from './authorize/posted-requests.js';
+import { createRequestUris } from './authorize/request-uris.js';
+import { createResponder } from './authorize/response.js';
+import { assertionAudiences } from './clients/assertions.js';
+import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
+import { callerOf, clientOf, findCaller } from './clients/clients.js';
+import { createPseudonyms } from './clients/pairwise.js';
+import { createConfiguration, routes } from './configuration.js';
+import type { OidcDependencies, OidcParts } from './context.js';
+import { createDocuments } from './discovery.js';
+import { createInteractions } from './interactions/interactions.js';
+import { createResumeCheck } from './interactions/resume-check.js';
+import { signedJwt } from './keys/jwt.js';
+import { createBrowserState } from './sessions/browser-state.js';
+import { createLogout } from './sessions/logout.js';
+import { sendLogoutTokens } from './sessions/logout-notices.js';
+import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
+import { commitRequest } from './sessions/sessions.js';
+import { createUserSessions } from './sessions/user-sessions.js';
+import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
+import { createFindToken } from './tokens/found-token.js';
+import { createGrantTypes } from './tokens/grant-types.js';
+import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
+import { createPlainDoor } from './tokens/plain-door.js';
+import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
+import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
+import { createRevoke } from './tokens/revocation.js';
+import { createUserinfo } from './tokens/userinfo.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
+
+/** The protocol: oidc-provider with its extension points filled in. */
+export interface Protocol {
+  readonly provider: Provider;
+  readonly interactions: Interactions;
+  readonly claims: AccountClaims;
+  readonly sign: ExtensionContext['sign'];
+  readonly sessions: Sessions;
+  /** The endpoints' paths by name, below the issuer. */
+  readonly routes: Readonly<Record<string, string>>;
+  /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
+  document(path: string): Document | undefined;
+  /** Runs about oidc-provider's own middleware, in the context that `provider.createContext` made. */
+  readonly middleware: Middleware;
+}
+
+export function createProtocol(
+  dependencies: OidcDependencies & {
+    readonly cookieKeys: readonly string[];
+    readonly addressOf: (req: IncomingMessage) => string;
+    /** Members that extensions add to the discovery document. */
+    readonly discovery: Readonly<Record<string, unknown>>;
+  },
+): Protocol {
+  const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
+  const { lifetimes } = options;
+  const [successorKey] = keyring.derive('refresh token successor');
+  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
+  const adapterLifetimes = {
+    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
+    spentRequest: lifetimes.interaction,
+    grant: lifetimes.refreshTokenAbsolute,
+    grace: lifetimes.refreshTokenGrace,
+  };
+  const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
+  const parts: OidcParts = {
+    ...dependencies,
+    adapters: createModelAdapters({
+      artifacts,
+      form,
+      lifetimes: adapterLifetimes,
+      tokens,
+      useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
+    }),
+    browserState: createBrowserState(dependencies),
+    pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
+  };
+  const scopes = createScopes(parts);
+  const accounts = createAccounts(parts);
+  const spentTokens = createSpentTokenRules(parts, accounts);
+  const logout = createLogout(parts);
+  const findClient = (id: string) => provider.Client.find(id);
+  const describe = createDescribeToken(parts, accounts, scopes, findClient);
+  const accessTokens = createAccessTokens(parts, accounts, scopes);
+  const find = createFindToken(tokens, accessTokens);
+  const handlers: Handlers | undefined = isAnsweredHere(options)
+    ? {
+        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens),
+        introspect: createIntrospect(parts, describe, find),
+        revoke: createRevoke(tokens, find),
+        userinfo: createUserinfo(parts, accounts, scopes),
+      }
+    : undefined;
+  const door = createProviderDoor(parts, scopes, spentTokens, handlers);
+  const requestUris = createRequestUris(parts);
+  const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
+
+  // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
+  const parameters: ProviderHooks['parameters'] = (route, given) =>
+    route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
+  const renderError = createErrorPage(parts);
+  const configuration = createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError });
+  const acrValues = new Set(configuration.acrValues);
+  const provider = createHookedProvider(options.issuer, configuration, {
+    acr({ oidc }) {
+      const level = reachedLevel(oidc.session?.amr);
+      // With `configure`, a host may have levels of its own.
+      return level !== undefined && acrValues.has(level) ? level : undefined;
+    },
+    token: door.admit,
+    grant: door.grant,
+    lastSteps: door.lastSteps,
+    respond: createResponder(parts),
+    parameters,
+    check(ctx) {
+      requireClientAuthentication(ctx);
+      requestUris.check(ctx);
+    },
+    assertionAudiences: assertionAudiences(options, routes.token),
+    scopes: (ctx) => scopes.known(ctx),
+    held(ctx, granted) {
+      const record = clientOf(ctx.oidc.client);
+      return record ? scopes.held(ctx, record, granted) : [];
+    },
+    structuredToken: accessTokens,
+    successorOf: (token) => tokens.successorOf(token),
+    interactions: {
+      browserOf: (ctx) => parts.browsers.begin(ctx),
+      mayResume: createResumeCheck(parts),
+    },
+    clients: {
+      record: (id) => findCaller(directory, id),
+      keysAt: (uri) => dependencies.clientKeySets.at(uri),
+      compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret),
+      mayBeLocal: !options.production,
+    },
+    addressOf: dependencies.addressOf,
+  });
+  watchFailures(provider, parts);
+  const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
+  sendLogoutTokens(parts, provider);
+  provider.on('interaction.ended', (ctx) => {
+    const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
+    if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
+  });
+  onAuthorizationResponse(provider, (ctx, out) => {
+    out.scope ??= ctx.oidc.params?.scope;
+    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
+    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
+  });
+  provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
+
+  options.onProvider?.(provider as never);
+  seal(provider);
+
+  const postedSignOuts = createPostedSignOuts(parts);
+  const redirectPosted = createPostedRequests(parts, () => provider, parameters);
+
+  const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient });
+  const plainAnswers = new Map(
+    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [routes[endpoint as keyof typeof routes], answer]),
+  );
+
+  return {
+    provider,
+    interactions: createInteractions(parts, () => provider),
+    claims: createAccountClaims(parts, accounts, findClient),
+    sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
+    sessions: createUserSessions(parts),
+    routes,
+    document: documents.peek,
+    async middleware(ctx: Context, next: Next) {
+      const isDocument = documents.isAt(ctx.path);
+      if (isDocument && (await documents.answer(ctx))) return;
+      const preparing = scopes.prepare(ctx);
+      if (preparing instanceof Promise) await preparing;
+      const answer = plainAnswers.get(ctx.path as never);
+      if (answer && (await answer(ctx))) {
+        ctx.req.resume();
+        return ctx.set(notCached);
+      }
+      const path = foldedPath(ctx.path);
+      if (path === routes.end_session) {
+        if (ctx.method === 'POST') return postedSignOuts.redirect(ctx, provider.urlFor('end_session'));
+        await postedSignOuts.resolve(ctx);
+      }
+      if (path === routes.authorization) {
+        if (ctx.method === 'POST') return redirectPosted(ctx);
+        if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
+      }
+      await next();
+      const inner = ctx as unknown as KoaContextWithOIDC;
+      logout.skipWithoutSession(inner);
+      const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
+      const unit = parts.adapters.unitOf(ctx);
+      if (unit.hasWrites) await commitRequest(unit);
+      ended?.();
+      await countRefusal(ctx);
+      const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
+      const caller = callerOf(client);
+      if (caller) (ctx.state as CallerState).caller = caller;
+      if (route && !handlers) nameRefreshToken(inner);
+      if (isDocument) await documents.keep(ctx);
+      if (route && uncached.has(route)) ctx.set(notCached);
+    },
+  };
+}
+
+/** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
+const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+
+const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+
+/** Features that the handlers of the service know; with any other, oidc-provider answers by itself. */
+const knownFeatures = new Set(['dPoP', 'pushedAuthorizationRequests', 'requestObjects']);
+
+/** Whether tokens are minted and read here, or by oidc-provider as a host configured it: fixed at start. */
+const isAnsweredHere = ({ configure, onProvider, features }: OidcParts['options']): boolean =>
+  !configure && !onProvider && Object.entries(features).every(([name, feature]) => knownFeatures.has(name) || feature?.enabled !== true);

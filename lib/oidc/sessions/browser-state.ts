@@ -1,0 +1,89 @@
+/**
+ * The state of a browser, as the frame of the check-session endpoint sees it: a cookie that scripts of this origin may read, different for each
+ * sign-in, and of no use for anything else. @see OpenID Connect Session Management 1.0 §3
+ */
+import { createHmac, hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ResolvedOptions } from '../../options/defaults.js';
+import type { Keyring } from '../../store/keyring.js';
+import { sessionOf } from '../accounts/login-context.js';
+import { createSalt } from '../artifacts/ids.js';
+import type { BrowserState } from '../context.js';
+import { cookieName } from './cookies.js';
+import { sessionTtl } from './sessions.js';
+
+export const browserStateCookie = (options: Pick<ResolvedOptions, 'secure' | 'mountPath'>): string => cookieName('browser-state', options);
+
+/** Errors that are found once it is known who is signed in. */
+const aboutTheSession = new Set([
+  'login_required',
+  'interaction_required',
+  'consent_required',
+  'account_selection_required',
+  'access_denied',
+]);
+
+/** Sign-ins whose cookies are remembered; about 200 bytes each. */
+const MAX_REMEMBERED = 10_000;
+/** The share of its life after which a cookie is prolonged, and which it gets on top so that it outlives the session meanwhile. */
+const SLACK = 1 / 20;
+
+/** A sign-in's cookie, and until when this process need not prolong it, in milliseconds since the epoch. */
+interface Remembered {
+  readonly value: string;
+  freshUntil: number;
+}
+
+export function createBrowserState({ options, keyring }: { options: ResolvedOptions; keyring: Keyring }): BrowserState {
+  const [key] = keyring.derive('browser state');
+  const name = browserStateCookie(options);
+  // Applications of other sites embed the frame.
+  const sameSite = options.secure ? 'none' : 'lax';
+  const attributes = { httpOnly: false, signed: false, overwrite: true, secure: options.secure, sameSite } as const;
+
+  const clear: BrowserState['clear'] = (ctx) => void ctx.cookies.set(name, null, attributes);
+
+  const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+
+  const cookieOf = (signIn: string): Remembered => {
+    const known = remembered.get(signIn);
+    if (known) return known;
+    const cookie = { value: createHmac('sha256', key).update(signIn).digest('base64url'), freshUntil: 0 };
+    remembered.set(signIn, cookie);
+    return cookie;
+  };
+
+  /** What the cookie has to be after this response; undefined when this request does not know, null for none. */
+  const cookieNow = (ctx: KoaContextWithOIDC, error: unknown): Remembered | null | undefined => {
+    if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
+    // A browser that keeps the session's cookie back in a frame is not signed out.
+    if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
+    const { uid, accountId, loginTs } = sessionOf(ctx);
+    return accountId && ctx.oidc.account ? cookieOf(JSON.stringify([uid, accountId, loginTs])) : null;
+  };
+
+  return {
+    clear,
+    respond(ctx, origin, error) {
+      const given = ctx.cookies.get(name, { signed: false }) ?? '';
+      const cookie = cookieNow(ctx, error);
+      const value = cookie === undefined ? given : (cookie?.value ?? '');
+      const now = Date.now();
+      if (cookie === null && given !== '') clear(ctx);
+      if (cookie && (value !== given || (error === undefined && now >= cookie.freshUntil))) {
+        // It ends with the session, which every success prolongs.
+        const life = sessionTtl(options, ctx.oidc.session) * 1000;
+        ctx.cookies.set(name, value, { ...attributes, maxAge: life * (1 + SLACK) });
+        cookie.freshUntil = now + life * SLACK;
+      }
+      return sessionState(ctx.oidc.client?.clientId ?? '', origin, value);
+    },
+  };
+}
+
+/** @see OpenID Connect Session Management 1.0 §4.2 */
+function sessionState(clientId: string, origin: string, browserState: string): string {
+  const salt = createSalt();
+  return `${hash('sha256', `${clientId} ${origin} ${browserState} ${salt}`, 'base64url')}.${salt}`;
+}

@@ -1,0 +1,45 @@
+/**
+ * The browser that a sign-in belongs to. A sibling subdomain can set cookies for any path of this origin, but none whose name begins with
+ * `__Host-`: a secret in such a cookie tells browsers apart, and records keep its hash. @see RFC 6265bis §4.1.3.2, §8.6
+ */
+import { hash, randomBytes } from 'node:crypto';
+import type { ResolvedOptions } from '../../options/defaults.js';
+import type { Browsers } from '../context.js';
+import { cookieName } from './cookies.js';
+
+/** 400 days, the longest that browsers keep a cookie. @see RFC 6265bis §5.5 */
+const KEPT_SECONDS = 400 * 24 * 60 * 60;
+
+/** 32 bytes. */
+const secretPattern = /^[\w-]{43}$/;
+
+const hashOf = (secret: string): string => hash('sha256', secret, 'base64url');
+
+export function createBrowsers(options: Pick<ResolvedOptions, 'secure' | 'mountPath'>): Browsers {
+  const name = cookieName('browser', options);
+  const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
+
+  const browserOf: Browsers['browserOf'] = ({ headers }) => {
+    const [secret = '', ...others] = valuesOf(headers.cookie ?? '', name);
+    // Of two, one is not the browser's own; which one cannot be told.
+    return others.length === 0 && secretPattern.test(secret) ? hashOf(secret) : undefined;
+  };
+  return {
+    browserOf,
+    isBoundHere: (ctx, { browser }) => browser !== undefined && browser === browserOf(ctx),
+    begin(ctx) {
+      const known = browserOf(ctx);
+      if (known !== undefined) return known;
+      const secret = randomBytes(32).toString('base64url');
+      ctx.append('Set-Cookie', `${name}=${secret}; ${attributes}`);
+      return hashOf(secret);
+    },
+  };
+}
+
+/** All values that a `Cookie` header has under a name. */
+const valuesOf = (header: string, name: string): readonly string[] =>
+  header.split(';').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at >= 0 && pair.slice(0, at).trim() === name ? [pair.slice(at + 1).trim()] : [];
+  });

@@ -1,0 +1,84 @@
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import type { Context } from 'koa';
+import { LRUCache } from 'lru-cache';
+import type { ResolvedOptions } from '../../options/defaults.js';
+import type { OidcParts } from '../context.js';
+
+/**
+ * The name of a cookie that is sent to the whole origin, as `__Host-` demands; so another identity provider there, under another path, needs
+ * another name. @see RFC 6265bis §4.1.3
+ */
+export function cookieName(name: string, { secure, mountPath }: Pick<ResolvedOptions, 'secure' | 'mountPath'>): string {
+  const full = `${secure ? '__Host-' : ''}idp.${name}`;
+  return mountPath === '' ? full : `${full}.${Buffer.from(mountPath).toString('base64url')}`;
+}
+
+/** The name of a cookie that is sent to paths below the issuer's alone. @see RFC 6265bis §4.1.3 */
+export const pathCookieName = (name: string, { secure }: Pick<ResolvedOptions, 'secure'>): string =>
+  `${secure ? '__Secure-' : ''}idp.${name}`;
+
+/** Cookies whose signatures are remembered; about 200 bytes each. */
+const MAX_REMEMBERED = 1000;
+
+export interface CookieKeys {
+  /** By the newest key. */
+  sign(data: string): string;
+  /** Which key signed it, the newest first; -1 if none did. */
+  index(data: string, signature: string): number;
+  verify(data: string, signature: string): boolean;
+}
+
+/** @param secrets the newest first. */
+export function createCookieKeys(secrets: readonly string[]): CookieKeys {
+  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
+  const remembered = new LRUCache<string, readonly string[]>({ max: MAX_REMEMBERED });
+
+  const signaturesOf = (data: string): readonly string[] => keys.map((key) => createHmac('sha1', key).update(data).digest('base64url'));
+  const index = (data: string, signature: string): number => {
+    const known = remembered.get(data);
+    const signatures = known ?? signaturesOf(data);
+    const found = signatures.findIndex((expected) => isEqual(expected, signature));
+    if (!known && found >= 0) remembered.set(data, signatures);
+    return found;
+  };
+  return {
+    sign: (data) => (remembered.get(data) ?? signaturesOf(data))[0] ?? '',
+    index,
+    verify: (data, signature) => index(data, signature) >= 0,
+  };
+}
+
+const isEqual = (expected: string, given: string): boolean =>
+  expected.length === given.length && timingSafeEqual(Buffer.from(expected, 'latin1'), Buffer.from(given, 'latin1'));
+
+/** Browsers keep 4096 bytes of a cookie, its name and attributes included. */
+const MAX_LENGTH = 3800;
+
+/** A cookie that only this service can read, and that holds for the record it was sealed for alone. */
+export interface SealedCookie<T> {
+  read(ctx: Context, record: string): T | undefined;
+  /** Sets nothing when the value is longer than browsers keep; undefined takes the cookie away. */
+  write(ctx: Context, record: string, path: string, value: T | undefined): void;
+}
+
+export function createSealedCookie<T>(
+  { encrypt, decrypt }: OidcParts['keyring'],
+  { name, purpose, keptMs }: { readonly name: string; readonly purpose: string; readonly keptMs: number },
+): SealedCookie<T> {
+  return {
+    read(ctx, record) {
+      const sealed = ctx.cookies.get(name, { signed: false }) ?? '';
+      if (sealed === '') return undefined;
+      try {
+        return JSON.parse(decrypt(purpose, record, sealed)) as T;
+      } catch {
+        return undefined;
+      }
+    },
+    write(ctx, record, path, value) {
+      const sealed = value === undefined ? null : encrypt(purpose, record, JSON.stringify(value));
+      if (sealed !== null && sealed.length > MAX_LENGTH) return;
+      ctx.cookies.set(name, sealed, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge: keptMs, overwrite: true });
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
+import { subOf } from '../../directory/index.js';
+import type { Client, Consent } from '../../store/records.js';
+import type { Accounts } from '../accounts/account.js';
+import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../accounts/login-context.js';
+import { resourceScopesOf } from '../accounts/resource-indicators.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
+
+/**
+ * The grant that this browser's sign-in gives the client. A grant never changes: what it asserts about the sign-in, and to which scopes, holds
+ * for life; another sign-in, or scopes it lacks, make another.
+ */
+export const createGrantLoader =
+  (parts: OidcParts, accounts: Accounts) =>
+  async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
+    const { provider, client, account } = ctx.oidc;
+    const session = sessionOf(ctx);
+    const record = clientOf(client);
+    if (!client || !account || !record) return undefined;
+    if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
+
+    const asked = [...ctx.oidc.requestParamOIDCScopes];
+    const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
+    const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
+    const claims = claimsOf(parts, ctx, record, consent);
+    const resources = resourceScopesOf(ctx, scopes);
+    const known = session.grantIdFor(client.clientId);
+    const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
+    const isSameLogin = existing?.accountId === account.accountId && existing.login.authTime === session.loginTs;
+    const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
+    // What was withdrawn must not live on in a grant that holds more than is allowed now.
+    const covers =
+      scopes.every((scope) => held.includes(scope)) &&
+      (!record.requireConsent || held.length === scopes.length) &&
+      coversClaims(existing, claims, record.requireConsent) &&
+      [...resources].every(([resource, wanted]) =>
+        wanted.every((scope) => existing?.getResourceScope(resource).split(' ').includes(scope)),
+      );
+    if (scopes.length === 0) return undefined;
+    if (isSameLogin && covers) return existing;
+
+    const loaded = await accounts.load(ctx, account.accountId);
+    if (!loaded) return undefined;
+    const { lifetimes } = parts.options;
+    const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId }) as OurGrant;
+    const all = record.requireConsent ? scopes : [...new Set([...held, ...scopes])].filter(Boolean);
+    grant.addOIDCScope(all.join(' '));
+    if (claims.granted.length > 0) grant.addOIDCClaims([...claims.granted]);
+    if (claims.rejected.length > 0) grant.rejectOIDCClaims([...claims.rejected]);
+    for (const [resource, wanted] of resources) grant.addResourceScope(resource, wanted.join(' '));
+    grant.login = loginOfSession(session, subOf(loaded.person.user), lifetimes.sessionAbsolute);
+    const now = epochSeconds();
+    const exp = all.includes('offline_access')
+      ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
+      : grant.login.sessionEndsAt;
+    grant.exp = exp;
+    session.ensureClientContainer(client.clientId);
+    const sid = session.sidFor(client.clientId) as string;
+    grant.sid = sid;
+    const grantId = await grant.save();
+    const { accountId } = account;
+    const { sub } = grant.login;
+    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
+    return grant;
+  };
+
+/** What was right when the sign-in began need not be so any more when it ends. @throws InvalidRedirectUri, UnauthorizedClient */
+function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: ProviderClient): void {
+  if (!client.redirectUriAllowed(String(params?.redirect_uri))) throw new errors.InvalidRedirectUri();
+  client.responseTypeAllowed(params?.response_type as never);
+}
+
+interface ClaimsAsked {
+  readonly granted: readonly string[];
+  /** The client may not have them by any scope. */
+  readonly rejected: readonly string[];
+}
+
+/** What becomes of claims that are asked for one by one; what the user has to be asked is in neither. @see OpenID Connect Core §5.5 */
+function claimsOf({ claims }: OidcParts, { oidc }: KoaContextWithOIDC, client: Client, consent: Consent | undefined): ClaimsAsked {
+  if (oidc.params?.claims === undefined) return noClaims;
+  const asked = [...oidc.requestParamClaims];
+  const allowed = claimsAllowed(claims, client, asked);
+  const isAgreed = (name: string): boolean =>
+    !client.requireConsent ||
+    consent?.claims?.includes(name) === true ||
+    scopesOfClaims(claims, [name]).every((scope) => consent?.scopes.includes(scope));
+  return { granted: [...allowed].filter(isAgreed), rejected: asked.filter((name) => !allowed.has(name)) };
+}
+
+const noClaims: ClaimsAsked = { granted: [], rejected: [] };
+
+/** As with scopes, a client that needs consent has no more claims than were allowed. */
+function coversClaims(grant: OurGrant | undefined, { granted, rejected }: ClaimsAsked, isExact: boolean): boolean {
+  const held = grant?.getOIDCClaims() ?? [];
+  const refused = grant?.getRejectedOIDCClaims() ?? [];
+  return (
+    granted.every((name) => held.includes(name)) &&
+    rejected.every((name) => refused.includes(name)) &&
+    (!isExact || held.length === granted.length)
+  );
+}

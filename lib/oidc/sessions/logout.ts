@@ -1,0 +1,103 @@
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isHintOf } from '../accounts/hints.js';
+import { sessionOf } from '../accounts/login-context.js';
+import { keyOf } from '../artifacts/ids.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { endSessionUnasked } from '../upstream/session.js';
+import { LogoutNotices } from './logout-notices.js';
+import { endSignIn } from './sessions.js';
+import { createSignOutResults } from './sign-out-result.js';
+
+/** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
+export function createLogout(parts: OidcParts) {
+  const { adapters, artifacts, options, showPage, browserState } = parts;
+  const results = createSignOutResults(parts);
+  const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
+  const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
+    browserState.clear(ctx);
+    await endSignIn(artifacts, keyOf('Session', sessionOf(ctx).uid), (before) => notices.enqueue(before));
+    const frames = await notices.frames(options.issuer);
+    const page = ctx.oidc.urlFor('end_session_success');
+    const target = String(ctx.response.get('Location'));
+    const isOver = target === page;
+    const clientId = ctx.oidc.client?.clientId;
+    // Straight back to the client, unless there is something to do or to tell on the way.
+    if (frames.length === 0 && !(isOver && notices.isSending)) {
+      if (isOver && clientId !== undefined) ctx.redirect(`${page}?${new URLSearchParams({ client_id: clientId })}`);
+      return;
+    }
+    const result = { batch: notices.batch, frames, ...(isOver ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
+    ctx.redirect(page + (await results.keep(result)));
+    ctx.status = 303;
+  };
+  const clientFor = (ctx: KoaContextWithOIDC) => {
+    const client = clientOf(ctx.oidc.client);
+    return client ? { client } : {};
+  };
+  return {
+    /** No question when the ID token is of this very session: who holds it may end it. */
+    async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
+      if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);
+      const { secret } = sessionOf(ctx).state as { secret: string };
+      await showPage(ctx, { page: 'logout', action: ctx.oidc.urlFor('end_session_confirm'), fields: { xsrf: secret }, ...clientFor(ctx) });
+    },
+
+    async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
+      if (!(await results.show(ctx))) await showPage(ctx, { page: 'signed-out', ...clientFor(ctx) });
+    },
+
+    /** Ends the client's grants when the user stays signed in; all of them end with the session, in {@link endSession}. */
+    endGrants(ctx: KoaContextWithOIDC): void {
+      if (ctx.oidc.params?.logout !== undefined) {
+        ending.set(ctx, endAll);
+        return;
+      }
+      const session = sessionOf(ctx);
+      // What the session knew of the request is gone by now.
+      const clientId = ctx.oidc.client?.clientId;
+      const ended = (session.grants ?? []).filter((grant) => grant.clientId === clientId);
+      const unit = adapters.unitOf(ctx);
+      for (const { grantId, exp } of ended) {
+        const key = keyOf('Grant', grantId);
+        if (key) unit.remove(key, exp * 1000);
+      }
+      if (ended.length === 0) return;
+      session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
+    },
+
+    /**
+     * Ends all grants of a session that this request ended, those that other requests added meanwhile included; its clients will be told.
+     * @returns what to do once all is written.
+     */
+    async endSession(ctx: KoaContextWithOIDC): Promise<() => void> {
+      const notices = new LogoutNotices(parts);
+      await ending.get(ctx)?.(ctx, notices);
+      return () => notices.release();
+    },
+
+    /** Whether {@link endSession} has something to do. */
+    isEnding: (ctx: KoaContextWithOIDC): boolean => ending.has(ctx),
+
+    /** Without a session there is nothing to confirm: on to where the request wants to go. */
+    skipWithoutSession(ctx: KoaContextWithOIDC): void {
+      if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || ctx.oidc.session?.accountId) return;
+      const { post_logout_redirect_uri: uri, state } = ctx.oidc.params as Record<string, string | undefined>;
+      const target = new URL(uri ?? ctx.oidc.urlFor('end_session_success'));
+      if (uri && state !== undefined) target.searchParams.set('state', state);
+      if (!uri && ctx.oidc.client) target.searchParams.set('client_id', ctx.oidc.client.clientId);
+      ctx.status = 303;
+      ctx.redirect(target.href);
+    },
+  };
+
+  function isOfThisSession(parts: OidcParts, ctx: KoaContextWithOIDC): boolean {
+    const hint = ctx.oidc.entities.IdTokenHint?.payload;
+    const session = sessionOf(ctx);
+    const client = ctx.oidc.client;
+    if (!hint || !client || !isHintOf(parts, ctx, hint)) return false;
+    const sids = [session.authorizations?.[client.clientId]?.sid, ...(session.grants ?? []).map(({ sid }) => sid)];
+    return typeof hint.sid === 'string' && sids.includes(hint.sid);
+  }
+}

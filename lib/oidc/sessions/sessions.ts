@@ -1,0 +1,94 @@
+/**
+ * Sessions: who is signed in in a browser, the grants that came of it, and how both end.
+ *
+ * `grants` makes the grant of a sign-in, `logout` is the end-session endpoint, `logout-notices` tells clients, `user-sessions` is the service for
+ * administrators. Cookies, and the secret that tells browsers apart, are here as well.
+ */
+import type { Session } from 'oidc-provider';
+import type { ResolvedOptions } from '../../options/defaults.js';
+import { isOfKind } from '../../store/artifact-key.js';
+import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
+import { keyOf } from '../artifacts/ids.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
+import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
+import { epochSeconds } from '../epoch-seconds.js';
+
+/** Seconds left to a session: its idle time, cut off where its absolute time ends. Before a sign-in it only carries the request. */
+export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
+  if (!session?.loginTs) return lifetimes.interaction;
+  const left = session.loginTs + lifetimes.sessionAbsolute - epochSeconds();
+  return Math.max(1, Math.min(lifetimes.sessionIdle, left));
+}
+
+/** Writes what a request leaves behind. A session that was ended while it ran stays ended. */
+export async function commitRequest(unit: UnitOfWork): Promise<void> {
+  try {
+    await unit.commit();
+  } catch (error) {
+    if (!(error instanceof LostWrite) || !isOfKind(error.key, 'Session')) throw error;
+  }
+}
+
+/** What has to be known of a session before it is changed. */
+type Announce = (before: SessionPayload) => Promise<void>;
+
+/**
+ * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
+ * nothing is changed.
+ * @param removing what goes with the record as it was, in the same commit.
+ * @param announce is done before the commit, and again when another request was faster.
+ * @returns the record before; undefined when the session is gone, or was not changed.
+ */
+export async function changeSession(
+  artifacts: ArtifactStore,
+  key: ArtifactKey | undefined,
+  change: (session: SessionPayload) => SessionPayload | undefined,
+  removing: (before: SessionPayload) => readonly Remove[] = () => [],
+  announce: Announce = async () => {},
+): Promise<SessionPayload | undefined> {
+  if (!key) return undefined;
+  for (;;) {
+    const artifact = (await artifacts.read([{ key }])).get(key);
+    if (!artifact) return undefined;
+    const { version, account: _account, ...record } = artifact;
+    const before = JSON.parse(artifact.value) as SessionPayload;
+    const after = change(before);
+    if (!after) return undefined;
+    await announce(before);
+    const put = {
+      ...record,
+      op: 'put',
+      value: JSON.stringify(after),
+      ...(after.accountId ? { account: after.accountId } : {}),
+      if: { version },
+    } as const;
+    const { ok } = await artifacts.commit([put, ...removing(before)]);
+    if (ok) return before;
+  }
+}
+
+/**
+ * Ends the sign-in of a session and every grant it brought about: those that other requests add meanwhile are ended as well, or not written.
+ * @param applies whether the session, as it is by then, is the one that is meant.
+ * @returns the session as it was; undefined when there is none to end.
+ */
+export const endSignIn = (
+  artifacts: ArtifactStore,
+  key: ArtifactKey | undefined,
+  announce: Announce,
+  applies: (session: SessionPayload) => boolean = () => true,
+): Promise<SessionPayload | undefined> =>
+  changeSession(
+    artifacts,
+    key,
+    (session) => (applies(session) ? signedOut(session) : undefined),
+    ({ grants = [] }) =>
+      grants.flatMap(({ grantId, exp }) => {
+        const grant = keyOf('Grant', grantId);
+        return grant ? [{ op: 'remove', key: grant, until: exp * 1000 }] : [];
+      }),
+    announce,
+  );
+
+const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>
+  rest;

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from 'koa';
+import { hashedKey } from '../../store/artifact-key.js';
+import type { OidcParts } from '../context.js';
+
+/** What a sign-out led to, for the page about it. */
+export interface SignOutResult {
+  readonly clientId?: string;
+  /** Names the logout tokens that are on their way. */
+  readonly batch: string;
+  readonly frames: readonly { readonly clientId: string; readonly uri: string }[];
+  /** Where the browser goes when the page has done its work. */
+  readonly next?: string;
+}
+
+/** Milliseconds that the page may be looked at, and that it waits for applications. */
+const KEPT_MS = 300_000;
+const WAIT_MS = 1_000;
+
+/** Keeps results under names that cannot be guessed, and shows them. */
+export function createSignOutResults({ artifacts, directory, showPage }: OidcParts) {
+  const keyOf = (id: string) => hashedKey('SignOutResult', id);
+
+  async function load(id: unknown): Promise<SignOutResult | undefined> {
+    if (typeof id !== 'string') return undefined;
+    const key = keyOf(id);
+    const artifact = (await artifacts.read([{ key }])).get(key);
+    return artifact && (JSON.parse(artifact.value) as SignOutResult);
+  }
+
+  /** Clients that did not take their logout token yet, after a moment to do so. */
+  async function unanswered(batch: string): Promise<readonly string[]> {
+    const end = Date.now() + WAIT_MS;
+    for (;;) {
+      const pending = await directory.deliveries.pending(batch);
+      if (pending.length === 0 || Date.now() >= end) return [...new Set(pending.map(({ data }) => String(data.clientId)))];
+      await sleep(50);
+    }
+  }
+
+  const nameOf = async (clientId: string): Promise<string> => (await directory.clients.get(clientId))?.name ?? clientId;
+
+  return {
+    /** @returns the query of the page. */
+    async keep(result: SignOutResult): Promise<string> {
+      const id = randomBytes(16).toString('base64url');
+      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: Date.now() + KEPT_MS }]);
+      return `?result=${id}`;
+    },
+
+    /** Shows the page that the query names, or goes on to where that page leads. False when it names none. */
+    async show(ctx: Context): Promise<boolean> {
+      const { result: id, next: onward } = ctx.query;
+      const result = await load(id);
+      if (!result) return false;
+      if (onward !== undefined && result.next !== undefined) {
+        ctx.status = 303;
+        ctx.redirect(result.next);
+        return true;
+      }
+      const next =
+        result.next === undefined ? undefined : `${ctx.href.split('?', 1)[0]}?${new URLSearchParams({ result: String(id), next: '' })}`;
+      const client = result.clientId === undefined ? undefined : await directory.clients.get(result.clientId);
+      const frames = await Promise.all(result.frames.map(async ({ clientId, uri }) => ({ uri, name: await nameOf(clientId) })));
+      const silent = next === undefined ? await Promise.all((await unanswered(result.batch)).map(nameOf)) : [];
+      await showPage(ctx, {
+        page: 'signed-out',
+        frames,
+        unanswered: silent,
+        ...(next === undefined ? {} : { next }),
+        ...(client ? { client } : {}),
+      });
+      return true;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { isVoid } from '../../directory/index.js';
+import { IdpError } from '../../errors.js';
+import type { Sessions, UserRef, UserSession } from '../../sessions.js';
+import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
+import type { Artifact } from '../../store/artifact-store.js';
+import type { GrantRecord } from '../accounts/login-context.js';
+import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
+import type { OidcParts } from '../context.js';
+import { LogoutNotices } from './logout-notices.js';
+import { endSignIn } from './sessions.js';
+
+/** As a session would remember it. */
+const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
+  sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
+
+interface Found extends Artifact {
+  readonly session: SessionPayload;
+}
+
+/** Persons of a tenant whose sign-ins are ended in one go. */
+const PAGE = 100;
+
+/** {@link Sessions}; and what the directory made void, which cannot be used from then on, is taken away, and the clients are told. */
+export function createUserSessions(parts: OidcParts): Sessions {
+  const { artifacts, directory } = parts;
+
+  async function accountOf({ tid, userId }: UserRef) {
+    const account = await directory.accounts.findByOid(userId);
+    if (account?.tenant.id !== tid) throw new IdpError('not_found');
+    return account;
+  }
+
+  async function recordsOf(oid: string): Promise<{ readonly sessions: readonly Found[]; readonly grants: readonly Artifact[] }> {
+    const all = await artifacts.listByAccount(oid);
+    const of = (kind: string) => all.filter(({ key }) => isOfKind(key, kind));
+    const sessions = of('Session').map((artifact) => ({ ...artifact, session: JSON.parse(artifact.value) as SessionPayload }));
+    return { sessions, grants: of('Grant') };
+  }
+
+  /** Ends the sessions and grants of an account that are void, or all when it is gone. */
+  async function endOf(oid: string): Promise<void> {
+    const { sessions, grants } = await recordsOf(oid);
+    const notices = new LogoutNotices(parts);
+    const account = await directory.accounts.findByOid(oid);
+    const isOver = (authTime = 0) => !account || isVoid(account, new Date(authTime * 1000));
+    const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isOver(loginTs);
+    for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
+    // Grants outlive their session, and may be of one that is another linked account's now.
+    const ended = grants
+      .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
+      .filter(({ grant }) => isOver(grant.login?.authTime));
+    await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
+    await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
+    notices.release();
+  }
+
+  /** Answers where to go on. */
+  async function endOfTenant(tid: string, after: string | undefined): Promise<{ tid: string; after: string } | undefined> {
+    const persons = await directory.forTenant(tid).persons.find({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    for (const { user } of persons) if (user) await endOf(user.id);
+    const last = persons.at(-1);
+    return last && persons.length === PAGE ? { tid, after: last.id } : undefined;
+  }
+
+  directory.onSignInCutoff(async (whose) => {
+    if ('tid' in whose) return endOfTenant(whose.tid, whose.after);
+    await endOf(whose.oid);
+    return undefined;
+  });
+
+  return {
+    async list(user) {
+      const account = await accountOf(user);
+      const { sessions } = await recordsOf(user.userId);
+      return sessions
+        .filter(({ session }) => !isVoid(account, new Date((session.loginTs ?? 0) * 1000)))
+        .map(described)
+        .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
+    },
+
+    async end(user, id) {
+      await accountOf(user);
+      const { sessions } = await recordsOf(user.userId);
+      const found = sessions.find(({ key }) => digestOfKey(key) === id);
+      const notices = new LogoutNotices(parts);
+      const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
+      const ended = await endSignIn(artifacts, found?.key, (before) => notices.enqueue(before), isOfUser);
+      notices.release();
+      return ended !== undefined;
+    },
+
+    async endAll(user) {
+      await accountOf(user);
+      await directory.forTenant(user.tid).users.signOutEverywhere(user.userId);
+    },
+  };
+}
+
+/** Its id names a session to those who administer it; it opens nothing. */
+const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [] } }: Found): UserSession => ({
+  id: digestOfKey(key),
+  signedInAt: new Date(loginTs * 1000),
+  expiresAt: new Date(expiresAt),
+  amr: Array.isArray(amr) ? amr : [],
+  idp: typeof idp === 'string' ? idp : 'local',
+  clientIds: [...new Set(grants.map(({ clientId }) => clientId))],
+});

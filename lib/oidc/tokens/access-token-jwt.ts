@@ -1,0 +1,138 @@
+import { compactVerify, decodeProtectedHeader } from 'jose';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { Account } from '../../directory/index.js';
+import { type Accounts, subjectOf } from '../accounts/account.js';
+import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
+import type { Scopes } from '../accounts/scopes.js';
+import { type Caller, findCaller, isClient } from '../clients/clients.js';
+import { pseudonymOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import { signedJwt } from '../keys/jwt.js';
+import type { AccessTokenModel } from '../upstream/access-token.js';
+
+const decoder = new TextDecoder();
+
+/**
+ * What an access token says, the same whether it is read by introspection or by a resource server.
+ * @see RFC 9068 §2.2
+ */
+export const accessTokenClaims = (
+  { protocolClaims }: Accounts,
+  account: Account,
+  login: PinnedLogin | undefined,
+  pseudonym: ((oid: string) => string) | undefined,
+): Record<string, unknown> => ({
+  ...protocolClaims(account, login, pseudonym),
+  ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
+});
+
+/** The key that a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
+export function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenRecord, 'jkt' | 'x5t#S256'>): { cnf?: object } {
+  const cnf = { ...(jkt ? { jkt } : {}), ...(x5t ? { 'x5t#S256': x5t } : {}) };
+  return Object.keys(cnf).length > 0 ? { cnf } : {};
+}
+
+/** The resource that the token was asked for, else the API resources that own its scopes. */
+export const audiencesOf = (
+  scopes: Scopes,
+  ctx: object,
+  { aud, scope }: { readonly aud?: AccessTokenModel['aud'] | undefined; readonly scope?: string | undefined },
+): readonly string[] => (aud === undefined ? scopes.audiences(ctx, scope) : [aud].flat());
+
+const tokenRoutes = new Set(['introspection', 'revocation']);
+const WRAPPED = 'jwt~';
+
+/** oidc-provider refuses what looks like a JWT at these endpoints; ours may be one, and any other is just unknown. */
+export const wrapToken = (route: string, parameters: Record<string, string | string[] | undefined>) =>
+  tokenRoutes.has(route) && typeof parameters.token === 'string' && parameters.token.includes('.')
+    ? { ...parameters, token: WRAPPED + Buffer.from(parameters.token).toString('base64url') }
+    : parameters;
+
+export const isSigned = (value: string): boolean => value.startsWith(WRAPPED) || value.includes('.');
+
+const unwrapToken = (value: string): string =>
+  value.startsWith(WRAPPED) ? Buffer.from(value.slice(WRAPPED.length), 'base64url').toString() : value;
+
+/** A person's part in a token. */
+export interface Holder {
+  readonly account: Account;
+  /** How they signed in; absent for a grant that a host made by itself. */
+  readonly login?: PinnedLogin | undefined;
+  readonly sub: string;
+}
+
+/** What a JWT says about its token. */
+export type AccessTokenRecord = {
+  readonly [Member in keyof Omit<AccessTokenModel, 'kind'>]: AccessTokenModel[Member] | undefined;
+} & Pick<AccessTokenModel, 'jti' | 'clientId'>;
+
+/** Access tokens as JWTs, for clients that want them. @see RFC 9068 */
+export interface AccessTokens {
+  /** @param holder absent for a token of the client itself. */
+  signed(ctx: object, client: Client, token: AccessTokenRecord, holder?: Holder): Promise<string>;
+  /** The value of a token that oidc-provider makes; undefined, mostly at once, for clients that want no JWT. */
+  sign(token: AccessTokenModel): undefined | Promise<string | undefined>;
+  /** The id of the token; undefined for a JWT that is none of ours. */
+  idOf(value: string): Promise<string | undefined>;
+}
+
+export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes): AccessTokens {
+  const { keys, options, directory } = parts;
+
+  async function holderOf(ctx: KoaContextWithOIDC, { accountId, clientId }: AccessTokenModel): Promise<Holder | undefined> {
+    const account = accountId ? await accounts.load(ctx, accountId) : undefined;
+    return account && { account, login: pinnedLogin(ctx), sub: await subjectOf(accounts, ctx, accountId as string, clientId) };
+  }
+
+  return {
+    sign(token) {
+      const ctx = currentRequest();
+      const { resourceServer } = token;
+      const signed = async (record: Caller): Promise<string | undefined> => {
+        if (!ctx || !isClient(record) || (resourceServer?.accessTokenFormat ?? record.accessTokenType) !== 'jwt') return undefined;
+        const client = await ctx.oidc.provider.Client.find(token.clientId);
+        return client && this.signed(ctx, client, token, await holderOf(ctx, token));
+      };
+      const mayBe = (record: Caller | undefined) =>
+        record && (resourceServer || (isClient(record) && record.accessTokenType === 'jwt')) ? signed(record) : undefined;
+      const record = findCaller(directory, token.clientId);
+      return record instanceof Promise ? record.then(mayBe) : mayBe(record);
+    },
+
+    async signed(ctx, client, token, holder) {
+      const audiences = audiencesOf(scopes, ctx, token);
+      const pseudonym = pseudonymOf(parts, client);
+      const payload = {
+        // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
+        ...token.extra,
+        ...(holder ? accessTokenClaims(accounts, holder.account, holder.login, pseudonym) : {}),
+        iss: options.issuer,
+        sub: holder ? (pseudonym?.(holder.sub) ?? holder.sub) : token.clientId,
+        aud: audiences.length > 0 ? audiences : [options.issuer],
+        client_id: token.clientId,
+        ...(token.scope ? { scope: token.scope } : {}),
+        ...(token.sid ? { sid: token.sid } : {}),
+        ...confirmationOf(token),
+        jti: token.jti,
+        iat: token.iat,
+        exp: token.exp,
+      };
+      const key = keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
+      return signedJwt(key, 'at+jwt', payload);
+    },
+
+    async idOf(value: string): Promise<string | undefined> {
+      const token = unwrapToken(value);
+      try {
+        const { typ, kid = '', alg } = decodeProtectedHeader(token);
+        const key = keys.byKid(kid);
+        if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
+        const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.alg] });
+        const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };
+        return iss === options.issuer && typeof jti === 'string' ? jti : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Tokens: the endpoints that issue, describe and end them.
+ *
+ * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `plain-door` for the common form of a request, and
+ * `provider-door` from within oidc-provider. `issue` is the mint, `refresh-token` has all of rotation, grace and replay. This file names the
+ * grant types.
+ */
+import type { Accounts } from '../accounts/account.js';
+import type { Scopes } from '../accounts/scopes.js';
+import type { OidcParts } from '../context.js';
+import type { AccessTokens } from './access-token-jwt.js';
+import { createAuthorizationCode } from './authorization-code.js';
+import { createClientCredentials } from './client-credentials.js';
+import { createIssue } from './issue.js';
+import { createRefreshToken } from './refresh-token.js';
+import type { GrantType } from './token-request.js';
+
+export type GrantTypes = ReadonlyMap<string, GrantType>;
+
+export function createGrantTypes(parts: OidcParts, accounts: Accounts, scopes: Scopes, accessTokens: AccessTokens): GrantTypes {
+  const issue = createIssue(parts, accounts, scopes, accessTokens);
+  return new Map([
+    ['client_credentials', createClientCredentials(parts, scopes, accessTokens)],
+    ['authorization_code', createAuthorizationCode(parts, scopes, issue)],
+    ['refresh_token', createRefreshToken(parts, scopes, issue)],
+  ]);
+}

@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto';
+import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import { subOf } from '../../directory/index.js';
+import type { Accounts } from '../accounts/account.js';
+import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
+import type { Scopes } from '../accounts/scopes.js';
+import type { UnitOfWork } from '../artifacts/unit-of-work.js';
+import { type Caller, callerOf, isClient } from '../clients/clients.js';
+import { pseudonymOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import type { AccessTokenModel } from '../upstream/access-token.js';
+import { type AccessTokenRecord, accessTokenClaims, audiencesOf, confirmationOf } from './access-token-jwt.js';
+import type { FindToken } from './found-token.js';
+
+type Token = AccessToken | ClientCredentials | RefreshToken;
+type Introspected = Omit<AccessTokenModel, 'aud'> & { aud?: readonly string[]; jti: string };
+
+/**
+ * What a caller may learn of a token beside the standard members; undefined when nothing: then it gets what an unknown token gets.
+ * @see RFC 7662 §2.2, §4
+ */
+export interface TokenDescription {
+  readonly aud: readonly string[];
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+export type DescribeToken = (
+  ctx: object,
+  caller: Client,
+  token: Pick<AccessTokenRecord, 'clientId' | 'accountId' | 'scope' | 'aud' | 'iat'> & { readonly kind?: string | undefined },
+  login: PinnedLogin | undefined,
+) => Promise<TokenDescription | undefined>;
+
+export const createDescribeToken =
+  (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
+  async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
+    const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
+    const asking = callerOf(caller);
+    if (!asking || caller.clientAuthMethod === 'none') return undefined;
+    const isOwn = clientId === caller.clientId;
+    if (!isOwn && (kind === 'RefreshToken' || !mayRead(asking, audiences))) return undefined;
+    const client = isOwn ? caller : await findClient(clientId);
+    if (!client) return undefined;
+
+    const aud = audiences.length > 0 ? audiences : [parts.options.issuer];
+    // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
+    if (!accountId) return { aud, members: { sub: clientId, nbf: iat } };
+    const account = await accounts.loadUsable(ctx, accountId, login, client);
+    if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
+    const pseudonym = pseudonymOf(parts, client);
+    const sub = login?.sub ?? subOf(account.person.user);
+    const claims = accessTokenClaims(accounts, account, login, pseudonym);
+    return { aud, members: { sub: pseudonym?.(sub) ?? sub, nbf: iat, username: account.person.user.userName, ...claims } };
+  };
+
+/** Whether access tokens that were issued to others are the caller's to read. */
+const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>
+  caller.introspects === 'all' || (!isClient(caller) && audiences.includes(caller.id));
+
+export const createIntrospectionPolicy =
+  (describe: DescribeToken) =>
+  async (ctx: KoaContextWithOIDC, client: Client, found: Token): Promise<boolean> => {
+    const token = found as unknown as Introspected;
+    const description = await describe(ctx, client, token, pinnedLogin(ctx));
+    if (!description) return false;
+    token.extra = { ...token.extra, ...description.members };
+    token.aud = description.aud;
+    if (token.jti === ctx.oidc.params?.token) token.jti = publicJti(token.jti);
+    return true;
+  };
+
+/** oidc-provider leaves it out. Not `Bearer`: nobody is to take it for an access token. @see RFC 7662 §2.2, RFC 7009 §2.1 */
+export function nameRefreshToken(ctx: KoaContextWithOIDC): void {
+  const { route, entities } = ctx.oidc;
+  const body = ctx.body as { active?: boolean; token_type?: string };
+  if (route === 'introspection' && entities.RefreshToken && body.active === true) body.token_type = 'refresh_token';
+}
+
+/** An opaque token's id is the token itself: what may be logged and compared is its digest. */
+const publicJti = (jti: string): string => hash('sha256', `jti ${jti}`, 'base64url');
+
+/** @see RFC 7009 §2.1 */
+export const mayRevoke = (_ctx: KoaContextWithOIDC, client: Client, token: Token): boolean => token.clientId === client.clientId;
+
+export interface IntrospectionRequest {
+  readonly ctx: object;
+  readonly unit: UnitOfWork;
+  /** Who asks, and authenticated. */
+  readonly caller: Client;
+  /** The token that is asked about. */
+  readonly token: string;
+}
+
+/** @see RFC 7662 §2.2 */
+export type Introspect = (request: IntrospectionRequest) => Promise<object>;
+
+export const createIntrospect =
+  ({ options }: OidcParts, describe: DescribeToken, find: FindToken): Introspect =>
+  async ({ ctx, unit, caller, token: value }) => {
+    const found = await find(unit, value);
+    if (!found) return inactive;
+    const { kind, token, grant } = found;
+    const description = await describe(ctx, caller, { ...token, kind }, (grant as Partial<GrantRecord> | undefined)?.login);
+    if (!description) return inactive;
+    const { cnf } = confirmationOf(token);
+    return {
+      active: true,
+      ...description.members,
+      client_id: token.clientId,
+      exp: token.exp,
+      iat: token.iat,
+      sid: token.sid,
+      iss: options.issuer,
+      jti: found.isSigned ? token.jti : publicJti(token.jti),
+      aud: description.aud,
+      scope: token.scope || undefined,
+      cnf,
+      token_type: kind === 'RefreshToken' ? 'refresh_token' : token.jkt === undefined ? 'Bearer' : 'DPoP',
+    };
+  };
+
+const inactive = { active: false };

@@ -1,0 +1,110 @@
+/** The mint: what a grant gives its client, in one commit with what it costs. */
+import { type AdapterPayload, type Client, errors } from 'oidc-provider';
+import { type Account, subOf } from '../../directory/index.js';
+import type { Accounts } from '../accounts/account.js';
+import type { GrantRecord } from '../accounts/login-context.js';
+import type { Scopes } from '../accounts/scopes.js';
+import { createId } from '../artifacts/ids.js';
+import { pseudonymOf } from '../clients/pairwise.js';
+import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
+import { signedJwt } from '../keys/jwt.js';
+import type { AccessTokens, Holder } from './access-token-jwt.js';
+import { lifetimesOf } from './lifetimes.js';
+import type { Proof, TokenRequest, TokenResponse } from './token-request.js';
+
+export interface Issuance {
+  /** The code or refresh token that is redeemed, whose sign-in the new tokens speak of. */
+  readonly source: AdapterPayload;
+  readonly grant: AdapterPayload;
+  /** How the source came about: `authorization_code refresh_token`. */
+  readonly gty: string;
+  /** Scopes that are asked for, of those granted. */
+  readonly asked: string;
+  readonly proof: Proof | undefined;
+  readonly refreshToken?: { readonly id: string; readonly rotations: number };
+  /** What is left to do once the account was found good. */
+  readonly settle?: () => void | Promise<void>;
+}
+
+export type Issue = (request: TokenRequest, issuance: Issuance) => Promise<TokenResponse>;
+
+export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes, accessTokens: AccessTokens): Issue {
+  const { adapters, options, keys } = parts;
+  const { tokens } = adapters;
+  const lifetimes = lifetimesOf(parts);
+
+  async function idToken(
+    request: TokenRequest,
+    { source }: Issuance,
+    { account, login, sub }: Holder,
+    scope: string,
+    iat: number,
+  ): Promise<string> {
+    const { client, record } = request;
+    const { acr, amr, authTime, nonce, sid, claims: asked } = source as Record<string, unknown> & { claims?: AskedClaims };
+    const granted = record.idTokenClaims === 'scopes' ? new Set(scope.split(' ')) : none;
+    const claims = await accounts.claimsOf(account, 'id_token', granted, { client, login });
+    const { tid, oid, act, idp } = claims;
+    const level = asked?.id_token?.acr === undefined ? {} : { acr };
+    const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client);
+    const own = { sub: pseudonymOf(parts, client)?.(sub) ?? sub, tid, oid, idp, ...level, amr, auth_time: authTime, act };
+    const payload = { ...own, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss: options.issuer };
+    return signedJwt(keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256'), undefined, payload);
+  }
+
+  return async (request, issuance) => {
+    const { ctx, unit, client, record } = request;
+    const { source, gty, asked, proof, refreshToken } = issuance;
+    const { accountId = '', grantId = '' } = source;
+    const grant = issuance.grant as unknown as GrantRecord;
+    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
+    if (!account) throw new errors.InvalidGrant('referenced account not found');
+
+    const { login } = grant;
+    const holder = { account, login, sub: subjectOf(account, grant) };
+    const wanted = new Set(asked.split(' '));
+    const granted = (grant.openid?.scope?.split(' ') ?? []).filter((name) => wanted.has(name));
+    const scope = scopes.held(ctx, record, granted).join(' ');
+    const { claims, sid } = source as { claims?: unknown; sid?: string };
+    const { clientId } = client;
+    const iat = epochSeconds();
+
+    await issuance.settle?.();
+    if (refreshToken !== undefined) {
+      const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
+      const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);
+      const { id, rotations } = refreshToken;
+      const kept = { accountId, acr, amr, authTime, claims, iiat, grantId, gty, nonce, rotations, scope: source.scope, sid, clientId };
+      const jkt = source.kind === 'RefreshToken' ? source.jkt : boundTo(client, proof);
+      tokens.put(unit, 'RefreshToken', id, { iat, exp, ...kept, jkt } as AdapterPayload, exp);
+    }
+    const expiresIn = lifetimes.AccessToken(undefined, { kind: 'AccessToken' }, client, grant);
+    const id = createId('AccessToken', grantId);
+    const token = { iat, exp: iat + expiresIn, accountId, claims, grantId, gty, sid, clientId, scope, jkt: proof?.jkt };
+    const signed =
+      record.accessTokenType === 'jwt' ? await accessTokens.signed(ctx, client, { ...token, jti: id } as never, holder) : undefined;
+    tokens.put(unit, 'AccessToken', id, { ...token, ...(signed && { structured: true }) } as AdapterPayload, token.exp);
+    return {
+      access_token: signed ?? id,
+      expires_in: expiresIn,
+      id_token: wanted.has('openid') ? await idToken(request, issuance, holder, scope, iat) : undefined,
+      refresh_token: refreshToken?.id,
+      scope,
+      token_type: proof ? 'DPoP' : 'Bearer',
+    };
+  };
+}
+
+interface AskedClaims {
+  readonly id_token?: { readonly acr?: unknown };
+}
+
+/** `sub` is the grant's for life. */
+const subjectOf = (account: Account, { login }: GrantRecord): string => login?.sub ?? subOf(account.person.user);
+
+/** A refresh token of a client without credentials is bound to the client's key. @see RFC 9449 §5 */
+const boundTo = ({ clientAuthMethod }: Client, proof: Proof | undefined): string | undefined =>
+  clientAuthMethod === 'none' ? proof?.jkt : undefined;
+
+const none: ReadonlySet<string> = new Set();

@@ -1,0 +1,52 @@
+/** How long tokens live, by client, instance, and the grant that they depend on. */
+import type { KoaContextWithOIDC, Client as ProviderClient } from 'oidc-provider';
+import type { OurGrant } from '../accounts/login-context.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
+
+interface TokenModel {
+  readonly kind: string;
+  readonly iiat?: number;
+  readonly scope?: string;
+  readonly resourceServer?: { readonly accessTokenTTL?: number };
+}
+
+type Ttl = (
+  ctx: KoaContextWithOIDC | undefined,
+  token: TokenModel,
+  client: ProviderClient | undefined,
+  /** The grant it depends on; absent: the request's. */
+  grant?: { readonly exp?: number },
+) => number;
+
+/** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
+export function lifetimesOf({
+  options: { lifetimes },
+}: OidcParts): Record<'AccessToken' | 'ClientCredentials' | 'RefreshToken' | 'IdToken' | 'Grant', Ttl> {
+  const accessToken: Ttl = (_ctx, token, client) => {
+    const record = clientOf(client);
+    return (
+      token.resourceServer?.accessTokenTTL ??
+      record?.lifetimes.accessToken ??
+      (record?.accessTokenType === 'jwt' ? lifetimes.jwtAccessToken : lifetimes.accessToken)
+    );
+  };
+  const withinGrant = (ttl: number, ctx: KoaContextWithOIDC | undefined, given: { readonly exp?: number } | undefined): number => {
+    const grant = given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined);
+    return grant?.exp ? Math.max(1, Math.min(ttl, grant.exp - epochSeconds())) : ttl;
+  };
+  return {
+    AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
+    ClientCredentials: accessToken,
+    IdToken: (_ctx, _token, client) => clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken,
+    RefreshToken(ctx, token, client, grant) {
+      const own = clientOf(client)?.lifetimes;
+      const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;
+      const left = (token.iiat ?? epochSeconds()) + absolute - epochSeconds();
+      return withinGrant(Math.max(1, Math.min(own?.refreshTokenIdle ?? lifetimes.refreshTokenIdle, left)), ctx, grant);
+    },
+    // Set by whoever makes the grant: it knows the session and whether the grant outlives it.
+    Grant: () => lifetimes.refreshTokenAbsolute,
+  };
+}

@@ -1,0 +1,17 @@
+import type { TokenRecords } from '../artifacts/token-records.js';
+import type { FindToken } from './found-token.js';
+import type { IntrospectionRequest } from './introspection.js';
+
+/** Ends a token of the caller's own and all that its grant brought about; for any other token nothing happens. @see RFC 7009 §2.1, §2.2 */
+export type Revoke = (request: IntrospectionRequest) => Promise<void>;
+
+export const createRevoke =
+  (tokens: TokenRecords, find: FindToken): Revoke =>
+  async ({ unit, caller, token: value }) => {
+    const found = await find(unit, value);
+    // One that was replaced ends its family all the same.
+    const spent = found ? undefined : await tokens.findSpent(unit, value);
+    const token = found?.token ?? (spent?.isGrantLive ? spent.token : undefined);
+    if (!token || token.clientId !== caller.clientId) return;
+    tokens.revoke(unit, found?.kind ?? 'RefreshToken', token.jti as string, token);
+  };

@@ -1,0 +1,71 @@
+import Provider from 'oidc-provider';
+import { createId, type TaggedKind } from '../artifacts/ids.js';
+import { epochSeconds } from '../epoch-seconds.js';
+import { isPairwise } from './client.js';
+
+export type Payload = Record<string, unknown>;
+
+interface PayloadModel {
+  readonly jti: string;
+  readonly iat?: number;
+  readonly exp?: number;
+  readonly expiration?: number;
+  readonly [member: string]: unknown;
+}
+
+/** What `getValueAndPayload` of models/formats/opaque.js answers, without a property descriptor for each member. */
+async function valueAndPayload(this: PayloadModel): Promise<{ value: string; payload: Payload }> {
+  const now = epochSeconds();
+  const payload: Payload = { iat: this.iat || now };
+  const exp = this.exp || now + (this.expiration ?? Number.NaN);
+  if (exp) payload.exp = exp;
+  for (const name of inPayload(this.constructor)) if (this[name] !== undefined) payload[name] = this[name];
+  return { value: this.jti, payload };
+}
+
+/** A class that oidc-provider makes, or one of ours that extends it. */
+export type Class = {
+  // biome-ignore lint/suspicious/noExplicitAny: a mixin's base
+  new (...args: any[]): any;
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever the class is
+  find?(value: string, ...rest: unknown[]): Promise<any>;
+};
+
+/** Names of the members that a class keeps: a static getter, read once per class, on first use. models/payload.js */
+export const membersOf = (model: unknown): readonly string[] => (model as { IN_PAYLOAD: readonly string[] }).IN_PAYLOAD;
+
+const payloads = new WeakMap<object, readonly string[]>();
+
+/** The list is put together anew by each class of the chain, so it is asked for once. */
+function inPayload(model: object): readonly string[] {
+  const members = payloads.get(model) ?? membersOf(model);
+  payloads.set(model, members);
+  return members;
+}
+
+/** Ids of ours in place of those of models/base_model.js, and records that are written as opaque ones are. */
+export function customiseIds(provider: Provider, successorOf: SuccessorOf): void {
+  for (const kind of tagged) {
+    Object.assign(provider[kind].prototype, {
+      generateTokenId(this: { grantId?: string; format?: string }) {
+        this.format = 'opaque';
+        return mintId(kind, this, successorOf);
+      },
+    });
+  }
+  for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'] as const)
+    Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
+}
+
+const tagged = ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
+
+/** The id of the refresh token that follows another. */
+export type SuccessorOf = (refreshToken: string) => string;
+
+function mintId(kind: TaggedKind, model: { grantId?: string }, successorOf: SuccessorOf): string {
+  const ctx = Provider.ctx;
+  if (kind === 'RefreshToken' && ctx?.oidc.entities.RotatedRefreshToken) return successorOf(ctx.oidc.entities.RotatedRefreshToken.jti);
+  // Pairwise clients could compare their tokens by the slot they share, and so their users.
+  if (kind === 'Grant') return createId(kind, ctx?.oidc.client && isPairwise(ctx.oidc.client) ? undefined : ctx?.oidc.session?.uid);
+  return createId(kind, model.grantId);
+}

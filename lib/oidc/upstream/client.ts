@@ -1,0 +1,132 @@
+import Provider, { type Client, errors, type ResponseType } from 'oidc-provider';
+import { verify } from 'oidc-provider/lib/helpers/jwt.js';
+
+export interface ClientHooks {
+  /** The record a client was built from; a new object when it changed. */
+  record(id: string): object | undefined | Promise<object | undefined>;
+  compareSecret(client: Client, secret: string): boolean;
+  /** The key set at a `jwks_uri`; `freshUntil` in milliseconds since the epoch. */
+  keysAt(uri: string): Promise<{ readonly keys: readonly object[]; readonly freshUntil: number }>;
+  /** Whether implicit clients may be sent to this machine by http. */
+  readonly mayBeLocal: boolean;
+}
+
+const records = new WeakMap<Client, object>();
+
+/** The record that a client was built from. */
+export const recordOf = (client: Client): object | undefined => records.get(client);
+
+/** What was registered, before every client became pairwise to oidc-provider. */
+export const isPairwise = (client: Client): boolean => (client as { declaredSubjectType?: unknown }).declaredSubjectType === 'pairwise';
+
+/** The claims of a JWT that a client signed with a key of its `jwks` or `jwks_uri`, times checked. helpers/jwt.js, Client.asymmetricKeyStore */
+export async function verifiedByClient(client: Client, jwt: string, clockTolerance: number): Promise<Record<string, unknown>> {
+  const { asymmetricKeyStore } = client as unknown as { asymmetricKeyStore: object };
+  return (await verify(jwt, asymmetricKeyStore, { clockTolerance })).payload;
+}
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+const localCodes = new Set(['implicit-force-https', 'implicit-forbid-localhost']);
+
+/** Where development happens; all http URIs of the client have to be there. `invalidate` of helpers/client_schema.js, and its codes. */
+function allowLocalClients(Client: unknown): void {
+  const { prototype } = (Client as { Schema: { prototype: ClientSchema } }).Schema;
+  const { invalidate } = prototype;
+  prototype.invalidate = function (message, code) {
+    const isLocal = (uri: string): boolean => {
+      const { protocol, hostname } = new URL(uri);
+      return protocol === 'https:' || loopback.has(hostname);
+    };
+    const uris = () => [...(this.redirect_uris ?? []), ...(this.post_logout_redirect_uris ?? [])];
+    if (code === undefined || !localCodes.has(code) || !uris().every(isLocal)) invalidate.call(this, message, code);
+  };
+}
+
+/** Members of the ClientKeyStore of models/client.js, whose own refresh would let a set that is no good displace the last one that was. */
+interface ClientKeyStore {
+  readonly jwksUri: string | undefined;
+  /** Seconds since the epoch. */
+  freshUntil?: number;
+  fresh(): boolean;
+  clear(): void;
+  add(key: object): void;
+  refresh(): Promise<void>;
+}
+
+function readKeysBy(keysAt: ClientHooks['keysAt'], client: Client): void {
+  const store = (client as unknown as { asymmetricKeyStore: ClientKeyStore }).asymmetricKeyStore;
+  const { jwksUri } = store;
+  if (jwksUri === undefined) return;
+  store.refresh = async () => {
+    if (store.fresh()) return;
+    const { keys, freshUntil } = await keysAt(jwksUri).catch((cause) => {
+      throw new errors.InvalidClientMetadata('client JSON Web Key Set failed to be refreshed', { cause });
+    });
+    store.clear();
+    for (const key of keys) store.add({ ...key });
+    store.freshUntil = Math.max(freshUntil, Date.now()) / 1000 + 1;
+  };
+}
+
+interface ClientSchema {
+  readonly redirect_uris?: readonly string[];
+  readonly post_logout_redirect_uris?: readonly string[];
+  invalidate(this: ClientSchema, message: string, code?: string): void;
+}
+
+export function customiseClient(provider: Provider, hooks: ClientHooks): void {
+  const { Client } = provider;
+  // `sub` goes through `pairwiseIdentifier` for every client, so that one hook answers it; what was registered is kept beside it.
+  Object.defineProperty(Client.prototype, 'subjectType', {
+    get: () => 'pairwise',
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, 'declaredSubjectType', { value, configurable: true });
+    },
+  });
+  const { grantTypeAllowed, responseTypeAllowed } = Client.prototype;
+  if (hooks.mayBeLocal) allowLocalClients(Client);
+  Object.assign(Client.prototype, {
+    includeSid: () => true,
+    /** oidc-provider calls it a malformed request. @see RFC 6749 §5.2, `unauthorized_client` */
+    grantTypeAllowed(this: Client, grantType: string) {
+      const isAllowed = grantTypeAllowed.call(this, grantType);
+      const { route, params } = Provider.ctx?.oidc ?? {};
+      if (!isAllowed && route === 'token' && params?.grant_type === grantType)
+        throw new errors.UnauthorizedClient('requested grant type is not allowed for this client');
+      return isAllowed;
+    },
+    /** As {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
+    responseTypeAllowed(this: Client, responseType: ResponseType) {
+      if (!responseTypeAllowed.call(this, responseType))
+        throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
+      return true;
+    },
+    // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.
+    backchannelLogout: async () => {},
+    compareClientSecret(this: Client, secret: string) {
+      return hooks.compareSecret(this, secret);
+    },
+  });
+  // Client.find parses and hashes the metadata of each request and remembers 100 clients; ours is built once for each version of its record.
+  const find = Client.find.bind(Client);
+  const built = new WeakMap<object, Promise<Client | undefined>>();
+  const build = (id: string, record: object): Promise<Client | undefined> => {
+    const building = find(id);
+    built.set(record, building);
+    building.then(
+      (client) => {
+        if (!client) return;
+        records.set(client, record);
+        readKeysBy(hooks.keysAt, client);
+      },
+      () => built.delete(record),
+    );
+    return building;
+  };
+  const clientOf = (id: string, record: object | undefined): Promise<Client | undefined> =>
+    record ? (built.get(record) ?? build(id, record)) : Promise.resolve(undefined);
+  Client.find = (id: string) => {
+    const record = typeof id === 'string' && id ? hooks.record(id) : undefined;
+    return record instanceof Promise ? record.then((found) => clientOf(id, found)) : clientOf(id, record);
+  };
+}

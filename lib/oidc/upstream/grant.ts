@@ -1,0 +1,22 @@
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { membersOf } from './base-model.js';
+
+/** Of a grant's scopes, those that the request's client may still have. */
+export type Held = (ctx: KoaContextWithOIDC, scopes: readonly string[]) => readonly string[];
+
+/** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
+export function customiseGrant({ Grant }: Provider, held: Held): void {
+  // Fields of our own that oidc-provider keeps.
+  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid'] });
+  const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
+  const narrowed = (granted: string): string => {
+    const ctx = Provider.ctx;
+    return ctx?.oidc.client ? held(ctx, granted.split(' ')).join(' ') : granted;
+  };
+  Grant.prototype.getOIDCScopeFiltered = function (filter) {
+    return narrowed(getOIDCScopeFiltered.call(this, filter));
+  };
+  Grant.prototype.getResourceScopeFiltered = function (resource, filter) {
+    return narrowed(getResourceScopeFiltered.call(this, resource, filter));
+  };
+}

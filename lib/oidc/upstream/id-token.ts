@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
+import type Provider from 'oidc-provider';
+import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { Payload } from './base-model.js';
+
+/** A logout token, signed and encrypted as the client's ID tokens are. What `Client.prototype.backchannelLogout` sends, with a `sub` that is known. */
+export async function logoutToken(provider: Provider, client: Client, { sub, sid }: { sub: string; sid: string }): Promise<string> {
+  const token = new provider.IdToken({}, { client, ctx: undefined } as never) as unknown as {
+    set(claim: string, value: unknown): void;
+    issue(options: { use: 'logout' }): Promise<string>;
+  };
+  const claims = { sub, sid, jti: randomUUID(), events: { 'http://schemas.openid.net/event/backchannel-logout': {} } };
+  for (const [claim, value] of Object.entries(claims)) token.set(claim, value);
+  return token.issue({ use: 'logout' });
+}
+
+/**
+ * An ID token has `sub` and `sid`, and no `typ`. Every other JWT we mint has a `typ`, but for signed userinfo, which has no `sid`, and signed
+ * authorization responses, in which anybody can place what they like, but for `sub`: none is an `id_token_hint`. @see RFC 8725 §3.11
+ */
+export function refuseForeignHints(provider: Provider): void {
+  const model = provider.IdToken as unknown as HintModel;
+  const validate = model.validate.bind(model);
+  model.validate = async (jwt, client) => {
+    const { typ } = decodeProtectedHeader(jwt);
+    if (typ !== undefined && typ !== 'JWT') throw new TypeError('not an ID token');
+    const token = await validate(jwt, client);
+    const { sub, sid } = token.payload;
+    if (typeof sub !== 'string' || typeof sid !== 'string') throw new TypeError('not an ID token');
+    return token;
+  };
+}
+
+/** The claims of the request's `id_token_hint`; on the way back from the pages, where checkIdTokenHint does not run, as well. */
+export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | undefined> {
+  const { entities, params, client, provider } = ctx.oidc;
+  if (entities.IdTokenHint || typeof params?.id_token_hint !== 'string' || !client) return entities.IdTokenHint?.payload;
+  const hint = await (provider.IdToken as unknown as HintModel).validate(params.id_token_hint, client);
+  ctx.oidc.entity('IdTokenHint', hint as never);
+  return hint.payload;
+}
+
+interface HintModel {
+  validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown; sid?: unknown } }>;
+}
+
+/** An authorization response as one JWT, as response_modes/jwt.js makes it. @see JARM §2.1 */
+export function signedResponse(ctx: KoaContextWithOIDC, payload: Payload): Promise<string> {
+  const { IdToken } = ctx.oidc.provider as unknown as { IdToken: ResponseJwt };
+  // By itself it leaves out names that helpers/_/merge.js does not copy.
+  return Object.assign(new IdToken({}, { ctx }), { payload: async () => ({ ...payload }) }).issue({ use: 'authorization' });
+}
+
+type ResponseJwt = new (claims: object, context: { ctx: KoaContextWithOIDC }) => { issue(options: { use: string }): Promise<string> };

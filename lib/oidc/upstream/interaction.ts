@@ -1,0 +1,45 @@
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { type Class, membersOf } from './base-model.js';
+
+/** An interaction and the browser that it is bound to. */
+export interface BoundInteraction {
+  readonly uid: string;
+  readonly browser?: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly result?: object;
+}
+
+export interface InteractionHooks {
+  /** The browser that an interaction is bound to, when this response begins it. */
+  browserOf(ctx: KoaContextWithOIDC): string;
+  /** Whether the request may take up this interaction. */
+  mayResume(ctx: KoaContextWithOIDC, interaction: BoundInteraction): Promise<boolean>;
+}
+
+/** An interaction belongs to the browser that it began in; actions/authorization/resume.js takes the word of a cookie for which one it is. */
+export function interactionClass(Base: Class, hooks: InteractionHooks): Class {
+  return class extends Base {
+    constructor(uid: string, payload?: object) {
+      super(uid, payload);
+      if (payload !== undefined) this.browser = hooks.browserOf(Provider.ctx as KoaContextWithOIDC);
+    }
+
+    static get IN_PAYLOAD(): readonly string[] {
+      return [...membersOf(Base), 'browser'];
+    }
+
+    static override async find(uid: string, ...rest: unknown[]): Promise<BoundInteraction | undefined> {
+      const ctx = Provider.ctx;
+      // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
+      const interaction: BoundInteraction | undefined = await super.find?.(uid, ...rest);
+      if (!interaction || ctx?.oidc.route !== 'resume') return interaction;
+      try {
+        return (await hooks.mayResume(ctx, interaction)) ? interaction : undefined;
+      } catch (error) {
+        // The failure is the application's to know: shared/authorization_error_handler.js looks here for where to tell it.
+        Object.assign(ctx.oidc, { params: interaction.params });
+        throw error;
+      }
+    }
+  };
+}

@@ -1,0 +1,33 @@
+/** The deep imports; their package has no types of them. */
+declare module 'oidc-provider/lib/actions/end_session.js' {
+  export const confirm: readonly ((...args: never[]) => unknown)[];
+}
+
+declare module 'oidc-provider/lib/helpers/weak_cache.js' {
+  export function get(provider: object): {
+    readonly configuration: { readonly responseTypes: string[] };
+    readonly router: Record<
+      'get' | 'post',
+      (name: string, path: string, ...steps: ((ctx: never, next: () => Promise<void>) => unknown)[]) => unknown
+    >;
+  };
+}
+
+declare module 'oidc-provider/lib/helpers/jwt.js' {
+  export function verify(
+    jwt: string,
+    keystore: object,
+    options: { readonly clockTolerance: number },
+  ): Promise<{ readonly payload: Record<string, unknown> }>;
+}
+
+declare module 'oidc-provider/lib/helpers/validate_dpop.js' {
+  export interface DpopProof {
+    readonly thumbprint: string;
+  }
+  function validateDpop(provider: object, ctx: object): Promise<DpopProof | undefined>;
+
+  // biome-ignore lint/style/noDefaultExport: the module's own
+  export { validateDpop as default };
+  export function checkDpopReplay(provider: object, ctx: object, proof: DpopProof, clientId: string): Promise<void>;
+}

@@ -1,0 +1,131 @@
+/**
+ * Upstream: the only room that leans on what oidc-provider does not document. One file for each of its classes that we touch, named after it;
+ * each entry names what it relies on, and a test of the same name in `test/oidc/upstream` pins it, so that an upgrade that changes it fails
+ * there and not in production. This file puts them together: an oidc-provider whose extension points are ours.
+ */
+import Provider, { type Configuration, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider';
+import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
+import { IdpError } from '../../errors.js';
+import { accessTokenClass, type StructuredTokens } from './access-token.js';
+import { type Class, customiseIds, type Payload, type SuccessorOf } from './base-model.js';
+import { type ClientHooks, customiseClient } from './client.js';
+import { customiseGrant, type Held } from './grant.js';
+import { refuseForeignHints } from './id-token.js';
+import { type InteractionHooks, interactionClass } from './interaction.js';
+import { type ContextHooks, contextClass } from './oidc-context.js';
+import { type AddressOf, pinUrlsToIssuer } from './request.js';
+import { placeSteps, type StepHooks } from './router.js';
+import { sessionClass } from './session.js';
+
+type Names = string | readonly string[] | ReadonlySet<string>;
+
+/** What each class of oidc-provider asks of the rest of the service. */
+export interface ProviderHooks extends ContextHooks, StepHooks {
+  /** Runs the handler of a grant type; what it throws becomes the token endpoint's error. */
+  grant(name: string, ctx: KoaContextWithOIDC, handle: () => Promise<void>): Promise<void>;
+  /** Sends an authorization response, success or error. */
+  respond(
+    mode: string,
+    ctx: KoaContextWithOIDC,
+    redirectUri: string,
+    payload: Payload,
+    send: (payload: Payload) => Promise<void>,
+  ): Promise<void>;
+  readonly held: Held;
+  readonly structuredToken: StructuredTokens;
+  readonly successorOf: SuccessorOf;
+  readonly interactions: InteractionHooks;
+  readonly clients: ClientHooks;
+  readonly addressOf: AddressOf;
+}
+
+/** An oidc-provider whose extension points are ours. */
+export function createHookedProvider(issuer: string, configuration: Configuration, hooks: ProviderHooks): Provider {
+  class HookedProvider extends Provider {
+    // Called from the constructor of Provider, for the modes and grants it brings.
+    override registerResponseMode(name: string, handler: Parameters<Provider['registerResponseMode']>[1]): void {
+      super.registerResponseMode(name, (ctx, redirectUri, payload) => {
+        // response_modes/jwt.js takes them for granted.
+        (ctx.oidc as unknown as { assume(params: Payload): void }).assume(ctx.query);
+        return hooks.respond(name, ctx, redirectUri, payload, async (out) => handler.call(this, ctx, redirectUri, out));
+      });
+    }
+
+    override registerGrantType<Params extends object>(
+      name: string,
+      handler: (ctx: TokenEndpointGrantContext<Params>) => Promise<void> | void,
+      ...rest: Names[]
+    ): void {
+      super.registerGrantType<Params>(name, (ctx) => hooks.grant(name, ctx, async () => handler(ctx)), ...rest);
+      placeSteps(this, hooks);
+    }
+  }
+  override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
+  override(HookedProvider, 'Session', sessionClass);
+  override(HookedProvider, 'Interaction', (Base) => interactionClass(Base, hooks.interactions));
+  override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks.structuredToken));
+  override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks.structuredToken));
+
+  const provider = new HookedProvider(issuer, configuration);
+  pinUrlsToIssuer(provider, hooks.addressOf);
+  customiseIds(provider, hooks.successorOf);
+  customiseClient(provider, hooks.clients);
+  customiseGrant(provider, hooks.held);
+  allowTokenAlone(provider);
+  refuseForeignHints(provider);
+  return provider;
+}
+
+/** What would be forgotten when keys rotate, and change who answers. */
+const changes = [
+  'use',
+  'on',
+  'once',
+  'addListener',
+  'prependListener',
+  'prependOnceListener',
+  'registerGrantType',
+  'registerResponseMode',
+] as const;
+
+/** Ends the time in which a host may change the instance: from now on each attempt throws IdpError `provider_started`. */
+export function seal(provider: Provider): void {
+  for (const name of changes)
+    Object.defineProperty(provider, name, {
+      value() {
+        throw new IdpError('provider_started', { method: name });
+      },
+    });
+}
+
+/** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */
+export const onAuthorizationResponse = (provider: Provider, add: (ctx: KoaContextWithOIDC, out: Payload) => void): void => {
+  (provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, out?: Payload) => void): void }).on(
+    'authorization.success',
+    (ctx, out) => out && add(ctx, out),
+  );
+};
+
+/** Replaces a class that Provider makes lazily behind a getter of its prototype. */
+function override(target: typeof Provider, name: string, make: (base: Class) => Class): void {
+  const { get } = Object.getOwnPropertyDescriptor(Provider.prototype, name) as { get: () => Class };
+  const made = new WeakMap<object, Class>();
+  Object.defineProperty(target.prototype, name, {
+    configurable: true,
+    get(this: object) {
+      const existing = made.get(this);
+      if (existing !== undefined) return existing;
+      const replaced = make(get.call(this));
+      // oidc-provider names records after their class.
+      Object.defineProperty(replaced, 'name', { value: name });
+      made.set(this, replaced);
+      return replaced;
+    },
+  });
+}
+
+/** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
+function allowTokenAlone(provider: Provider): void {
+  const { responseTypes } = insideOf(provider).configuration;
+  if (responseTypes.includes('id_token token')) responseTypes.push('token');
+}

@@ -1,0 +1,41 @@
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import { confirm } from 'oidc-provider/lib/actions/end_session.js';
+import { createSessionId, createSessionUid } from '../artifacts/ids.js';
+import { type Class, membersOf } from './base-model.js';
+
+/** Ends the session of an end-session request, as if the user had confirmed. The last step of `confirm` in actions/end_session.js. */
+export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> {
+  (ctx.oidc as { params: unknown }).params = { logout: 'yes' };
+  await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
+}
+
+/** Sessions are kept under their uid; the cookie carries a secret beside it that changes with every authentication. */
+export function sessionClass(Base: Class): Class {
+  return class Session extends Base {
+    constructor(payload?: { uid?: string; jti?: string }) {
+      super(payload);
+      if (!payload?.uid) this.uid = createSessionUid();
+      if (!payload?.jti) this.jti = createSessionId(this.uid);
+    }
+
+    static get IN_PAYLOAD(): readonly string[] {
+      return [...membersOf(Base), 'sub', 'idp', 'act', 'grants'];
+    }
+
+    resetIdentifier(): void {
+      this.jti = createSessionId(this.uid);
+      this.touched = true;
+    }
+  };
+}
+
+/** Writes the session into the unit of work now, not after the response, where shared/session.js would do it. */
+export async function saveSession(ctx: KoaContextWithOIDC, ttl: number): Promise<void> {
+  const session = ctx.oidc.session as (Session & { new?: boolean; touched?: boolean; destroyed?: boolean }) | undefined;
+  if (!session || session.destroyed || (session.new && !session.touched)) return;
+  await session.save(ttl);
+  // Saving takes the mark off that makes shared/session.js set the cookie of a new session.
+  session.touched = true;
+  const { jti } = session;
+  Object.defineProperty(session, 'save', { value: async () => jti });
+}

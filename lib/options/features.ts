@@ -1,0 +1,137 @@
+/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference.md says the same. */
+
+import { missing, valueAt, withMeant, wrong } from '../config-problem.js';
+import { ConfigError, type ConfigProblem } from '../errors.js';
+import type { IdentityProviderOptions } from './options.js';
+
+/** What a member of a feature has to be; its check answers nothing when all is well. */
+interface Member {
+  readonly expected: string;
+  readonly holds: (value: unknown) => boolean;
+  /** Without it the feature does not work; a name: when that member is on as well. */
+  readonly required?: true | string;
+}
+
+/** Undefined members are absent: nothing of the feature can be set. */
+type Standing =
+  | { readonly standing: 'option'; readonly members: Readonly<Record<string, Member>> }
+  /** Part of the service: what may be set of it are these members. */
+  | { readonly standing: 'always on'; readonly members: Readonly<Record<string, Member>> }
+  | { readonly standing: 'refused'; readonly because: string };
+
+const boolean: Member = { expected: 'true or false', holds: (value) => typeof value === 'boolean' };
+const callback: Member = { expected: 'a function', holds: (value) => typeof value === 'function' };
+const profiles = ['1.0 Final', '2.0'];
+
+const option = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'option', members });
+const alwaysOn = (members: Readonly<Record<string, Member>> = {}): Standing => ({ standing: 'always on', members });
+const refused = (because: string): Standing => ({ standing: 'refused', because });
+
+const experimental = refused('it is experimental in oidc-provider');
+const notYet = (what: string) => refused(`${what} is not served yet`);
+
+/** All features of oidc-provider 9.13, by name. */
+export const featureStandings: Readonly<Record<string, Standing>> = {
+  claimsParameter: option({ assertClaimsParameter: callback }),
+  dPoP: option({
+    allowReplay: boolean,
+    nonceSecret: { expected: 'a Buffer of 32 bytes', holds: (value) => value instanceof Uint8Array && value.length === 32 },
+    requireNonce: callback,
+  }),
+  encryption: option(),
+  fapi: option({
+    profile: {
+      expected: "'1.0 Final', '2.0', or a function that answers one of them for a client",
+      holds: (value) => typeof value === 'function' || profiles.some((profile) => profile === value),
+      required: true,
+    },
+  }),
+  jwtUserinfo: option(),
+  mTLS: option({
+    certificateAuthorized: { ...callback, required: 'tlsClientAuth' },
+    certificateBoundAccessTokens: boolean,
+    certificateSubjectMatches: { ...callback, required: 'tlsClientAuth' },
+    getCertificate: { ...callback, required: true },
+    selfSignedTlsClientAuth: boolean,
+    tlsClientAuth: boolean,
+  }),
+  resourceIndicators: option({ defaultResource: callback, getResourceServerInfo: callback, useGrantedResource: callback }),
+
+  backchannelLogout: alwaysOn(),
+  clientCredentials: alwaysOn(),
+  introspection: alwaysOn(),
+  jwtIntrospection: alwaysOn(),
+  jwtResponseModes: alwaysOn(),
+  pushedAuthorizationRequests: alwaysOn({ requirePushedAuthorizationRequests: boolean }),
+  requestObjects: alwaysOn({ requireSignedRequestObject: boolean }),
+  revocation: alwaysOn(),
+  rpInitiatedLogout: alwaysOn(),
+  userinfo: alwaysOn(),
+
+  attestClientAuth: experimental,
+  ciba: notYet('backchannel authentication'),
+  clientIdMetadataDocument: refused('clients are records of the directory'),
+  deviceFlow: notYet('the device flow'),
+  devInteractions: refused('the service has pages of its own'),
+  externalSigningSupport: refused('the service decides how its keys sign'),
+  openid4vci: experimental,
+  registration: notYet('dynamic registration'),
+  registrationManagement: notYet('dynamic registration'),
+  richAuthorizationRequests: notYet('authorization_details'),
+  rpMetadataChoices: notYet('dynamic registration'),
+  webMessageResponseMode: experimental,
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Everything that is wrong with the option `features`. */
+export function findFeatureProblems(options: unknown): readonly ConfigProblem[] {
+  const given = valueAt(options, ['features']);
+  if (!isObject(given)) return [];
+  return Object.entries(given).flatMap(([name, feature]) => (feature === undefined ? [] : problemsOf(name, feature)));
+}
+
+function problemsOf(name: string, feature: unknown): readonly ConfigProblem[] {
+  const path = ['features', name];
+  const standing = Object.hasOwn(featureStandings, name) ? featureStandings[name] : undefined;
+  if (!standing) return [withMeant(missing(path, 'a feature that exists'), name, Object.keys(featureStandings))];
+  if (!isObject(feature)) return [wrong(path, 'an object', feature)];
+  const { enabled } = feature;
+  if (enabled !== undefined && typeof enabled !== 'boolean') return [wrong([...path, 'enabled'], 'true or false', enabled)];
+  if (standing.standing === 'refused') return enabled === false ? [] : [missing(path, `nothing, because ${standing.because}`)];
+  const members = { enabled: standing.standing === 'option' ? boolean : always, ...standing.members };
+  const wrongMembers = Object.entries(feature).flatMap(([member, value]) => {
+    if (value === undefined) return [];
+    const rule = Object.hasOwn(members, member) ? members[member as keyof typeof members] : undefined;
+    if (!rule) return [withMeant(missing([...path, member], 'an option of the feature that exists'), member, Object.keys(members))];
+    return rule.holds(value) ? [] : [wrong([...path, member], rule.expected, value)];
+  });
+  const absent =
+    enabled === true ? Object.entries(members).filter(([member, rule]) => feature[member] === undefined && isNeeded(rule, feature)) : [];
+  return [...wrongMembers, ...absent.map(([member, { expected }]) => missing([...path, member], expected))];
+}
+
+const always: Member = { expected: 'true, because it is part of the service', holds: (value) => value === true };
+
+const isNeeded = ({ required }: Member, feature: Readonly<Record<string, unknown>>): boolean =>
+  typeof required === 'string' ? feature[required] === true : required === true;
+
+type Configure = NonNullable<IdentityProviderOptions['configure']>;
+
+/**
+ * Refuses what `configure` turned on and nothing here serves: oidc-provider would announce endpoints that are not there.
+ * @throws ConfigError `invalid_options`
+ */
+export const withRefusals =
+  (configure: Configure): Configure =>
+  (given) => {
+    const configuration = configure(given) ?? given;
+    const refusedOnes = Object.entries(featureStandings).flatMap(([name, standing]) =>
+      standing.standing === 'refused' && name !== 'externalSigningSupport' && valueAt(configuration, ['features', name, 'enabled']) === true
+        ? [missing(['configure', 'features', name], `nothing, because ${standing.because}`)]
+        : [],
+    );
+    if (refusedOnes.length > 0) throw new ConfigError('invalid_options', refusedOnes);
+    return configuration;
+  };

@@ -1,0 +1,124 @@
+/** Defaults that are fit for development only: refused in production, told about elsewhere. */
+
+import { missing, type OptionPath, valueAt, wrong } from '../config-problem.js';
+import type { ConfigProblem } from '../errors.js';
+import { defaults, type ResolvedOptions } from './defaults.js';
+
+interface InsecureDefault {
+  readonly path: OptionPath;
+  /** What production needs there. */
+  readonly expected: string;
+  /** What becomes of it in development when the process ends. */
+  readonly loss: string;
+  /** Whether it is, given what is at `path`, and all options. */
+  readonly isInUse: (value: unknown, options: unknown) => boolean;
+}
+
+/** Characters of a secret that a host brings for a client or an API resource, at least, because whoever reaches the service may guess. */
+export const OWN_SECRET_LENGTH = 32;
+
+const isMissing = (value: unknown): boolean => value === undefined;
+const isEphemeral = (store: unknown): boolean => store === undefined || valueAt(store, ['ephemeral']) === true;
+
+const insecureDefaults: readonly InsecureDefault[] = [
+  {
+    path: ['artifacts'],
+    expected: 'a store that outlives the process (in production)',
+    loss: 'sessions, grants and tokens are in memory and will be lost',
+    isInUse: isEphemeral,
+  },
+  {
+    path: ['directory'],
+    expected: 'a store that outlives the process (in production)',
+    loss: 'tenants, persons and clients are in memory and will be lost',
+    isInUse: isEphemeral,
+  },
+  {
+    path: ['keys', 'signing'],
+    expected: 'private signing keys, or a directory and encryption keys to keep those that are made here (in production)',
+    loss: 'signing keys were made now and cannot be kept, so tokens will not verify after a restart',
+    isInUse: (keys, options) =>
+      isMissing(keys) && (isEphemeral(valueAt(options, ['directory'])) || isMissing(valueAt(options, ['keys', 'encryption']))),
+  },
+  {
+    path: ['keys', 'encryption'],
+    expected: 'one or more encryption keys (in production)',
+    loss: 'the encryption key was made now, so what it encrypts will be unreadable after a restart',
+    isInUse: isMissing,
+  },
+  {
+    path: ['cookies', 'keys'],
+    expected: 'one or more cookie keys (in production)',
+    loss: 'the cookie key was made now, so browsers will be signed out by a restart',
+    isInUse: isMissing,
+  },
+];
+
+/** Everything in the options, which may be wrong in other ways as well, that production must not run with. */
+export function findInsecureOptions(input: unknown): readonly ConfigProblem[] {
+  const issuer = valueAt(input, ['issuer']);
+  return [
+    ...(typeof issuer === 'string' && /^http:/i.test(issuer) ? [wrong(['issuer'], 'an https URL (in production)', issuer, true)] : []),
+    ...insecureDefaults
+      .filter(({ path, isInUse }) => isInUse(valueAt(input, path), input))
+      .map(({ path, expected }) => missing(path, expected)),
+    ...(valueAt(input, ['trustProxy']) === undefined
+      ? [
+          missing(
+            ['trustProxy'],
+            'false without a proxy, or how many are in front, because sign-in is throttled by address (in production)',
+          ),
+        ]
+      : []),
+    ...findCheapHashes(valueAt(input, ['passwords', 'scryptCost'])),
+    ...findDevPasswords(valueAt(input, ['seed']), ['seed'], new Set()),
+    ...findShortSecrets(input),
+  ];
+}
+
+/** One notice about all that a restart will lose; nothing when nothing will be. */
+export function developmentNotice(options: ResolvedOptions): string | undefined {
+  const inUse = insecureDefaults.filter(({ path, isInUse }) => isInUse(valueAt(options, path), options));
+  if (inUse.length === 0) return undefined;
+  const width = Math.max(...inUse.map(({ path }) => path.join('.').length));
+  return boxed([
+    `${options.issuer} runs with development defaults, which NODE_ENV=production refuses:`,
+    '',
+    ...inUse.map(({ path, loss }) => `${path.join('.').padEnd(width)}  ${loss}`),
+  ]);
+}
+
+function boxed(lines: readonly string[]): string {
+  const width = Math.max(...lines.map(({ length }) => length));
+  const edge = '─'.repeat(width + 2);
+  return [`┌${edge}┐`, ...lines.map((line) => `│ ${line.padEnd(width)} │`), `└${edge}┘`].join('\n');
+}
+
+function findCheapHashes(cost: unknown): readonly ConfigProblem[] {
+  const least = defaults.passwords.scryptCost;
+  return typeof cost === 'number' && cost < least ? [wrong(['passwords', 'scryptCost'], `at least ${least} (in production)`, cost)] : [];
+}
+
+function findDevPasswords(value: unknown, path: OptionPath, seen: Set<unknown>): readonly ConfigProblem[] {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return [];
+  seen.add(value);
+  const isArray = Array.isArray(value);
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const here = [...path, isArray ? Number(name) : name];
+    return name === 'devPassword' && inner !== undefined
+      ? [wrong(here, 'no password for development (in production)', inner)]
+      : findDevPasswords(inner, here, seen);
+  });
+}
+
+function findShortSecrets(input: unknown): readonly ConfigProblem[] {
+  return ['clients', 'apiResources'].flatMap((kind) => {
+    const records = valueAt(input, ['seed', kind]);
+    const secrets = Array.isArray(records) ? records.map((record) => valueAt(record, ['secret'])) : [];
+    return secrets.flatMap((secret, index) =>
+      typeof secret === 'string' && secret.length < OWN_SECRET_LENGTH
+        ? [wrong(['seed', kind, index, 'secret'], `at least ${OWN_SECRET_LENGTH} characters (in production)`, secret)]
+        : [],
+    );
+  });
+}

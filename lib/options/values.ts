@@ -1,0 +1,76 @@
+/** What the schema of the options cannot say about single values. Each check answers what was expected, or nothing when all is well. */
+import * as crypto from 'node:crypto';
+import type { JWK } from 'jose';
+import { isScope } from '../claims/checks.js';
+
+export type ValueCheck = (value: unknown) => string | undefined;
+
+/** @see OpenID Connect Discovery §3 */
+export const checkIssuer: ValueCheck = (value) => {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return 'an absolute http(s) URL';
+  if (url.username !== '' || url.password !== '') return 'a URL without user name and password';
+  // An empty query or fragment leaves no trace in the parsed URL.
+  if (/[?#]/.test(value as string)) return 'a URL without query and fragment';
+  if (url.href.replace(/\/$/, '') === value) return undefined;
+  return (value as string).endsWith('/')
+    ? 'a URL without trailing slash'
+    : `the URL in its normal form, ${JSON.stringify(url.href.replace(/\/$/, ''))}`;
+};
+
+/** Paths that the standards and the service specification took. */
+const takenPaths = ['/connect', '/.well-known'];
+
+export const checkOwnPath: ValueCheck = (value) => {
+  if (typeof value !== 'string' || !/^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+$/.test(value)) {
+    return "a path such as '/idp': a leading slash, no trailing one, only letters, digits and - . _ ~";
+  }
+  return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`)) ? `a path outside ${takenPaths.join(' and ')}` : undefined;
+};
+
+export const checkTrustProxy: ValueCheck = (value) =>
+  typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
+    ? undefined
+    : 'true, false, the number of proxies in front, or a function that answers the address';
+
+export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : 'the name of a scope, or false');
+
+/** @see RFC 3986 §3.2 */
+export const checkHost: ValueCheck = (value) => {
+  const url = typeof value === 'string' && URL.canParse(`http://${value}`) ? new URL(`http://${value}`) : undefined;
+  return url && url.host.replace(/:80$/, '') === (value as string).replace(/:80$/, '')
+    ? undefined
+    : "a host in lower case, as 'host' or 'host:port'";
+};
+
+export const checkPasswordAlgorithm: ValueCheck = (value) =>
+  value === 'argon2id' && !('argon2' in crypto) ? "'scrypt', because this version of Node has no crypto.argon2" : undefined;
+
+export const checkPowerOfTwo: ValueCheck = (value) => (Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two');
+
+/** The algorithm a signing key is for. */
+export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
+
+/** A private key that is strong enough and whose public half, which is what we publish, verifies what it signs. */
+export const checkSigningKey: ValueCheck = (value) => {
+  const jwk = value as JWK;
+  let key: crypto.KeyObject;
+  let isPair: boolean;
+  try {
+    const { kty = '', n = '', e = '', crv = '', x = '', y = '' } = jwk;
+    key = crypto.createPrivateKey({ key: { ...jwk } as crypto.JsonWebKey, format: 'jwk' });
+    const published = crypto.createPublicKey({
+      key: kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y },
+      format: 'jwk',
+    });
+    const data = Buffer.from('signed to be verified');
+    isPair = crypto.verify('sha256', data, published, crypto.sign('sha256', data, key));
+  } catch {
+    return 'a private key as a JWK, RSA (RS256) or P-256 (ES256)';
+  }
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  if (jwk.kty === 'RSA' ? modulusLength < 2048 : namedCurve !== 'prime256v1') return 'RSA of at least 2048 bits, or P-256';
+  if (!isPair) return 'a private key and the public key that belongs to it';
+  if (jwk.alg !== undefined && jwk.alg !== signingAlgorithm(jwk)) return `a key whose alg is ${signingAlgorithm(jwk)}, or absent`;
+  return jwk.use === undefined || jwk.use === 'sig' ? undefined : "a key whose use is 'sig', or absent";
+};

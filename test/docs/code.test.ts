@@ -1,0 +1,151 @@
+/** The code blocks of the documentation, and the examples of the API: each compiles as it stands, so no name in it is undefined; and those that serve do. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import typescript from 'typescript';
+import { type Example, examples } from './examples.js';
+import { pageAt, pages } from './pages.js';
+
+const compiler = resolve('node_modules/@typescript/native/bin/tsc');
+const codeBlocks = pages.flatMap(({ path, codeBlocks: blocks }) =>
+  blocks.filter(({ language }) => language === 'ts').map(({ section, code }) => ({ path, section, code })),
+);
+const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language === 'ts');
+/** Those that need no other server. */
+const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !code.includes("from 'ioredis'"));
+
+const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
+
+/** In the package, so that it goes by its own name; in dist, where nothing of it is kept. */
+let folder: string;
+beforeAll(async () => {
+  await mkdir('dist', { recursive: true });
+  folder = await mkdtemp('dist/readme-');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What the compiler says about these sources, with the settings of the repository. */
+async function compile(sources: readonly Pick<Example, 'path' | 'code'>[]): Promise<string> {
+  const project = await mkdtemp(join(folder, 'types-'));
+  const nameOf = (path: string, index: number) => `${path.replace(/\W+/g, '-')}-${index + 1}.ts`;
+  await Promise.all(sources.map(({ path, code }, index) => writeFile(join(project, nameOf(path, index)), code)));
+  const compilerOptions = { noEmit: true, rootDir: '.' };
+  await writeFile(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({ extends: resolve('tsconfig.json'), compilerOptions, include: ['*.ts'], exclude: [] }),
+  );
+  return new Promise((done) =>
+    execFile(process.execPath, [compiler, '-p', project, '--pretty', 'false'], (_error, stdout) => done(stdout)),
+  );
+}
+
+describe('issue 4 D12: the code of the documentation', () => {
+  test('compiles as it stands: a reader meets no undefined name', async () => {
+    expect(codeBlocks.length).toBeGreaterThan(15);
+    expect(await compile(codeBlocks)).toBe('');
+  });
+
+  test('has an example for each function that a door exports, which compiles as well', async () => {
+    const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, string> };
+    const doors = Object.keys(exports).filter((door) => !door.endsWith('.json'));
+    const members = await Promise.all(doors.map((door) => import(door.replace(/^\./, 'tenant-idp')) as Promise<Record<string, unknown>>));
+    const functions = members
+      .flatMap(Object.entries)
+      .flatMap(([name, value]) => (typeof value === 'function' && /^[a-z]/.test(name) ? name : []));
+    expect(functions.length).toBeGreaterThan(6);
+    expect(functions.filter((name) => !examples.some((example) => example.of === name))).toEqual([]);
+    expect(examples.filter(({ code }) => !code.includes('import'))).toEqual([]);
+    expect(await compile(examples)).toBe('');
+  });
+
+  test('is TypeScript, where it could be JavaScript: that is compiled', () => {
+    const others = pages.flatMap(({ path, codeBlocks: blocks }) => blocks.map(({ language }) => `${path}: ${language}`));
+    expect(others.filter((block) => /: (|js|javascript|typescript|jsx|tsx)$/.test(block))).toEqual([]);
+  });
+
+  test('would not compile with a name that is not exported, or an option that does not exist', async () => {
+    const [one = '', other = ''] = serving.map(({ code }) => code);
+    const wrong = [one.replaceAll('middleware()', 'nothing'), other.replaceAll('issuer', 'nothing')];
+    expect(await compile(wrong.map((code) => ({ path: 'wrong', code })))).toMatch(/wrong-1\.ts.*\n(.*\n)*.*wrong-2\.ts/);
+  });
+
+  test('embeds in at most 15 lines', () => {
+    expect(first?.section).toBe('Embed it');
+    expect(first?.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+  });
+
+  test.each(serving.map(({ path, section, code }, index) => [`${path}, ${section}`, index + 1, code] as const))(
+    '%s: block %i serves',
+    async (_, index, code) => {
+      const port = await freePort();
+      const source = code.replace(/\blocalhost:3000\b/g, `localhost:${port}`).replace(/\b3000\b/g, String(port));
+      expect(source).toContain(`listen(${port})`);
+      const [, issuer = ''] = source.match(/issuer: '([^']+)'/) ?? [];
+      const { pathname } = new URL(issuer);
+      const base = `http://localhost:${port}${pathname.replace(/\/$/, '')}`;
+      await serve(join(folder, `embed-${index}.mjs`), source, async (answer) => {
+        const discovery = await answer(`${base}/.well-known/openid-configuration`);
+        expect([discovery.status, (await discovery.json()) as object]).toEqual([200, expect.objectContaining({ issuer })]);
+        expect((await answer(`http://localhost:${port}/somewhere-else`)).status).toBe(404);
+      });
+    },
+    30_000,
+  );
+
+  test('docs/claims.md: the block that prints a claim prints what it says', async () => {
+    const { code = '' } = codeBlocks.find(({ path, code: text }) => path === 'docs/claims.md' && text.includes('console.log')) ?? {};
+    const file = join(folder, 'prints.mjs');
+    await writeFile(file, typescript.transpileModule(code, { compilerOptions: modern }).outputText);
+    const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
+    expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
+  });
+
+  test('the embed block signs in: its client gets as far as the page', async () => {
+    const port = await freePort();
+    const source = first?.code.replace(/\b3000\b/g, String(port)) ?? '';
+    await serve(join(folder, 'embed-client.mjs'), source, async (answer) => {
+      const url = new URL(`http://localhost:${port}/connect/authorize?client_id=web&response_type=code&scope=openid+profile`);
+      url.searchParams.set('redirect_uri', 'http://localhost:3001/callback');
+      url.searchParams.set('code_challenge', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM');
+      url.searchParams.set('code_challenge_method', 'S256');
+      const { status, headers } = await answer(url.href);
+      expect([status, headers.get('location')]).toEqual([303, expect.stringMatching(/\/idp\/interaction\//)]);
+    });
+  });
+});
+
+/** Runs a program until `use` is through with it. `answer` waits for the server. */
+async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
+  await writeFile(file, typescript.transpileModule(source, { compilerOptions: modern }).outputText);
+  let output = '';
+  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
+  const answer = async (url: string): Promise<Response> => {
+    for (let attempt = 0; ; attempt += 1) {
+      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${output}`);
+      try {
+        return await fetch(url, { redirect: 'manual' });
+      } catch (error) {
+        if (attempt >= 150) throw new Error(`does not answer: ${output}`, { cause: error });
+        await sleep(100);
+      }
+    }
+  };
+  try {
+    await use(answer);
+  } finally {
+    child.kill();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}

@@ -1,0 +1,142 @@
+/** The documentation says what is so: its tables against the code that they are about. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import ts from 'typescript';
+import { rows } from '../../bench/rows.js';
+import { standardClaims } from '../../extensions/claims/index.js';
+import { createClaimResolver } from '../../lib/claims/resolver.js';
+import { errorTable } from '../../lib/errors.js';
+import { routes } from '../../lib/oidc/configuration.js';
+import { parse } from '../architecture/imports.js';
+import { declaredOptions } from '../options/declared-options.js';
+import { useIdp } from '../support/use-idp.js';
+import { pageAt } from './pages.js';
+
+const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
+
+const reference = pageAt('docs/reference.md');
+const claimsPage = pageAt('docs/claims.md');
+
+describe('issue 4 D12: the tables of the documentation', () => {
+  const service = useIdp();
+
+  test('claims are those that the standard plugins declare', () => {
+    expect(claimsPage.table('Standard claims', 'Scope')).toEqual(
+      declarations.map(({ scope, name, type, description }) => [scope, name, type, description]),
+    );
+  });
+
+  test('claims of the protocol are those of discovery that no plugin declares', async () => {
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+    const declared = new Set(declarations.map(({ name }) => name));
+    const { claims_supported } = discovery as { claims_supported: string[] };
+    expect(claimsPage.table('Claims of the protocol', 'Claim').map(([name]) => name)).toEqual(
+      claims_supported.filter((name) => !declared.has(name)),
+    );
+  });
+
+  test('options and their defaults are those that are declared', () => {
+    const declared = declaredOptions.filter(({ isGroup }) => !isGroup);
+    expect(reference.table('Options', 'Option').map(([path, value]) => [path, unmarked(value)])).toEqual(
+      declared.map(({ path, default: value = '–' }) => [path, unmarked(value)]),
+    );
+  });
+
+  test('errors are those of the code, with their status and words', () => {
+    expect(reference.table('Errors', 'Code')).toEqual(
+      Object.entries(errorTable).map(([code, { status, description }]) => [code, String(status), description]),
+    );
+  });
+
+  test('fields of a client have these defaults', async () => {
+    const { client } = await service.idp.directory.clients.create({
+      id: 'plain',
+      name: 'Plain',
+      metadata: { token_endpoint_auth_method: 'none' },
+    });
+    const documented = reference.table('Clients', 'Field of a client');
+    const absent = { requirePkce: 'unset', allowedTenants: 'all', styles: 'none' };
+    const read = documented.map(([field = '', value = '']) => [field, value.replaceAll("'", '"')]);
+    const kept = documented.map(([field = '']) => {
+      const value = field === 'metadata' ? {} : Reflect.get(client, field);
+      return [field, JSON.stringify(value) ?? Reflect.get(absent, field)];
+    });
+    expect(documented.length).toBeGreaterThan(10);
+    expect(read).toEqual(kept);
+  });
+
+  test('fields of an API resource have these defaults', async () => {
+    const { apiResource } = await service.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
+    const words = { ...apiResource, scopes: '–', allowedTenants: 'all', introspectionSignedResponseAlg: "'RS256'" };
+    const documented = reference.table('API resources', 'Field of an API resource');
+    expect(documented.length).toBeGreaterThan(3);
+    expect(documented.map(([field, value]) => [field, value?.replaceAll("'", '')])).toEqual(
+      documented.map(([field = '']) => [field, String(Reflect.get(words, field)).replaceAll("'", '')]),
+    );
+    expect([apiResource.allowedTenants, apiResource.introspectionSignedResponseAlg]).toEqual([undefined, undefined]);
+  });
+
+  test('events are those of the code', () => {
+    const data = membersOf('lib/events.ts', 'EventMap').map((member) => {
+      const type = (member as ts.PropertySignature).type as ts.TypeLiteralNode;
+      return [nameOf(member), ...type.members.map(nameOf)];
+    });
+    expect(reference.table('Events', 'Event').map(([name, more = '']) => [name, 'AggregateId', ...(more.match(/\w+/g) ?? [])])).toEqual(
+      data,
+    );
+  });
+
+  test('members of an extension, and of its context, are those of the contract', () => {
+    const page = pageAt('docs/extensions.md');
+    const contract = 'lib/contract/extension.ts';
+    const added = page.table('What an extension may add', 'Member');
+    expect(added.map(([name]) => name)).toEqual(membersOf(contract, 'Extension').map(nameOf));
+    expect(page.table('What an extension gets', 'Member').map(([name]) => name)).toEqual(
+      membersOf(contract, 'ExtensionContext').map(nameOf),
+    );
+    const around = added.find(([name]) => name === 'around')?.[1] ?? '';
+    expect([...around.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(Object.keys(routes));
+  });
+
+  test('coverage has a row for each numbered section of the service specification', () => {
+    const numbers = reference.table('Spec coverage', 'Section').flatMap(([name = '']) => name.match(/^4\.\d+/) ?? []);
+    expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `4.${index + 1}`));
+  });
+
+  test('coverage says of a section that something works exactly when tests of the protocol are named after it', () => {
+    const names = readdirSync('test/protocol')
+      .filter((file) => file.endsWith('.test.ts'))
+      .flatMap((file) => [...readFileSync(`test/protocol/${file}`, 'utf8').matchAll(/\b(?:describe|test)\b[^'"`]*(['"`])(.*?)\1/g)])
+      .map(([, , name = '']) => name);
+    const rows = reference.table('Spec coverage', 'Section').flatMap(([name = '', works = '']) => {
+      const [number] = name.match(/^4\.\d+/) ?? [];
+      return number === undefined ? [] : [{ number, works: works !== '' }];
+    });
+    const isTested = (number: string) => names.some((name) => name.split(/[^\d.]+/).includes(number));
+    // Services that work in process are tested where they are.
+    const own = new Set(['4.12']);
+    expect(rows.filter(({ number, works }) => !own.has(number) && works !== isTested(number))).toEqual([]);
+    expect(names.length).toBeGreaterThan(300);
+  });
+
+  test('benchmarks have the rows that are measured', () => {
+    expect(
+      pageAt('docs/benchmarks.md')
+        .table('Beside oidc-provider', 'Request')
+        .map(([name]) => name),
+    ).toEqual(rows.map(({ name }) => name));
+  });
+});
+
+/** `'/idp'` and `` `a` `` as one would read them. */
+const unmarked = (value = ''): string => value.replaceAll('`', '');
+
+function membersOf(file: string, name: string): readonly ts.TypeElement[] {
+  const found = parse(file, readFileSync(file, 'utf8')).statements.find(
+    (statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === name,
+  );
+  if (!found) throw new Error(`${file} declares no interface ${name}`);
+  return [...found.members];
+}
+
+const nameOf = ({ name }: ts.TypeElement): string => (name as ts.Identifier).text;

@@ -1,0 +1,82 @@
+/**
+ * What the pin tests of this folder are made from. Each pins what the file of `lib/oidc/upstream` of its name relies on in oidc-provider and
+ * what its documentation does not promise. A failure after an upgrade names the entry to look at; the other tests say whether it still works.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from '@jest/globals';
+import Provider, { type Configuration } from 'oidc-provider';
+import { createHookedProvider, type ProviderHooks } from '../../../lib/oidc/upstream/provider.js';
+import { testKeys } from '../../support/keys.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: what no type declares is what is pinned
+export type Untyped = any;
+
+const require = createRequire(import.meta.url);
+
+export const source = (file: string): string => readFileSync(require.resolve(`oidc-provider/lib/${file}`), 'utf8');
+
+/** The pieces occur in a file of oidc-provider, in this order. */
+export function expectInOrder(file: string, ...pieces: readonly string[]): void {
+  const text = source(file);
+  let from = 0;
+  for (const piece of pieces) {
+    const at = text.indexOf(piece, from);
+    expect({ file, piece, found: at >= 0 }).toEqual({ file, piece, found: true });
+    from = at + piece.length;
+  }
+}
+
+export const issuer = 'https://op.example';
+
+export const records = new Map<string, object>([
+  ['public', { version: 1 }],
+  ['sector', { version: 1 }],
+  ['keys', { version: 1 }],
+]);
+
+export const configuration = (): Configuration => ({
+  jwks: { keys: testKeys.map((key) => ({ ...key })) as never },
+  cookies: { keys: ['x'] },
+  scopes: ['openid', 'offline_access'],
+  subjectTypes: ['public', 'pairwise'],
+  pairwiseIdentifier: async (_ctx, oid) => oid,
+  features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true }, introspection: { enabled: true } },
+  clients: [
+    { client_id: 'public', client_secret: 's', redirect_uris: ['https://rp.example/cb'] },
+    { client_id: 'sector', client_secret: 's', redirect_uris: ['https://rp.example/cb'], subject_type: 'pairwise' },
+    { client_id: 'keys', client_secret: 's', redirect_uris: ['https://rp.example/cb'], jwks_uri: 'https://rp.example/jwks' },
+  ],
+});
+
+/** What is at the `jwks_uri` of the client `keys`. */
+export const clientKeys: { are: object[] } = { are: [] };
+
+export const hooks: ProviderHooks = {
+  grant: (_name, _ctx, handle) => handle(),
+  respond: (_mode, _ctx, _uri, payload, send) => send(payload),
+  parameters: (_route, parameters) => parameters,
+  check: () => {},
+  token: async () => {},
+  lastSteps: {},
+  assertionAudiences: new Set([issuer]),
+  scopes: () => new Set(['openid', 'orders.read']),
+  held: (_ctx, scopes) => scopes,
+  structuredToken: { sign: async () => undefined, idOf: async () => undefined },
+  successorOf: (token) => `${token} next`,
+  interactions: { browserOf: () => 'browser', mayResume: async (_ctx, { browser }) => browser === 'browser' },
+  clients: {
+    record: async (id) => records.get(id),
+    compareSecret: (_client, secret) => secret === 'right',
+    keysAt: async () => ({ keys: clientKeys.are, freshUntil: Date.now() + 60_000 }),
+    mayBeLocal: true,
+  },
+  acr: () => undefined,
+  addressOf: () => '192.0.2.1',
+};
+
+export const bare: Untyped = new Provider(issuer, configuration());
+
+export const hooked: Untyped = createHookedProvider(issuer, configuration(), hooks);
+
+export const { version } = require('oidc-provider/package.json') as { version: string };

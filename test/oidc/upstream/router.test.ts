@@ -1,0 +1,29 @@
+import { test } from '@jest/globals';
+import { expectInOrder } from './pinned.js';
+
+test('the token endpoint is registered by `router.post` after the grants; a step of its own name authenticates the client', () => {
+  expectInOrder(
+    'helpers/initialize_app.js',
+    'instance(this).router = router',
+    'router.post(name, route',
+    'this.registerGrantType(',
+    "post('token', ",
+  );
+  expectInOrder('shared/client_auth.js', 'async function authenticateClient(ctx, next)', 'await next();\n}\n\nexport default');
+  expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
+});
+
+test('what answers at the end of an endpoint is its last step, by a name', () => {
+  expectInOrder('actions/introspection.js', 'export default [', 'async function renderTokenResponse(ctx) {', '},\n];');
+  expectInOrder('actions/revocation.js', 'export default [', 'async function revokeToken(ctx) {', '},\n];');
+  expectInOrder('actions/userinfo.js', 'loadAccessTokenGrant,', 'async function respond(ctx) {', '},\n];');
+  expectInOrder(
+    'helpers/initialize_app.js',
+    'router.get(name, route, ensureOIDC, ensureSessionSave, ...stack)',
+    'router.post(name, route, ensureOIDC, ensureSessionSave, ...stack)',
+    "get('userinfo', ",
+    "post('userinfo', ",
+    "post('revocation', ",
+    "post('introspection', ",
+  );
+});

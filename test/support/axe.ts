@@ -1,0 +1,14 @@
+/** What axe-core, which tests accessibility, says of a page. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Into the page that is shown, where it stays until the next one is. */
+export const loadAxe = (page: Page): Promise<unknown> => page.evaluate(axe);
+
+/** Violations on a page that axe was loaded into, in words. @param tags of the rules. Default: all. */
+export const violationsOn = (page: Page, tags?: readonly string[]): Promise<unknown> =>
+  page.evaluate(`axe.run(${JSON.stringify({ resultTypes: ['violations'], ...(tags ? { runOnly: tags } : {}) })}).then(({ violations }) =>
+    violations.map(({ id, nodes }) => [id, ...nodes.map(({ html, failureSummary }) => html + failureSummary)]))`);
