@@ -12,8 +12,8 @@ export function createClientCredentials(parts: OidcParts, scopes: Scopes, access
   const { tokens } = parts.adapters;
   const lifetimes = lifetimesOf(parts);
   return async ({ ctx, unit, client, record, parameters, proof: readProof }) => {
-    const proof = await readProof();
     const scope = clientCredentialsScope(ctx, scopes, record, parameters.scope);
+    const proof = await readProof();
     await proof?.use();
     requireProof(client, proof);
 
