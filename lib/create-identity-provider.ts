@@ -36,21 +36,43 @@ import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
 import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
-import { checkedDirectory } from './store/checked-directory.js';
+import { CallTimeouts } from './store/call-timeouts.js';
+import { createCheckedDirectory } from './store/checked-directory.js';
 import { collections } from './store/collections.js';
 import type { DirectoryStore } from './store/directory-store.js';
 import { createHealth } from './store/health.js';
 import { createKeyring } from './store/keyring.js';
-import { Patience } from './store/patience.js';
-import { reachableArtifacts, reachableDirectory } from './store/reachable.js';
+import { createReachableArtifacts, createReachableDirectory } from './store/reachable.js';
 import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
-const LEASE = 10_000;
+const LEASE_MS = 10_000;
 
 /**
  * Resolves when it can serve: stores opened, keys loaded, seed applied.
  * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http';
+ * import { createIdentityProvider } from 'tenant-idp';
+ *
+ * const idp = await createIdentityProvider({
+ *   issuer: 'http://localhost:3000',
+ *   seed: {
+ *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
+ *     clients: [
+ *       {
+ *         id: 'web',
+ *         name: 'Web',
+ *         secret: 'web-secret',
+ *         allowedScopes: ['openid', 'profile'],
+ *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
+ *       },
+ *     ],
+ *   },
+ * });
+ * createServer(idp.callback()).listen(3000);
+ * ```
  */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
@@ -61,11 +83,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   if (notice) logger.warn({ issuer }, notice);
 
   // What is in this process cannot be out of reach.
-  const patience = new Patience();
-  const artifacts = options.artifacts ? reachableArtifacts(inStoreTime(options.artifacts, logger), patience, logger) : memoryArtifacts();
-  const durable = options.directory ? reachableDirectory(options.directory, patience, logger) : memoryDirectory();
+  const callTimeouts = new CallTimeouts();
+  const artifacts = options.artifacts
+    ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
+    : memoryArtifacts();
+  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = checkedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -85,7 +109,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     caches,
     keyring,
     hasher: createPasswords(options.passwords),
-    lease: () => artifacts.lease('events', node, LEASE),
+    lease: () => artifacts.lease('events', node, LEASE_MS),
     logger,
     issuer,
     ownMetadata: options.configure !== undefined,
@@ -167,7 +191,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     changed: () => caches.changed('signingKeys'),
     nudge: directory.outbox.nudge,
     keyring,
-    lease: () => artifacts.lease('signing keys', node, LEASE),
+    lease: () => artifacts.lease('signing keys', node, LEASE_MS),
     policy: options.keys.rotation,
     logger,
   });
@@ -194,7 +218,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       addressOf,
       discovery,
     });
-    options.onProvider?.(protocol.provider as never);
     return { ...protocol, app: protocol.provider as unknown as ProtocolApp['app'] };
   };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);

@@ -1,4 +1,4 @@
-/** Every error of our own: one table, compared with the README by a test. */
+/** Every error of our own: one table, compared with docs/reference.md by a test. */
 
 interface ErrorEntry {
   /** HTTP status when the error reaches a caller. */
@@ -10,6 +10,10 @@ interface ErrorEntry {
 export const errorTable = {
   invalid_options: { status: 500, description: 'The options of createIdentityProvider are wrong.' },
   insecure_options: { status: 500, description: 'The options are not fit for production.' },
+  provider_started: {
+    status: 500,
+    description: 'The service has started: middleware, listeners and grant types of oidc-provider are added in the option onProvider.',
+  },
   extension_conflict: { status: 500, description: 'Two extensions claim the same thing.' },
   store_unfit: { status: 500, description: 'A store is set up so that records would be lost, or it could not be found again.' },
   store_unavailable: { status: 503, description: 'A store did not answer; try again shortly.' },
@@ -60,6 +64,19 @@ export class IdpError extends Error {
   ) {
     super(errorTable[code].description, options);
     this.status = errorTable[code].status;
+  }
+
+  /** Whether it is an error of ours, with one of the codes. */
+  static is(error: unknown, ...codes: readonly ErrorCode[]): error is IdpError {
+    return error instanceof IdpError && codes.includes(error.code);
+  }
+
+  /** For `catch`: undefined in the place of an error with one of the codes. @throws any other. */
+  static unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
+    return (error) => {
+      if (!IdpError.is(error, ...codes)) throw error;
+      return undefined;
+    };
   }
 }
 

@@ -26,6 +26,7 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
+export { type Locale, locales } from './contract/locales.js';
 export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,
@@ -84,19 +85,17 @@ export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
 export type { CountWrongSecret } from './http/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
-export {
-  type CookieOptions,
-  type Features,
-  type IdentityProviderOptions,
-  type KeyOptions,
-  type LifetimeOptions,
-  type LimitOptions,
-  type Locale,
-  locales,
-  type OutgoingOptions,
-  type PasswordOptions,
-  type PathOptions,
-  type RotationOptions,
+export type {
+  CookieOptions,
+  Features,
+  IdentityProviderOptions,
+  KeyOptions,
+  LifetimeOptions,
+  LimitOptions,
+  OutgoingOptions,
+  PasswordOptions,
+  PathOptions,
+  RotationOptions,
 } from './options/options.js';
 export type { Sessions, UserRef, UserSession } from './sessions.js';
 export type {

@@ -1,13 +1,4 @@
-/**
- * The store contracts in executable form. An adapter is one when these are green:
- *
- * ```ts
- * import { testArtifactStore, testDirectoryStore } from 'tenant-idp/adapters/conformance';
- *
- * testArtifactStore('my store', async () => myArtifacts(await emptyDatabase()));
- * testDirectoryStore('my store', async () => myDirectory(await emptyDatabase()));
- * ```
- */
+/** The store contracts in executable form. An adapter is one when {@link testArtifactStore} or {@link testDirectoryStore} is green. */
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { artifactStoreCases } from './artifacts/cases.js';
@@ -22,6 +13,13 @@ export { artifactStoreCases, directoryStoreCases };
  * Registers a test for each case of the artifact store's contract.
  * @param make gives a fresh, empty store, which each case opens and closes.
  * @throws TypeError for a skip without a reason or of a case that does not exist.
+ * @example
+ * ```ts
+ * import { testArtifactStore } from 'tenant-idp/adapters/conformance';
+ * import { memoryArtifacts } from 'tenant-idp/adapters/memory'; // in its place, yours on an empty database
+ *
+ * testArtifactStore('my store', async () => memoryArtifacts());
+ * ```
  */
 export function testArtifactStore(name: string, make: () => Promise<ArtifactStore>, options: ConformanceOptions<ArtifactStore> = {}): void {
   registerCases(`${name}: artifact store`, artifactStoreCases, make, options);
@@ -31,6 +29,13 @@ export function testArtifactStore(name: string, make: () => Promise<ArtifactStor
  * Registers a test for each case of the directory store's contract.
  * @param make gives a fresh, empty store, which the case opens and closes.
  * @throws TypeError for a skip without a reason or of a case that does not exist.
+ * @example
+ * ```ts
+ * import { testDirectoryStore } from 'tenant-idp/adapters/conformance';
+ * import { memoryDirectory } from 'tenant-idp/adapters/memory'; // in its place, yours on an empty database
+ *
+ * testDirectoryStore('my store', async () => memoryDirectory());
+ * ```
  */
 export function testDirectoryStore(
   name: string,

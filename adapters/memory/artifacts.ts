@@ -1,6 +1,6 @@
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
-import { memoryCounters } from './counters.js';
-import { memoryLeases } from './leases.js';
+import { createCounters } from './counters.js';
+import { createLeases } from './leases.js';
 import { startSweep } from './sweep.js';
 
 /** A record until it expires, or (without one) the tombstone of a removed record until it ends. */
@@ -9,12 +9,22 @@ interface Entry {
   readonly until: number;
 }
 
-/** An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write. */
+/**
+ * An artifact store in memory. Each call does its work in one synchronous step, so nothing comes between a condition and its write.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+ *
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', artifacts: memoryArtifacts() });
+ * await idp.listen(3000);
+ * ```
+ */
 export function memoryArtifacts(): ArtifactStore {
   const entries = new Map<ArtifactKey, Entry>();
   const keysByAccount = new Map<string, Set<ArtifactKey>>();
-  const counters = memoryCounters();
-  const leases = memoryLeases();
+  const counters = createCounters();
+  const leases = createLeases();
 
   const live = (key: ArtifactKey, now: number): Artifact | undefined => {
     const entry = entries.get(key);
@@ -49,7 +59,7 @@ export function memoryArtifacts(): ArtifactStore {
     }
   };
 
-  const bury = (key: ArtifactKey, until: number): void => {
+  const writeTombstone = (key: ArtifactKey, until: number): void => {
     const entry = entries.get(key);
     const tombstone = entry !== undefined && entry.artifact === undefined ? entry.until : 0;
     set(key, { artifact: undefined, until: Math.max(until, tombstone) });
@@ -88,7 +98,7 @@ export function memoryArtifacts(): ArtifactStore {
         if (write.op === 'put' && !holds(write, now)) return { ok: false, lost: write.key };
       }
       for (const write of writes) {
-        if (write.op === 'remove') bury(write.key, write.until);
+        if (write.op === 'remove') writeTombstone(write.key, write.until);
         else {
           const version = (live(write.key, now)?.version ?? 0) + 1;
           set(write.key, { artifact: frozenArtifact(write, version), until: write.expiresAt });

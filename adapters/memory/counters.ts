@@ -2,7 +2,7 @@ import type { ArtifactKey, ArtifactStore } from '../../lib/store/artifact-store.
 import type { Expiring } from './sweep.js';
 
 /** Counters over fixed windows. */
-export function memoryCounters(): Pick<ArtifactStore, 'hit'> & { readonly expiring: Expiring } {
+export function createCounters(): Pick<ArtifactStore, 'hit'> & { readonly expiring: Expiring } {
   const windows = new Map<ArtifactKey, { count: number; readonly until: number }>();
   return {
     async hit(counter, window, by = 1) {

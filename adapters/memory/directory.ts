@@ -1,16 +1,27 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { Table } from './table.js';
+import { Rows } from './rows.js';
 
-/** A directory store in memory. */
+/**
+ * A directory store in memory.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+ *
+ * const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', ...stores });
+ * await idp.listen(3000);
+ * ```
+ */
 export function memoryDirectory(): DirectoryStore {
-  const tables = new Map<string, Table<Row>>();
+  const tables = new Map<string, Rows<Row>>();
   return {
     name: 'memory',
     ephemeral: true,
 
     async open(specs) {
       for (const { name, indexes } of specs) {
-        const table = tables.get(name) ?? new Table(name);
+        const table = tables.get(name) ?? new Rows(name);
         table.ensureIndexes(indexes);
         tables.set(name, table);
       }

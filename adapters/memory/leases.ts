@@ -2,7 +2,7 @@ import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { Expiring } from './sweep.js';
 
 /** Leases among whoever shares this store. */
-export function memoryLeases(): Pick<ArtifactStore, 'lease'> & { readonly expiring: Expiring } {
+export function createLeases(): Pick<ArtifactStore, 'lease'> & { readonly expiring: Expiring } {
   const leases = new Map<string, { readonly holder: string; readonly until: number }>();
   return {
     async lease(name, holder, ttl) {

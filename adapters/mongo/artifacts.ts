@@ -1,13 +1,13 @@
 import type { Document } from 'mongodb';
 import type { Artifact, ArtifactKey, ArtifactStore, ReadRequest } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, artifactOf } from './artifact-document.js';
-import { createCommit } from './commit.js';
-import { type CounterDocument, createHit } from './counters.js';
-import { databaseOf, type MongoOptions } from './database.js';
+import { createCommits } from './commits.js';
+import { type CounterDocument, createCounters } from './counters.js';
+import { createDatabase, type MongoOptions } from './database.js';
 import { inTime } from './deadline.js';
 import { createDecisions } from './decisions.js';
 import { ensureIndexes, expiryIndex } from './indexes.js';
-import { createLease, type LeaseDocument } from './leases.js';
+import { createLeases, type LeaseDocument } from './leases.js';
 
 /** A document and those that its links lead to. */
 type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
@@ -15,9 +15,21 @@ type Linked = ArtifactDocument & { readonly f?: readonly ArtifactDocument[] };
 /**
  * An artifact store in MongoDB: a document for each record, found by its key alone, so the collection can be sharded by hashed `_id`.
  * @throws ConfigError
+ * @example
+ * ```ts
+ * import { MongoClient } from 'mongodb';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+ *
+ * const client = new MongoClient('mongodb://localhost:27017', mongoOptions);
+ * const db = client.db('login');
+ * const stores = { artifacts: mongoArtifacts({ db }), directory: mongoDirectory({ db }) };
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', ...stores });
+ * await idp.listen(3000);
+ * ```
  */
 export function mongoArtifacts(options: MongoOptions): ArtifactStore {
-  const database = databaseOf(options);
+  const database = createDatabase(options);
   const records = database.collection<ArtifactDocument>('artifacts');
   const counters = database.collection<CounterDocument>('counters');
   const leases = database.collection<LeaseDocument>('leases');
@@ -77,7 +89,7 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       return found;
     },
 
-    commit: createCommit(records, decisions),
+    ...createCommits(records, decisions),
 
     async listByAccount(account) {
       const now = Date.now();
@@ -86,8 +98,8 @@ export function mongoArtifacts(options: MongoOptions): ArtifactStore {
       return documents.flatMap((document) => (document.a === account ? (artifactOf(document, now) ?? []) : []));
     },
 
-    hit: createHit(counters),
-    lease: createLease(leases),
+    ...createCounters(counters),
+    ...createLeases(leases),
     time: database.time,
     health: database.ping,
     async close() {},

@@ -13,24 +13,26 @@ export interface CounterDocument {
  * Counters over fixed windows. A window is begun and counted in by statements of their own: one that does either may answer what it would
  * have begun, on servers that are compatible with MongoDB, when several do so at once.
  */
-export function createHit(counters: Collection<CounterDocument>): ArtifactStore['hit'] {
-  return async function hit(counter, window, by = 1) {
-    for (;;) {
-      const now = new Date();
-      const added = [{ $set: { k: { $max: [0, { $add: ['$k', by] }] } } }];
-      const running = await inTime((bounds) =>
-        counters.findOneAndUpdate({ _id: counter, e: { $gt: now } }, added, { ...bounds, returnDocument: 'after' }),
-      );
-      if (running !== null) return { count: running.k, resetsAt: running.e.getTime() };
-      if (by <= 0) return { count: 0, resetsAt: now.getTime() };
-      const e = new Date(now.getTime() + window);
-      try {
-        await inTime((bounds) => counters.replaceOne({ _id: counter, e: { $lte: now } }, { k: by, e }, { ...bounds, upsert: true }));
-        return { count: by, resetsAt: e.getTime() };
-      } catch (error) {
-        // Another hit began the window meanwhile.
-        if (!isDuplicate(error)) throw error;
+export function createCounters(counters: Collection<CounterDocument>): Pick<ArtifactStore, 'hit'> {
+  return {
+    async hit(counter, window, by = 1) {
+      for (;;) {
+        const now = new Date();
+        const added = [{ $set: { k: { $max: [0, { $add: ['$k', by] }] } } }];
+        const running = await inTime((bounds) =>
+          counters.findOneAndUpdate({ _id: counter, e: { $gt: now } }, added, { ...bounds, returnDocument: 'after' }),
+        );
+        if (running !== null) return { count: running.k, resetsAt: running.e.getTime() };
+        if (by <= 0) return { count: 0, resetsAt: now.getTime() };
+        const e = new Date(now.getTime() + window);
+        try {
+          await inTime((bounds) => counters.replaceOne({ _id: counter, e: { $lte: now } }, { k: by, e }, { ...bounds, upsert: true }));
+          return { count: by, resetsAt: e.getTime() };
+        } catch (error) {
+          // Another hit began the window meanwhile.
+          if (!isDuplicate(error)) throw error;
+        }
       }
-    }
+    },
   };
 }

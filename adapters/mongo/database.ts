@@ -32,7 +32,7 @@ const options: CollectionOptions = {
 };
 
 /** @throws ConfigError */
-export function databaseOf({ db, prefix = 'idp_' }: MongoOptions): Database {
+export function createDatabase({ db, prefix = 'idp_' }: MongoOptions): Database {
   if (typeof db?.collection !== 'function') {
     throw new ConfigError('invalid_options', [{ path: 'db', expected: "a Db of the driver 'mongodb': new MongoClient(url).db()" }]);
   }

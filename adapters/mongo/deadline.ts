@@ -1,7 +1,7 @@
 import { deadlineAfter, leave } from '../../lib/store/free-time.js';
 
 /** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
-const DEADLINE = 1200;
+const DEADLINE_MS = 1200;
 
 /** For all options of the driver: the types of those that write leave `signal` out, though it is heeded there too. */
 export interface Bounds {
@@ -14,7 +14,7 @@ export interface Bounds {
  * back what waits to be sent, so that it is not done long after its caller was told that it was not; `maxTimeMS` ends it at the server.
  * @throws Error when the time is over: what was sent may have been done.
  */
-export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE): Promise<T> {
+export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE_MS): Promise<T> {
   const controller = new AbortController();
   return new Promise((resolve, reject) => {
     const waiting = deadlineAfter(milliseconds).enter(() => {

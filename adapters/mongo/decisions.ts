@@ -28,15 +28,15 @@ interface DecisionDocument {
 }
 
 /** Milliseconds that an undecided commit is waited for: many round trips. */
-const PATIENCE = 250;
-const PAUSE = 10;
+const UNDECIDED_MS = 250;
+const PAUSE_MS = 10;
 /** Milliseconds that a decision is kept when nothing needs it any more but calls that are under way. */
-const KEPT = 60 * 60_000;
+const KEPT_MS = 60 * 60_000;
 
 export function createDecisions(records: Collection<ArtifactDocument>): Decisions {
   const decisions = records as unknown as Collection<DecisionDocument>;
   const write = (operations: AnyBulkWriteOperation<ArtifactDocument>[]) => inTime((bounds) => records.bulkWrite(operations, bounds));
-  const kept = () => new Date(Date.now() + KEPT);
+  const kept = () => new Date(Date.now() + KEPT_MS);
 
   const prepare = async (operations: AnyBulkWriteOperation<ArtifactDocument>[]): Promise<boolean> => {
     try {
@@ -93,7 +93,7 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
       const next = new Map(writes.map((item) => [item.key, stateAfter(item, documents.get(item.key), now)]));
       const operations = k.map((key) => intentStatement({ t, k, s: next.get(key)! }, key, documents.get(key)));
       const last = Math.max(...[...next.values()].map(({ e }) => e.getTime()));
-      const isDone = (await prepare(operations)) && (await decide({ _id: t, e: new Date(Math.max(last, now) + KEPT) }));
+      const isDone = (await prepare(operations)) && (await decide({ _id: t, e: new Date(Math.max(last, now) + KEPT_MS) }));
       if (!isDone) await release({ t, k });
       // What is decided is done, even if somebody else has to complete it.
       else await apply({ t, k }).catch(() => {});
@@ -117,8 +117,8 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
         const since = met.get(intent.t) ?? Date.now();
         met.set(intent.t, since);
         if (decision) await (decision.x ? release : apply)(intent);
-        else if (Date.now() - since > PATIENCE) await decide({ _id: intent.t, e: kept(), x: true });
-        else await sleep(PAUSE);
+        else if (Date.now() - since > UNDECIDED_MS) await decide({ _id: intent.t, e: kept(), x: true });
+        else await sleep(PAUSE_MS);
       }
     },
   };

@@ -1,14 +1,25 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { databaseOf, type MongoOptions } from './database.js';
+import { createDatabase, type MongoOptions } from './database.js';
 import type { RowDocument } from './row-document.js';
 import { Rows } from './rows.js';
 
 /**
  * A directory store in MongoDB: a document for each row. A unique index holds within one shard, so its collections are not to be sharded.
  * @throws ConfigError
+ * @example
+ * ```ts
+ * import { MongoClient } from 'mongodb';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+ *
+ * const client = new MongoClient('mongodb://localhost:27017', mongoOptions);
+ * const directory = mongoDirectory({ db: client.db('login'), prefix: 'idp_' });
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', directory });
+ * await idp.listen(3000);
+ * ```
  */
 export function mongoDirectory(options: MongoOptions): DirectoryStore {
-  const database = databaseOf(options);
+  const database = createDatabase(options);
   const collections = new Map<string, Rows<Row>>();
   return {
     name: 'mongo',

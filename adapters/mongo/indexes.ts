@@ -3,7 +3,7 @@ import { IdpError } from '../../lib/errors.js';
 import { type Bounds, inTime } from './deadline.js';
 
 /** Milliseconds: an index over many documents takes its time. */
-const OPEN_DEADLINE = 10_000;
+const OPEN_DEADLINE_MS = 10_000;
 
 /** What is there and cannot be made as it is declared. @see MongoDB error codes */
 const unfit = new Map([
@@ -23,7 +23,7 @@ export async function ensureIndexes<D extends Document>(collection: Collection<D
   if (indexes.length === 0) return;
   const create = (bounds: Bounds) => collection.createIndexes([...indexes], bounds);
   try {
-    await inTime(create, OPEN_DEADLINE);
+    await inTime(create, OPEN_DEADLINE_MS);
   } catch (cause) {
     const code = (cause as { code?: number }).code ?? 0;
     const details = { collection: collection.collectionName };

@@ -10,25 +10,28 @@ export interface LeaseDocument {
   readonly e: Date;
 }
 
-export function createLease(leases: Collection<LeaseDocument>): ArtifactStore['lease'] {
-  return async function lease(name, holder, ttl) {
-    const now = new Date();
-    if (ttl <= 0) {
-      const { deletedCount } = await inTime((bounds) => leases.deleteOne({ _id: name, h: holder, e: { $gt: now } }, { ...bounds }));
-      return deletedCount === 1;
-    }
-    try {
-      await inTime((bounds) =>
-        leases.updateOne(
-          { _id: name, $or: [{ h: holder }, { e: { $lte: now } }] },
-          { $set: { h: holder, e: new Date(now.getTime() + ttl) } },
-          { ...bounds, upsert: true },
-        ),
-      );
-      return true;
-    } catch (error) {
-      if (isDuplicate(error)) return false;
-      throw error;
-    }
+/** Leases among whoever shares this store. */
+export function createLeases(leases: Collection<LeaseDocument>): Pick<ArtifactStore, 'lease'> {
+  return {
+    async lease(name, holder, ttl) {
+      const now = new Date();
+      if (ttl <= 0) {
+        const { deletedCount } = await inTime((bounds) => leases.deleteOne({ _id: name, h: holder, e: { $gt: now } }, { ...bounds }));
+        return deletedCount === 1;
+      }
+      try {
+        await inTime((bounds) =>
+          leases.updateOne(
+            { _id: name, $or: [{ h: holder }, { e: { $lte: now } }] },
+            { $set: { h: holder, e: new Date(now.getTime() + ttl) } },
+            { ...bounds, upsert: true },
+          ),
+        );
+        return true;
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+    },
   };
 }

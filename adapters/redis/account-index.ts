@@ -9,17 +9,17 @@ import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
 /** GT: of two puts at once, the one that comes last need not be the one that expires last. */
-export const enlist = `
-local function enlist(index, record, ends, now)
+export const indexByAccount = `
+local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
   redis.call('ZADD', index, 'GT', ends, record)
   redis.call('PEXPIREAT', index, redis.call('ZRANGE', index, -1, -1, 'WITHSCORES')[2])
 end
 `;
 
-export const enlistScript = defineScript(`${enlist}
+export const indexByAccountScript = defineScript(`${indexByAccount}
 -- KEYS: the index. ARGV: now, then for each record its end and its key.
-for i = 2, #ARGV, 2 do enlist(KEYS[1], ARGV[i + 1], ARGV[i], ARGV[1]) end
+for i = 2, #ARGV, 2 do indexByAccount(KEYS[1], ARGV[i + 1], ARGV[i], ARGV[1]) end
 return 0
 `);
 
@@ -29,7 +29,7 @@ export interface AccountIndex extends Pick<ArtifactStore, 'listByAccount'> {
   add(puts: readonly Put[]): Promise<unknown>;
 }
 
-export function accountIndexOf(connection: Connection, prefix: string): AccountIndex {
+export function createAccountIndex(connection: Connection, prefix: string): AccountIndex {
   const keyOf = (account: string) => `${prefix}account:${hash('sha256', account, 'base64url').slice(0, 24)}`;
 
   async function readTogether(keys: readonly ArtifactKey[], index: string, account: string): Promise<Artifact[]> {
@@ -59,7 +59,9 @@ export function accountIndexOf(connection: Connection, prefix: string): AccountI
         const ofAccount = members.get(account) ?? [];
         members.set(account, [...ofAccount, `${expiresAt}`, prefix + key]);
       }
-      const adding = [...members].map(([account, ends]) => connection.run(enlistScript, 1, [keyOf(account), `${Date.now()}`, ...ends]));
+      const adding = [...members].map(([account, ends]) =>
+        connection.run(indexByAccountScript, 1, [keyOf(account), `${Date.now()}`, ...ends]),
+      );
       return Promise.all(adding);
     },
     async listByAccount(account) {

@@ -1,14 +1,14 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
-import { accountIndexOf, enlistScript } from './account-index.js';
+import { createAccountIndex, indexByAccountScript } from './account-index.js';
 import { checkOptions } from './client-options.js';
-import { commitScript, commitsOf } from './commits.js';
-import { connectionOf } from './connection.js';
-import { countersOf, hitScript } from './counters.js';
+import { commitScript, createCommits } from './commits.js';
+import { createConnection } from './connection.js';
+import { createCounters, hitScript } from './counters.js';
 import { inTime } from './deadline.js';
-import { leaseScript, leasesOf } from './leases.js';
+import { createLeases, leaseScript } from './leases.js';
 import { endSilentConnections } from './liveness.js';
-import { followScript, readsOf } from './reads.js';
+import { createReads, followScript } from './reads.js';
 import { checkServer, primariesOf, ready } from './servers.js';
 
 export interface RedisArtifactsOptions {
@@ -18,16 +18,27 @@ export interface RedisArtifactsOptions {
   readonly prefix?: string;
 }
 
-const scripts = [followScript, commitScript, enlistScript, hitScript, leaseScript];
+const scripts = [followScript, commitScript, indexByAccountScript, hitScript, leaseScript];
 
 /**
  * Keeps artifacts in Redis 6.2 or later. Every call is one round trip, save a commit or read over several slots of a Cluster.
  * @throws ConfigError `invalid_options` when the client's options would break a promise.
+ * @example
+ * ```ts
+ * import { Redis } from 'ioredis';
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
+ *
+ * const client = new Redis('redis://localhost:6379', redisOptions);
+ * client.on('error', console.error);
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', artifacts: redisArtifacts({ client }) });
+ * await idp.listen(3000);
+ * ```
  */
 export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOptions): ArtifactStore {
   checkOptions(client, prefix);
-  const connection = connectionOf(client);
-  const accounts = accountIndexOf(connection, prefix);
+  const connection = createConnection(client);
+  const accounts = createAccountIndex(connection, prefix);
   let watching: (() => void) | undefined;
   const stopWatching = (): void => {
     watching?.();
@@ -51,11 +62,11 @@ export function redisArtifacts({ client, prefix = 'idp:' }: RedisArtifactsOption
       }
     },
 
-    ...readsOf(connection, prefix),
-    ...commitsOf(connection, prefix, accounts),
+    ...createReads(connection, prefix),
+    ...createCommits(connection, prefix, accounts),
     listByAccount: accounts.listByAccount,
-    ...countersOf(connection, prefix),
-    ...leasesOf(connection, prefix),
+    ...createCounters(connection, prefix),
+    ...createLeases(connection, prefix),
 
     /** Of the primary of the first slot, in a Cluster. */
     async time() {

@@ -1,5 +1,5 @@
 import type { ArtifactKey, ArtifactStore, ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
-import { type AccountIndex, enlist } from './account-index.js';
+import { type AccountIndex, indexByAccount } from './account-index.js';
 import type { Connection } from './connection.js';
 import { bodyOf, tombstoneBody } from './record.js';
 import { defineScript } from './script.js';
@@ -8,7 +8,7 @@ import { defineScript } from './script.js';
  * All writes or none: first it looks whether each may be done, then it does them. A server that is out of memory refuses the first write of
  * a script or none.
  */
-export const commitScript = defineScript(`${enlist}
+export const commitScript = defineScript(`${indexByAccount}
 -- Version of a live record and when it was spent, or when a tombstone ends.
 local function look(key, now)
   local record = redis.call('GET', key)
@@ -48,7 +48,7 @@ for i = 1, count do
 end
 for i = count + 1, #KEYS do
   local record = tonumber(ARGV[2 + count * 2 + i])
-  enlist(KEYS[i], KEYS[record], ARGV[record * 3 + 1], ARGV[1])
+  indexByAccount(KEYS[i], KEYS[record], ARGV[record * 3 + 1], ARGV[1])
 end
 return 0
 `);
@@ -59,7 +59,7 @@ const done: CommitResult = { ok: true };
  * One script for all writes; in a Cluster one for each slot, those with conditions first, each after the one before it. When one loses, or
  * the store goes away, slots that came before it stay written.
  */
-export function commitsOf(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
+export function createCommits(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
   async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
     const keys: string[] = [];
     const indexes: string[] = [];

@@ -20,7 +20,7 @@ export interface Connection {
   run(script: Script, count: number, parameters: readonly string[]): Promise<unknown>;
 }
 
-export function connectionOf(client: Redis | Cluster): Connection {
+export function createConnection(client: Redis | Cluster): Connection {
   const batch = 'stream' in client ? batching(client) : () => {};
   return {
     isCluster: client.isCluster,

@@ -26,7 +26,7 @@ return { tonumber(count), ends }
 `);
 
 /** Counters over fixed windows. */
-export function countersOf(connection: Connection, prefix: string): Pick<ArtifactStore, 'hit'> {
+export function createCounters(connection: Connection, prefix: string): Pick<ArtifactStore, 'hit'> {
   return {
     async hit(counter, window, by = 1) {
       const [count, resetsAt] = (await connection.run(hitScript, 1, [`${prefix}count:${counter}`, `${window}`, `${by}`])) as [

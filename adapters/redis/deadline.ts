@@ -1,9 +1,9 @@
 import { deadlineAfter, leave } from '../../lib/store/free-time.js';
 
 /** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
-export const DEADLINE = 1000;
+export const DEADLINE_MS = 1000;
 
-const deadline = deadlineAfter(DEADLINE);
+const deadline = deadlineAfter(DEADLINE_MS);
 
 /**
  * The outcome of a command. A `commandTimeout` of ioredis would end it by the clock, also when the answer is there and this process was too
@@ -12,7 +12,7 @@ const deadline = deadlineAfter(DEADLINE);
  */
 export function inTime<T>(command: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const waiting = deadline.enter(() => reject(new Error(`Redis did not answer within ${DEADLINE} ms.`)));
+    const waiting = deadline.enter(() => reject(new Error(`Redis did not answer within ${DEADLINE_MS} ms.`)));
     command.then(
       (answer) => {
         leave(waiting);

@@ -17,7 +17,7 @@ return 1
 `);
 
 /** Leases among whoever shares this store. */
-export function leasesOf(connection: Connection, prefix: string): Pick<ArtifactStore, 'lease'> {
+export function createLeases(connection: Connection, prefix: string): Pick<ArtifactStore, 'lease'> {
   return {
     async lease(name, holder, ttl) {
       const key = `${prefix}lease:${hash('sha256', name, 'base64url').slice(0, 24)}`;

@@ -3,12 +3,12 @@
  * of ioredis would end healthy ones too: its timer fires before the socket is read that this process was too busy to read.
  */
 import type { Cluster, Redis } from 'ioredis';
-import { DEADLINE } from './deadline.js';
+import { DEADLINE_MS } from './deadline.js';
 
 /** Milliseconds between two looks. */
-const TICK = 100;
+const TICK_MS = 100;
 /** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
-const MOST = 2 * TICK;
+const MAX_STEP_MS = 2 * TICK_MS;
 
 /** Since when a connection has owed an answer without a byte of one. */
 interface Owing {
@@ -28,15 +28,15 @@ export function endSilentConnections(client: Redis | Cluster): () => void {
     const isSilent = commandQueue.length > 0 && before?.bytesRead === bytesRead;
     const milliseconds = isSilent ? (before?.milliseconds ?? 0) + passed : 0;
     owing.set(stream, { bytesRead: bytesRead ?? 0, milliseconds });
-    if (milliseconds >= DEADLINE) stream.destroy(new Error(`Redis did not answer for ${DEADLINE} ms.`));
+    if (milliseconds >= DEADLINE_MS) stream.destroy(new Error(`Redis did not answer for ${DEADLINE_MS} ms.`));
   };
   const look = (): void => {
     const now = performance.now();
-    const passed = Math.min(now - lookedAt, MOST);
+    const passed = Math.min(now - lookedAt, MAX_STEP_MS);
     lookedAt = now;
     for (const connection of 'nodes' in client ? client.nodes() : [client]) lookAt(connection, passed);
   };
   // Sockets are read between a timer and the immediate that it sets.
-  const timer = setInterval(() => setImmediate(look), TICK).unref();
+  const timer = setInterval(() => setImmediate(look), TICK_MS).unref();
   return () => clearInterval(timer);
 }

@@ -22,7 +22,7 @@ return answer
 
 type Found = Map<ArtifactKey, Artifact>;
 
-export function readsOf(connection: Connection, prefix: string): Pick<ArtifactStore, 'read'> {
+export function createReads(connection: Connection, prefix: string): Pick<ArtifactStore, 'read'> {
   // One promise for each step shows in what a request costs.
   const readOne = (key: ArtifactKey, found: Found): Promise<Found> =>
     connection.get(prefix + key).then((text) => {

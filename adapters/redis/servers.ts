@@ -3,7 +3,7 @@ import { IdpError } from '../../lib/errors.js';
 import { inTime } from './deadline.js';
 
 /** A server may take a moment to come up beside the service, in milliseconds. */
-const START_TIMEOUT = 5000;
+const START_TIMEOUT_MS = 5000;
 
 /** SET … PXAT and ZADD … GT. */
 const oldestVersion = [6, 2] as const;
@@ -22,7 +22,7 @@ export async function ready(client: Redis | Cluster): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       const fail = () => reject(new IdpError('store_unavailable', { store: 'redis', status: client.status }, { cause }));
-      const timer = setTimeout(fail, START_TIMEOUT);
+      const timer = setTimeout(fail, START_TIMEOUT_MS);
       const settled = () => {
         clearTimeout(timer);
         client.off('ready', settled).off('end', settled);

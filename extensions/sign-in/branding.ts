@@ -1,16 +1,8 @@
 /** Colours and shape of a client or tenant, turned into custom properties that always read well. */
 import { LRUCache } from 'lru-cache';
 import { hashSource } from '../../lib/http/security-headers.js';
+import type { Branding } from '../../lib/store/records.js';
 import { surfaces } from './styles.js';
-
-export interface Branding {
-  /** An https URL or a path of this origin. */
-  readonly logoUri?: string;
-  /** `#rrggbb`. */
-  readonly accentColor?: string;
-  /** Corner radius in pixels, 0 to 24. */
-  readonly radius?: number;
-}
 
 type Rgb = readonly [red: number, green: number, blue: number];
 

@@ -32,7 +32,7 @@ export function createPasswordAttempt({ directory, interactions }: ExtensionCont
     } catch (error) {
       // A second failure here would hide the first.
       await attempt.withdrawn().catch(() => undefined);
-      if (!(error instanceof IdpError) || error.code !== 'busy') throw error;
+      if (!IdpError.is(error, 'busy')) throw error;
       return { refused: 'busy', retryAfterSeconds: Number(error.details.retryAfterSeconds ?? 1) };
     }
   };

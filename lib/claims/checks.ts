@@ -7,7 +7,6 @@ import type { ClaimDeclaration, ClaimMapping, ClaimSet } from './contract.js';
 import { claimTargets } from './contract.js';
 import { isOfClaimType } from './types.js';
 
-/** @see RFC 6749 §3.3 */
 const scopeToken = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 /** Milliseconds that a timer can count. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
@@ -67,7 +66,8 @@ function problemsAt(...root: OptionPath) {
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);
+/** @see RFC 6749 §3.3 */
+export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);
 const isTimeout = (value: number): boolean => Number.isInteger(value) && value > 0 && value <= MAX_TIMEOUT;
 const isListOf = (value: unknown, check: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(check);
 const isTargets = (value: unknown): boolean =>

@@ -1,4 +1,9 @@
-/** The claim contract: what a plugin is. Who computes the claims: `createClaimResolver`. */
+/**
+ * Claims: declared by plugins, computed by one resolver.
+ *
+ * This file is the contract of a plugin. `declarations` maps declared claims to served ones and says who owns a name, `checks` looks at plugins that
+ * no compiler saw, `resolver` computes the claims of an account within a `deadline`, and `failures` says what happens when a plugin fails.
+ */
 import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records.js';
 
 /** What is there, or will be. */
@@ -75,7 +80,7 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   /** The scope that grants it; a scope nobody else declared becomes known to discovery and consent. */
   readonly scope: string;
   readonly type: Type;
-  /** For discovery, the consent page and the README. */
+  /** For discovery, the consent page and docs/claims.md. */
   readonly description: string;
   /** @default all */
   readonly in?: readonly ClaimTarget[];
@@ -130,5 +135,20 @@ export interface ClaimSetDefinition<L extends Load> extends ClaimSetSettings {
   };
 }
 
-/** Types a claim plugin; what a compiler cannot see is checked when the service starts. */
+/**
+ * Types a claim plugin; what a compiler cannot see is checked when the service starts.
+ * @example
+ * ```ts
+ * import { createIdentityProvider, defineClaims } from 'tenant-idp';
+ *
+ * const badges = defineClaims({
+ *   name: 'badges',
+ *   claims: {
+ *     badge: { scope: 'badges', type: 'string', description: 'Number of the badge', value: ({ person }) => person.externalId },
+ *   },
+ * });
+ * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', claims: [badges] });
+ * await idp.listen(3000);
+ * ```
+ */
 export const defineClaims = <L extends Load>(definition: ClaimSetDefinition<L>): ClaimSet => definition as ClaimSet;

@@ -17,7 +17,7 @@ export class ClaimTypeError extends TypeError {
 export type ClaimFailureHandler = (set: ServedClaimSet, claims: readonly ServedClaim[], error: unknown, subject: object) => void;
 
 /** Milliseconds between two lines about the same failure. */
-const LOG_INTERVAL = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 /** Kinds of failures that are remembered. */
 const MOST = 1000;
 
@@ -29,7 +29,7 @@ export function createClaimFailureHandler(logger: Logger): ClaimFailureHandler {
     const now = Date.now();
     if (now < (silentUntil.get(kind) ?? 0)) return;
     if (silentUntil.size >= MOST) silentUntil.clear();
-    silentUntil.set(kind, now + LOG_INTERVAL);
+    silentUntil.set(kind, now + LOG_INTERVAL_MS);
     logger.warn({ err, claimSet: set.name, claims }, set.onError === 'fail' ? 'claims failed a request' : 'claims left out');
   };
   return (set, claims, error, subject) => {

@@ -1,4 +1,9 @@
-/** The extension contract: one plain object a feature. */
+/**
+ * The extension contract: one plain object a feature.
+ *
+ * An extension imports this room, the pieces of `lib/http` and nothing of `lib/oidc`: whatever else it needs is in its context. `contributions` puts
+ * together what several extensions add, `checks` looks at extensions that no compiler saw.
+ */
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
@@ -7,6 +12,7 @@ import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
+import type { Locale } from './locales.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -147,7 +153,7 @@ export interface ExtensionContext {
   /** In production, pages keep to themselves what only a developer needs. */
   readonly production: boolean;
   /** Languages of the pages, the first for whoever wants none of them. */
-  readonly locales: readonly string[];
+  readonly locales: readonly Locale[];
   /** The absolute URL of a path below the issuer. */
   url(path: string): string;
   /** The prefix of everything that is not the protocol's: `/idp`. */

@@ -17,7 +17,7 @@ export interface CachedCollection<R extends Row> {
   remove(id: string): Promise<void>;
 }
 
-export function cachedCollection<R extends Row>(
+export function createCachedCollection<R extends Row>(
   name: CollectionName,
   rows: Collection<R>,
   caches: DirectoryContext['caches'],

@@ -42,7 +42,7 @@ export interface DirectoryContext {
   readonly keyring: Keyring;
   /** After a write that left events in a document. */
   readonly nudge: () => void;
-  readonly voiding: Voiding;
+  readonly withCutoff: WithCutoff;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
   /** Whether clients may have metadata that only the host knows. */
@@ -68,15 +68,13 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   sequences: store.collection('sequences'),
 });
 
-/** Whose sign-ins a change makes void: those of a user, by `oid`, or of all users of a tenant. */
-export type VoidSignIns = { readonly oid: string } | { readonly tid: string; readonly after?: string };
+/** The sign-ins that a change invalidates: those of a user, by `oid`, or those of all users of a tenant. */
+export type SignInCutoff = { readonly oid: string } | { readonly tid: string; readonly after?: string };
 
-/** Makes a change that voids sign-ins. Said before it is written, so that a node that dies in between keeps it from nobody; heard after. */
-export type Voiding = <T>(whose: VoidSignIns, change: () => Promise<T>) => Promise<T>;
+/** From when on sign-ins count again, for a record that is written by such a change. */
+export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
 
 /**
- * Makes every sign-in until now void. Sign-ins are known to the second, so it is the one that comes, after all that were told before: a sign-in
- * in it is the first that counts.
+ * Runs a change that invalidates sign-ins. The notice is enqueued before the write (a crash cannot lose it) and delivered after it.
  */
-export const nextNotBefore = ({ notBefore }: { readonly notBefore?: Date }): Date =>
-  new Date((Math.floor(Math.max(Date.now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;

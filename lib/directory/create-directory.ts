@@ -6,7 +6,7 @@ import { type Accounts, createAccounts } from './accounts/accounts.js';
 import { type Credentials, createCredentials } from './accounts/credentials.js';
 import { createLinking, createLinks, type Linking } from './accounts/linking.js';
 import { createRegistration, type Registration } from './accounts/registration.js';
-import { createOnVoidSignIns, createVoiding, type OnVoidSignIns } from './accounts/void-sign-ins.js';
+import { createOnSignInCutoff, createWithCutoff, type OnSignInCutoff } from './accounts/sign-in-cutoff.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './clients/api-resources.js';
 import { type Authenticate, createAuthenticate } from './clients/authenticate.js';
 import { existingScopes } from './clients/client-scopes.js';
@@ -86,7 +86,7 @@ export interface Directory {
   /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
   existingScopes(): Promise<ReadonlySet<string>>;
   /** @internal for the protocol, which keeps the sign-ins. */
-  readonly onVoidSignIns: OnVoidSignIns;
+  readonly onSignInCutoff: OnSignInCutoff;
   readonly events: Events;
   readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
   /** @internal */
@@ -108,7 +108,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     caches,
     keyring,
     nudge: outbox.nudge,
-    voiding: createVoiding(deliveries),
+    withCutoff: createWithCutoff(deliveries),
     ownSecretLength,
     ownMetadata,
     identityScopes,
@@ -140,7 +140,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),
-    onVoidSignIns: createOnVoidSignIns(deliveries, caches),
+    onSignInCutoff: createOnSignInCutoff(deliveries, caches),
     credentials,
     events,
     outbox,

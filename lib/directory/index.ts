@@ -1,4 +1,9 @@
-/** The durable records and the rules over them, one file a service. No HTTP, no oidc-provider. */
+/**
+ * The directory: durable records and the rules over them. No HTTP, no oidc-provider.
+ *
+ * Each room is a subject: tenants, persons with their users, accounts, groups with permissions, clients with API resources, credentials, signing keys,
+ * seeds, the outbox of events and deliveries. A service that is bound to a tenant knows records of its tenant alone.
+ */
 export type { AccountEvents } from './accounts/account-events.js';
 export { type Account, type Accounts, isUsable, isVoid, type Narrowed, notBeforeOf, subOf } from './accounts/accounts.js';
 export type { Credentials, PasswordAttempt, Proof } from './accounts/credentials.js';

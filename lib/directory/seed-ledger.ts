@@ -34,7 +34,7 @@ export const seedEntryId = (collection: SeededCollection, id: string): string =>
 export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collections'>): SeedLedger {
   const { seeds } = collections;
   const enter: SeedLedger['enter'] = async (entry) => {
-    const made = await seeds.insert(entry).catch(unlessConflict);
+    const made = await seeds.insert(entry).catch(IdpError.unless('conflict'));
     const kept = made ?? (await seeds.get(entry.id));
     if (kept) return { entry: kept, isNew: made !== undefined };
     if (await seeds.isUnreadable(entry.id)) throw new IdpError('record_unreadable', { collection: 'seeds', id: entry.id });
@@ -66,7 +66,9 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
     },
 
     async settle() {
-      await seeds.update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row)).catch(unlessUnreadable);
+      await seeds
+        .update(ORIGIN, (row) => (row.isAfterRecords ? { ...row, isAfterRecords: false } : row))
+        .catch(IdpError.unless('record_unreadable'));
     },
 
     async record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined> {
@@ -88,15 +90,8 @@ async function hasRecords({ tenants, permissions, clients, apiResources, events 
 /** A person that is erased takes along what a seed gave them; that there was one stays, so that no seed makes them again. */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
-    await seeds.update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] })).catch(unlessUnreadable);
+    await seeds
+      .update(id, (row) => ({ ...row, madeAt: row.madeAt ?? new Date(), values: [], items: [] }))
+      .catch(IdpError.unless('record_unreadable'));
   }
-}
-
-function unlessUnreadable(error: unknown): void {
-  if (!(error instanceof IdpError && error.code === 'record_unreadable')) throw error;
-}
-
-function unlessConflict(error: unknown): undefined {
-  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-  return undefined;
 }

@@ -1,3 +1,9 @@
+/**
+ * HTTP: Koa pieces that any route may use, and the application made of them.
+ *
+ * Here are the hosts (own server, callback, middleware of another app), errors as JSON or as a page, forms, CSRF, client authentication by secret,
+ * security headers. This room knows the directory and the extension contract; it does not know oidc-provider.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from '@koa/router';
 import type Koa from 'koa';
@@ -11,13 +17,12 @@ import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
 import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
-import { loggedPath, requestIdOf } from './request-id.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
   /** oidc-provider as a Koa app. */
-  readonly app: Pick<Koa, 'middleware' | 'on'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
+  readonly app: Pick<Koa, 'middleware'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
   /** A document that is answered as it is, by its path, if it is at hand. */
@@ -59,11 +64,6 @@ export function createApp(options: AppOptions): App {
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
   const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
-    app.on('error', (error: Error, ctx?: Context) => {
-      const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
-      if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
-      else logger.error({ err: error, ...about }, 'response failed');
-    });
     return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
   };
   const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
@@ -129,10 +129,6 @@ export function createApp(options: AppOptions): App {
     },
   };
 }
-
-/** A connection that ended early, or that speaks no HTTP. */
-const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
-  ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
 const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
 

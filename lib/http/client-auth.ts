@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { CallerState, ExtensionContext } from '../contract/extension.js';
 import type { Directory } from '../directory/index.js';
 import { IdpError } from '../errors.js';
-import { basicText } from './basic-credentials.js';
+import { basicCredentials } from './basic-credentials.js';
 import { formOf, parametersOf } from './parameters.js';
 
 type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & { readonly directory: Pick<Directory, 'authenticate'> };
@@ -41,15 +41,14 @@ function credentialsOf(ctx: Context): Credentials {
   const { authorization } = ctx.headers;
   if (authorization === undefined) return { id, secret };
   if (secret !== undefined) throw new IdpError('invalid_request');
-  return basicCredentials(authorization);
+  return decodedCredentials(authorization);
 }
 
-/** Each half is form-encoded before they are joined. */
-function basicCredentials(authorization: string): Credentials {
+function decodedCredentials(authorization: string): Credentials {
   if (!/^basic(?: |$)/i.test(authorization)) return { id: undefined, secret: undefined };
-  const [, id, secret = ''] = /^([^:]*):(.*)$/s.exec(basicText(authorization) ?? '') ?? [];
-  if (id === undefined) throw new IdpError('invalid_request');
-  return { id: decoded(id), secret: decoded(secret) };
+  const credentials = basicCredentials(authorization);
+  if (!credentials) throw new IdpError('invalid_request');
+  return { id: decoded(credentials.id), secret: decoded(credentials.secret) };
 }
 
 function decoded(text: string): string | undefined {

@@ -1,17 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
 import type { OidcParts } from './context.js';
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** A document as it is sent. */
-export interface Document {
-  readonly text: string;
-  readonly type: string;
-  readonly etag: string;
-}
 
 /** As the service specification lists them: `token` alone works, and is not listed. */
 const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };

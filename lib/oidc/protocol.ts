@@ -1,3 +1,10 @@
+/**
+ * The protocol: oidc-provider with its extension points filled in. This file wires the rooms of this folder.
+ *
+ * Rooms are named after the protocol and import downwards only, in this order: tokens and interactions, which know nothing of each other; authorize;
+ * sessions; accounts; clients; keys and upstream; artifacts. `docs/architecture.md` has the order, and the table of what we do at each step
+ * of oidc-provider; tests compare both with the code.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
@@ -5,6 +12,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { reachedLevel } from '../acr-values.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
 import { isLiveSecret } from '../directory/index.js';
+import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
 import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
@@ -25,7 +33,7 @@ import { callerOf, clientOf, findCaller } from './clients/clients.js';
 import { createPseudonyms } from './clients/pairwise.js';
 import { createConfiguration, routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
-import { createDocuments, type Document } from './discovery.js';
+import { createDocuments } from './discovery.js';
 import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
@@ -44,7 +52,7 @@ import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
-import { createHookedProvider, onAuthorizationResponse, type ProviderHooks } from './upstream/provider.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
@@ -166,6 +174,9 @@ export function createProtocol(
     if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
   });
   provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
+
+  options.onProvider?.(provider as never);
+  seal(provider);
 
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, () => provider, parameters);

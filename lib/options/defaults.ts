@@ -1,18 +1,18 @@
 /** The defaults of the options, and what the options are once these are filled in. */
+import { locales } from '../contract/locales.js';
 import type { LogFields, Logger } from '../logger.js';
-import {
-  type IdentityProviderOptions,
-  type KeyOptions,
-  type LifetimeOptions,
-  type LimitOptions,
-  locales,
-  type OutgoingOptions,
-  type PasswordOptions,
-  type PathOptions,
-  type RotationOptions,
+import type {
+  IdentityProviderOptions,
+  KeyOptions,
+  LifetimeOptions,
+  LimitOptions,
+  OutgoingOptions,
+  PasswordOptions,
+  PathOptions,
+  RotationOptions,
 } from './options.js';
 
-const DAY = 86_400;
+export const DAY_SECONDS = 86_400;
 
 /* biome-ignore-start lint/suspicious/noConsole: the logger of those who give none */
 const warningsToConsole: Logger = {
@@ -27,7 +27,7 @@ const shown = (fields: LogFields): readonly LogFields[] => (Object.keys(fields).
 
 /** The documented defaults. Stores and keys have none here: whoever builds the service makes them. */
 export const defaults = {
-  keys: { rotation: { active: 90 * DAY, announced: DAY, retiring: 30 * DAY } },
+  keys: { rotation: { active: 90 * DAY_SECONDS, announced: DAY_SECONDS, retiring: 30 * DAY_SECONDS } },
   cookies: {},
   trustProxy: false,
   assertionAudience: 'issuer',
@@ -44,8 +44,8 @@ export const defaults = {
     accessToken: 3_600,
     jwtAccessToken: 600,
     idToken: 300,
-    refreshTokenIdle: 15 * DAY,
-    refreshTokenAbsolute: 30 * DAY,
+    refreshTokenIdle: 15 * DAY_SECONDS,
+    refreshTokenAbsolute: 30 * DAY_SECONDS,
     refreshTokenGrace: 10,
     sessionIdle: 3_600,
     sessionAbsolute: 43_200,

@@ -1,4 +1,4 @@
-/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in the README says the same. */
+/** How each feature of oidc-provider stands here: an option, on for good, or refused by name. A table in docs/reference.md says the same. */
 
 import { missing, valueAt, withMeant, wrong } from '../config-problem.js';
 import { ConfigError, type ConfigProblem } from '../errors.js';

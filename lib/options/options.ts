@@ -1,17 +1,19 @@
-/** The options of `createIdentityProvider`: each is documented, with its default, where it is declared. */
+/**
+ * The options of `createIdentityProvider`: each is documented, with its default, where it is declared.
+ *
+ * `schema` says their shape, `values` and `contradictions` check what a schema cannot say, `insecure` lists what production refuses, `features` which
+ * features of oidc-provider are taken. `resolve` checks all at once, fills in the `defaults` and freezes the result.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
 import type { Extension } from '../contract/extension.js';
+import type { Locale } from '../contract/locales.js';
 import type { Seed } from '../directory/index.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { DirectoryStore } from '../store/directory-store.js';
-
-/** Languages that the pages speak. */
-export const locales = ['en', 'nb', 'sv', 'da', 'fi', 'de'] as const;
-export type Locale = (typeof locales)[number];
 
 /** How signing keys follow one another: whole seconds, each. */
 export interface RotationOptions {
@@ -242,7 +244,7 @@ export interface IdentityProviderOptions {
   readonly configure?: (configuration: Configuration) => Configuration | undefined;
   /**
    * Called for each oidc-provider instance, after it was made and before it serves: at start, and each time keys rotate, when a new instance takes
-   * over. The place for listeners.
+   * over. The place for listeners, middleware and grant types; afterwards they are refused. With it, oidc-provider's own handlers answer.
    * @default nothing
    */
   readonly onProvider?: (provider: Provider) => void;

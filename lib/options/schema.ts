@@ -2,8 +2,10 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { missing, type OptionPath, valueAt, withMeant, wrong } from '../config-problem.js';
+import { locales } from '../contract/locales.js';
 import type { ConfigProblem } from '../errors.js';
-import * as options from './options.js';
+import { DAY_SECONDS } from './defaults.js';
+import type * as options from './options.js';
 import * as values from './values.js';
 
 /** An object that knows exactly the members of `T`, all optional unless named. */
@@ -38,8 +40,6 @@ const named = (expected: string) => {
   return Type.Array(item, { expected });
 };
 
-const DAY = 86_400;
-
 export const optionsSchema = closed<options.IdentityProviderOptions>(
   {
     issuer: Type.String({ expected: 'an absolute http(s) URL', check: values.checkIssuer }),
@@ -63,9 +63,9 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
         expected: 'an array of one or more private JWKs',
       }),
       rotation: closed<options.RotationOptions>({
-        active: seconds(3600, 365 * DAY),
-        announced: seconds(60, 30 * DAY),
-        retiring: seconds(60, 365 * DAY),
+        active: seconds(3600, 365 * DAY_SECONDS),
+        announced: seconds(60, 30 * DAY_SECONDS),
+        retiring: seconds(60, 365 * DAY_SECONDS),
       }),
       encryption: secrets(),
     }),
@@ -88,19 +88,19 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
     logger: instance('a logger', 'debug()', 'info()', 'warn()', 'error()'),
     lifetimes: closed<options.LifetimeOptions>({
       code: seconds(1, 600),
-      interaction: seconds(1, DAY),
-      accessToken: seconds(1, DAY),
-      jwtAccessToken: seconds(1, DAY),
-      idToken: seconds(1, DAY),
-      refreshTokenIdle: seconds(1, 365 * DAY),
-      refreshTokenAbsolute: seconds(1, 365 * DAY),
+      interaction: seconds(1, DAY_SECONDS),
+      accessToken: seconds(1, DAY_SECONDS),
+      jwtAccessToken: seconds(1, DAY_SECONDS),
+      idToken: seconds(1, DAY_SECONDS),
+      refreshTokenIdle: seconds(1, 365 * DAY_SECONDS),
+      refreshTokenAbsolute: seconds(1, 365 * DAY_SECONDS),
       refreshTokenGrace: seconds(0, 60),
-      sessionIdle: seconds(1, 30 * DAY),
-      sessionAbsolute: seconds(1, 30 * DAY),
+      sessionIdle: seconds(1, 30 * DAY_SECONDS),
+      sessionAbsolute: seconds(1, 30 * DAY_SECONDS),
     }),
     limits: closed<options.LimitOptions>({
       signInFailures: count(1, 100),
-      signInWindow: seconds(60, DAY),
+      signInWindow: seconds(60, DAY_SECONDS),
       signInFailuresPerAccount: count(1, 100),
       signInFailuresPerAddress: count(1, 100_000),
       requestsAtOnce: count(10, 100_000),
@@ -115,7 +115,7 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       algorithm: { ...oneOf('scrypt', 'argon2id'), check: values.checkPasswordAlgorithm },
       scryptCost: { ...count(2 ** 4, 2 ** 17), check: values.checkPowerOfTwo },
     }),
-    locales: Type.Array(oneOf(...options.locales), {
+    locales: Type.Array(oneOf(...locales), {
       minItems: 1,
       uniqueItems: true,
       expected: 'an array of different languages, at least one',

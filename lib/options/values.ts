@@ -1,6 +1,7 @@
 /** What the schema of the options cannot say about single values. Each check answers what was expected, or nothing when all is well. */
 import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
+import { isScope } from '../claims/checks.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
@@ -32,9 +33,7 @@ export const checkTrustProxy: ValueCheck = (value) =>
     ? undefined
     : 'true, false, the number of proxies in front, or a function that answers the address';
 
-export const checkClaimScope: ValueCheck = (value) =>
-  // @see RFC 6749 §3.3
-  value === false || (typeof value === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)) ? undefined : 'the name of a scope, or false';
+export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : 'the name of a scope, or false');
 
 /** @see RFC 3986 §3.2 */
 export const checkHost: ValueCheck = (value) => {

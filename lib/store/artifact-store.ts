@@ -1,6 +1,9 @@
 /**
- * The contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases.
- * `adapters/conformance` is its executable form.
+ * Stores: the two contracts that adapters keep, the records, and how the service uses stores.
+ *
+ * This file is the contract of the store for short-lived protocol records: sessions, grants, codes, tokens, counters, leases. The contract of the
+ * durable one is `directory-store`. `adapters/conformance` is the executable form of both. Around them are caches and the change feed, encryption
+ * (`keyring`), the common clock, timeouts and outages.
  */
 declare const keyBrand: unique symbol;
 

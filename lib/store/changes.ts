@@ -88,10 +88,9 @@ async function bump(rows: Collection<ChangeRecord>, collection: string): Promise
 
     await rows.insert({ id: ROW_ID, revisions: next({}) });
   } catch (error) {
-    if (!(error instanceof IdpError)) throw error;
     // What it said is not needed: every cache of the others is cleared where it says something else.
-    if (error.code === 'record_unreadable') await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
-    else if (error.code === 'conflict') await increase();
+    if (IdpError.is(error, 'record_unreadable')) await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
+    else if (IdpError.is(error, 'conflict')) await increase();
     else throw error;
   }
 }

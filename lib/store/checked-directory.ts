@@ -35,7 +35,7 @@ const REMEMBERED = 10_000;
 /** Of these, whenever somebody asks. */
 const LOOKED_AT_AGAIN = 20;
 
-export function checkedDirectory(store: DirectoryStore, logger: Logger): CheckedDirectory {
+export function createCheckedDirectory(store: DirectoryStore, logger: Logger): CheckedDirectory {
   const bad = new Map<string, UnreadableRow>();
   // A store in this process hands out the same row again and again.
   const good = new WeakSet<Row>();
@@ -123,9 +123,8 @@ export function checkedDirectory(store: DirectoryStore, logger: Logger): Checked
           try {
             return (await update(id, (row) => change(row, false))) ?? (await insert(change(undefined, false)));
           } catch (error) {
-            if (!(error instanceof IdpError)) throw error;
-            if (error.code === 'record_unreadable') return put(change(undefined, true));
-            if (error.code !== 'conflict') throw error;
+            if (IdpError.is(error, 'record_unreadable')) return put(change(undefined, true));
+            if (!IdpError.is(error, 'conflict')) throw error;
           }
         }
       },

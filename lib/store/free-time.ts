@@ -5,9 +5,9 @@
  */
 
 /** Milliseconds between two looks. One timer serves all deadlines, so an end comes up to this late, and as late as the process is busy. */
-const TICK = 50;
+const TICK_MS = 50;
 /** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
-const MOST = 4 * TICK;
+const MAX_STEP_MS = 4 * TICK_MS;
 
 /** Something that is waited for, between what began before and after it. */
 export interface Waiting {
@@ -75,7 +75,7 @@ export function deadlineAfter(milliseconds: number): Pick<Queue, 'enter' | 'mill
 
 function look(): void {
   const now = performance.now();
-  clock += Math.min(now - lookedAt, MOST);
+  clock += Math.min(now - lookedAt, MAX_STEP_MS);
   lookedAt = now;
   for (const queue of queues.values()) queue.giveUpBefore(clock);
   if ([...queues.values()].every(({ isEmpty }) => isEmpty)) {
@@ -87,5 +87,5 @@ function look(): void {
 /** Sockets are read between a timer and the immediate that it sets: what came while the process was away is there when it looks. */
 function startLooking(): void {
   lookedAt = performance.now();
-  timer = setInterval(() => setImmediate(look), TICK);
+  timer = setInterval(() => setImmediate(look), TICK_MS);
 }

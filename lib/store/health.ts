@@ -8,7 +8,7 @@ export type StoreHealth = 'up' | 'read-only' | 'down';
 
 /** Something that is wrong with one record. It stops nothing else, and needs somebody to mend it. */
 export interface HealthProblem {
-  /** A stable name for what is wrong; the README lists them. */
+  /** A stable name for what is wrong; docs/operate.md lists them. */
   readonly code: string;
   readonly collection: string;
   /** The record's. */

@@ -2,13 +2,13 @@
 import type { Logger } from '../logger.js';
 
 /** Milliseconds between two looks whether an outage has ended. */
-const LOOK = 1000;
+const LOOK_MS = 1000;
 /**
  * Milliseconds without a failure after which it has. A store that is away again soon after is one that some calls fail at: it has to be calm for
  * longer each time, so that it cannot fill the log.
  */
-const CALM = 1000;
-const LONGEST_CALM = 60_000;
+const CALM_MS = 1000;
+const LONGEST_CALM_MS = 60_000;
 
 export interface Outage {
   failed(cause: unknown): void;
@@ -24,7 +24,7 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
   let began: number | undefined;
   let failedAt = 0;
   let calls = 0;
-  let calm = CALM;
+  let calm = CALM_MS;
   let endedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
 
@@ -44,9 +44,9 @@ export function createOutage(store: string, probe: () => Promise<void>, logger: 
       if (began !== undefined) return;
       began = failedAt;
       calls = 1;
-      calm = began - endedAt < LONGEST_CALM ? Math.min(calm * 4, LONGEST_CALM) : CALM;
+      calm = began - endedAt < LONGEST_CALM_MS ? Math.min(calm * 4, LONGEST_CALM_MS) : CALM_MS;
       logger.error({ err: cause, store }, 'store is away');
-      timer = setInterval(() => void probe().then(ended, () => {}), LOOK).unref();
+      timer = setInterval(() => void probe().then(ended, () => {}), LOOK_MS).unref();
     },
     close: () => clearInterval(timer),
   };

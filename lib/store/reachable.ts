@@ -5,20 +5,20 @@ import { IdpError, StoreAwayError, UnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { hashedKey } from './artifact-key.js';
 import type { ArtifactStore } from './artifact-store.js';
+import type { CallTimeouts } from './call-timeouts.js';
 import { collections } from './collections.js';
 import type { Collection, DirectoryStore, Row } from './directory-store.js';
 import { createOutage, type Outage } from './outages.js';
-import type { Patience } from './patience.js';
 import type { ChangeRecord } from './records.js';
 import { createWriteProbe, ReadOnlyError } from './write-probe.js';
 
 /** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
-export function reachableArtifacts(store: ArtifactStore, patience: Patience, logger: Logger): ArtifactStore {
+export function createReachableArtifacts(store: ArtifactStore, callTimeouts: CallTimeouts, logger: Logger): ArtifactStore {
   const { name, ephemeral } = store;
   const outage = createOutage(`artifacts (${name})`, () => health(), logger);
-  const reach = reachOf(store, patience, outage);
+  const reach = reachOf(store, callTimeouts, outage);
   // A new key each time: in a Cluster, another of its primaries.
-  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: Date.now() + PROBE_TTL }]);
+  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: Date.now() + PROBE_TTL_MS }]);
   const { opened, health } = healthOf('artifact', store, write, reach);
   return {
     name,
@@ -38,17 +38,17 @@ export function reachableArtifacts(store: ArtifactStore, patience: Patience, log
 }
 
 /** @throws UnavailableError, StoreAwayError; what a store says on purpose (IdpError) and what a change throws stay as they are. */
-export function reachableDirectory(store: DirectoryStore, patience: Patience, logger: Logger): DirectoryStore {
+export function createReachableDirectory(store: DirectoryStore, callTimeouts: CallTimeouts, logger: Logger): DirectoryStore {
   const { name, ephemeral } = store;
   const outage = createOutage(`directory (${name})`, () => health(), logger);
-  const reach = reachOf(store, patience, outage);
+  const reach = reachOf(store, callTimeouts, outage);
   const write = () => store.collection<ChangeRecord>(collections.changes.name).put({ id: 'probe', revisions: {} });
   const { opened, health } = healthOf('directory', store, write, reach);
   return {
     name,
     ephemeral,
     open: (specs) => opened(() => store.open(specs)),
-    collection: <R extends Row>(collection: string) => reachableCollection(store.collection<R>(collection), reach),
+    collection: <R extends Row>(collection: string) => createReachableCollection(store.collection<R>(collection), reach),
     health,
     close() {
       outage.close();
@@ -57,7 +57,7 @@ export function reachableDirectory(store: DirectoryStore, patience: Patience, lo
   };
 }
 
-const reachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): Collection<R> => ({
+const createReachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): Collection<R> => ({
   get: (id) => reach(() => rows.get(id)),
   find: (where, page) => reach(() => rows.find(where, page)),
   insert: (row) => reach(() => rows.insert(row)),
@@ -85,23 +85,23 @@ const reachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): 
 
 type Reach = <T>(call: () => Promise<T>, isProbe?: boolean) => Promise<T>;
 
-function reachOf(store: { readonly name: string }, patience: Patience, outage: Outage): Reach {
+function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, outage: Outage): Reach {
   const explain = (cause: unknown): unknown => {
     if (cause instanceof IdpError) return cause;
     outage.failed(cause);
     return new UnavailableError('store_unavailable', { store: store.name }, { cause });
   };
-  return (call, isProbe) => patience.wait(store, call, explain, isProbe);
+  return (call, isProbe) => callTimeouts.wait(store, call, explain, isProbe);
 }
 
 /** Milliseconds that what a probe wrote stays. */
-const PROBE_TTL = 5000;
+const PROBE_TTL_MS = 5000;
 /** Milliseconds that a store may take to come up beside the service. */
-const START_TIMEOUT = 5000;
+const START_TIMEOUT_MS = 5000;
 /** Milliseconds between two attempts to open it. */
-const PAUSE = 250;
+const PAUSE_MS = 250;
 /** Milliseconds between two looks whether a store that takes longer to open is there at all. */
-const LOOK = 1000;
+const LOOK_MS = 1000;
 
 /** How a store is opened, and asked whether it can serve. @param write nothing that anybody reads. */
 function healthOf(
@@ -118,7 +118,7 @@ function healthOf(
   async function attempt(open: () => Promise<void>, end: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const absent = new Promise<never>((_resolve, reject) => {
-      timer = setInterval(() => performance.now() >= end && void answers().catch(reject), LOOK);
+      timer = setInterval(() => performance.now() >= end && void answers().catch(reject), LOOK_MS);
     });
     try {
       await Promise.race([open(), absent]);
@@ -129,7 +129,7 @@ function healthOf(
 
   return {
     async opened(open: () => Promise<void>): Promise<void> {
-      for (const end = performance.now() + START_TIMEOUT; ; ) {
+      for (const end = performance.now() + START_TIMEOUT_MS; ; ) {
         try {
           await attempt(open, end);
           isOpen = true;
@@ -137,7 +137,7 @@ function healthOf(
         } catch (cause) {
           if (cause instanceof IdpError && cause.code !== 'store_unavailable') throw cause;
           if (performance.now() >= end) throw new StoreAwayError(kind, store.name, cause);
-          await sleep(PAUSE);
+          await sleep(PAUSE_MS);
         }
       }
     },

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** How long it is remembered that there is nothing, in milliseconds. */
-const ABSENT_TTL = 1000;
+const ABSENT_TTL_MS = 1000;
 /** What is absent has a small place of its own: names that callers make up push out nothing that exists. */
 const MAX_ABSENT = 1000;
 /** Nor do they fill the memory: an absent name that is longer than this is not remembered. */
@@ -29,7 +29,7 @@ export function createReadThrough<V extends object>(
   { max, ttl }: ReadThroughOptions,
 ): ReadThrough<V> {
   const values = new LRUCache<string, V>({ max, ttl });
-  const absent = new LRUCache<string, true>({ max: MAX_ABSENT, ttl: ABSENT_TTL });
+  const absent = new LRUCache<string, true>({ max: MAX_ABSENT, ttl: ABSENT_TTL_MS });
   const loads = new Map<string, Promise<V | undefined>>();
 
   const keep = (key: string, value: V | undefined): void => {

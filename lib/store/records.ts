@@ -19,6 +19,7 @@ export interface PendingEvent {
 export type SignInMethodName = string;
 
 export interface Branding {
+  /** An https URL or a path of this origin. */
   readonly logoUri?: string;
   /** `#rrggbb`. */
   readonly accentColor?: string;

@@ -1,7 +1,7 @@
 /** Whether a store takes writes: one that answers reads and refuses them signs nobody in. */
 
 /** Milliseconds between two writes, however often it is asked. */
-const INTERVAL = 1000;
+const INTERVAL_MS = 1000;
 
 /** A store answers reads, and did not take a write. */
 export class ReadOnlyError extends Error {
@@ -18,7 +18,7 @@ export function createWriteProbe(write: () => Promise<unknown>): () => Promise<v
   let outcome: Promise<void> = Promise.resolve();
   return () => {
     const now = performance.now();
-    if (now - askedAt >= INTERVAL) {
+    if (now - askedAt >= INTERVAL_MS) {
       askedAt = now;
       outcome = write().then(() => {});
     }

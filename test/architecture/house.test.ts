@@ -43,6 +43,20 @@ describe('design §2: the house', () => {
     expect(Object.keys(everything).filter((file) => /\.test\.ts$/.test(file) && !file.startsWith('test/'))).toEqual([]);
   });
 
+  test('each room of lib says what it is, in three to ten lines at the head of one of its files', () => {
+    const rooms = ['lib', 'lib/oidc', 'lib/directory'].flatMap((folder) =>
+      readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? `${folder}/${entry.name}` : [])),
+    );
+    const isHead = (file: string) => {
+      const [head = ''] = /^\/\*\*\n[\s\S]*?\*\/\n/.exec(readFileSync(file, 'utf8')) ?? [];
+      const lines = head.split('\n').length - 1;
+      return lines >= 5 && lines <= 10 && /^ \* [A-Z][^\n]*[.:]/m.test(head);
+    };
+    const filesOf = (room: string) => readdirSync(room).flatMap((name) => (name.endsWith('.ts') ? `${room}/${name}` : []));
+    expect(rooms.length).toBeGreaterThan(20);
+    expect(rooms.filter((room) => !filesOf(room).some(isHead))).toEqual([]);
+  });
+
   test('each file that leans on what oidc-provider does not document has a pin test of its name', () => {
     const names = (folder: string, end: string) =>
       readdirSync(folder).flatMap((file) => (file.endsWith(end) ? file.slice(0, -end.length) : []));

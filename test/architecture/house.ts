@@ -49,8 +49,9 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/options/',
     mayImport: [
-      'lib/claims/contract.ts',
+      'lib/claims/',
       'lib/config-problem.ts',
+      'lib/contract/locales.ts',
       'lib/errors.ts',
       'type lib/logger.ts',
       'type lib/contract/',
@@ -84,6 +85,7 @@ const rooms: readonly Room[] = [
     files: 'extensions/*/',
     mayImport: [
       'lib/contract/extension.ts',
+      'lib/contract/locales.ts',
       'lib/contract/sign-in-method.ts',
       'lib/claims/contract.ts',
       'lib/http/',

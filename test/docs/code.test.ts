@@ -1,12 +1,13 @@
-/** The code blocks of the documentation: each compiles as it stands, so no name in it is undefined; and those that serve do. */
+/** The code blocks of the documentation, and the examples of the API: each compiles as it stands, so no name in it is undefined; and those that serve do. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import typescript from 'typescript';
+import { type Example, examples } from './examples.js';
 import { pageAt, pages } from './pages.js';
 
 const compiler = resolve('node_modules/@typescript/native/bin/tsc');
@@ -17,6 +18,8 @@ const [first] = pageAt('README.md').codeBlocks.filter(({ language }) => language
 /** Those that need no other server. */
 const serving = codeBlocks.filter(({ code }) => code.includes('listen(3000)') && !code.includes("from 'ioredis'"));
 
+const modern = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext };
+
 /** In the package, so that it goes by its own name; in dist, where nothing of it is kept. */
 let folder: string;
 beforeAll(async () => {
@@ -26,9 +29,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** What the compiler says about these sources, with the settings of the repository. */
-async function compile(sources: readonly string[]): Promise<string> {
+async function compile(sources: readonly Pick<Example, 'path' | 'code'>[]): Promise<string> {
   const project = await mkdtemp(join(folder, 'types-'));
-  await Promise.all(sources.map((source, index) => writeFile(join(project, `block-${index + 1}.ts`), source)));
+  const nameOf = (path: string, index: number) => `${path.replace(/\W+/g, '-')}-${index + 1}.ts`;
+  await Promise.all(sources.map(({ path, code }, index) => writeFile(join(project, nameOf(path, index)), code)));
   const compilerOptions = { noEmit: true, rootDir: '.' };
   await writeFile(
     join(project, 'tsconfig.json'),
@@ -42,7 +46,20 @@ async function compile(sources: readonly string[]): Promise<string> {
 describe('issue 4 D12: the code of the documentation', () => {
   test('compiles as it stands: a reader meets no undefined name', async () => {
     expect(codeBlocks.length).toBeGreaterThan(15);
-    expect(await compile(codeBlocks.map(({ code }) => code))).toBe('');
+    expect(await compile(codeBlocks)).toBe('');
+  });
+
+  test('has an example for each function that a door exports, which compiles as well', async () => {
+    const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as { exports: Record<string, string> };
+    const doors = Object.keys(exports).filter((door) => !door.endsWith('.json'));
+    const members = await Promise.all(doors.map((door) => import(door.replace(/^\./, 'tenant-idp')) as Promise<Record<string, unknown>>));
+    const functions = members
+      .flatMap(Object.entries)
+      .flatMap(([name, value]) => (typeof value === 'function' && /^[a-z]/.test(name) ? name : []));
+    expect(functions.length).toBeGreaterThan(6);
+    expect(functions.filter((name) => !examples.some((example) => example.of === name))).toEqual([]);
+    expect(examples.filter(({ code }) => !code.includes('import'))).toEqual([]);
+    expect(await compile(examples)).toBe('');
   });
 
   test('is TypeScript, where it could be JavaScript: that is compiled', () => {
@@ -53,7 +70,7 @@ describe('issue 4 D12: the code of the documentation', () => {
   test('would not compile with a name that is not exported, or an option that does not exist', async () => {
     const [one = '', other = ''] = serving.map(({ code }) => code);
     const wrong = [one.replaceAll('middleware()', 'nothing'), other.replaceAll('issuer', 'nothing')];
-    expect(await compile(wrong)).toMatch(/block-1\.ts.*\n(.*\n)*.*block-2\.ts/);
+    expect(await compile(wrong.map((code) => ({ path: 'wrong', code })))).toMatch(/wrong-1\.ts.*\n(.*\n)*.*wrong-2\.ts/);
   });
 
   test('embeds in at most 15 lines', () => {
@@ -79,6 +96,14 @@ describe('issue 4 D12: the code of the documentation', () => {
     30_000,
   );
 
+  test('docs/claims.md: the block that prints a claim prints what it says', async () => {
+    const { code = '' } = codeBlocks.find(({ path, code: text }) => path === 'docs/claims.md' && text.includes('console.log')) ?? {};
+    const file = join(folder, 'prints.mjs');
+    await writeFile(file, typescript.transpileModule(code, { compilerOptions: modern }).outputText);
+    const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
+    expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
+  });
+
   test('the embed block signs in: its client gets as far as the page', async () => {
     const port = await freePort();
     const source = first?.code.replace(/\b3000\b/g, String(port)) ?? '';
@@ -95,10 +120,7 @@ describe('issue 4 D12: the code of the documentation', () => {
 
 /** Runs a program until `use` is through with it. `answer` waits for the server. */
 async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
-  const { outputText } = typescript.transpileModule(source, {
-    compilerOptions: { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext },
-  });
-  await writeFile(file, outputText);
+  await writeFile(file, typescript.transpileModule(source, { compilerOptions: modern }).outputText);
   let output = '';
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));

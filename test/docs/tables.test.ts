@@ -6,6 +6,7 @@ import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { errorTable } from '../../lib/errors.js';
+import { routes } from '../../lib/oidc/configuration.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
 import { useIdp } from '../support/use-idp.js';
@@ -76,16 +77,25 @@ describe('issue 4 D12: the tables of the documentation', () => {
   });
 
   test('events are those of the code', () => {
-    const events = parse('lib/events.ts', readFileSync('lib/events.ts', 'utf8')).statements.find(
-      (statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === 'EventMap',
-    );
-    const data = events?.members.map((member) => {
+    const data = membersOf('lib/events.ts', 'EventMap').map((member) => {
       const type = (member as ts.PropertySignature).type as ts.TypeLiteralNode;
-      return [(member.name as ts.Identifier).text, ...type.members.map(({ name }) => (name as ts.Identifier).text)];
+      return [nameOf(member), ...type.members.map(nameOf)];
     });
     expect(reference.table('Events', 'Event').map(([name, more = '']) => [name, 'AggregateId', ...(more.match(/\w+/g) ?? [])])).toEqual(
       data,
     );
+  });
+
+  test('members of an extension, and of its context, are those of the contract', () => {
+    const page = pageAt('docs/extensions.md');
+    const contract = 'lib/contract/extension.ts';
+    const added = page.table('What an extension may add', 'Member');
+    expect(added.map(([name]) => name)).toEqual(membersOf(contract, 'Extension').map(nameOf));
+    expect(page.table('What an extension gets', 'Member').map(([name]) => name)).toEqual(
+      membersOf(contract, 'ExtensionContext').map(nameOf),
+    );
+    const around = added.find(([name]) => name === 'around')?.[1] ?? '';
+    expect([...around.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(Object.keys(routes));
   });
 
   test('coverage has a row for each numbered section of the service specification', () => {
@@ -120,3 +130,13 @@ describe('issue 4 D12: the tables of the documentation', () => {
 
 /** `'/idp'` and `` `a` `` as one would read them. */
 const unmarked = (value = ''): string => value.replaceAll('`', '');
+
+function membersOf(file: string, name: string): readonly ts.TypeElement[] {
+  const found = parse(file, readFileSync(file, 'utf8')).statements.find(
+    (statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === name,
+  );
+  if (!found) throw new Error(`${file} declares no interface ${name}`);
+  return [...found.members];
+}
+
+const nameOf = ({ name }: ts.TypeElement): string => (name as ts.Identifier).text;

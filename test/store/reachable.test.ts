@@ -5,9 +5,9 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { IdpError } from '../../lib/errors.js';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
+import { CallTimeouts } from '../../lib/store/call-timeouts.js';
 import type { Row } from '../../lib/store/directory-store.js';
-import { Patience } from '../../lib/store/patience.js';
-import { reachableArtifacts, reachableDirectory } from '../../lib/store/reachable.js';
+import { createReachableArtifacts, createReachableDirectory } from '../../lib/store/reachable.js';
 import { failingStores } from '../support/failing-stores.js';
 import { IN_TIME } from '../support/in-time.js';
 import { testKeys } from '../support/keys.js';
@@ -38,7 +38,7 @@ function answeredByHand() {
 test('a call that is not answered is an outage of that store, in time', async () => {
   const { store } = answeredByHand();
   const { error, milliseconds } = (await timed(
-    reachableArtifacts({ ...store, name: 'own' }, new Patience(), silentLogger).read([{ key }]),
+    createReachableArtifacts({ ...store, name: 'own' }, new CallTimeouts(), silentLogger).read([{ key }]),
   )) as {
     error: IdpError & { cause: Error };
     milliseconds: number;
@@ -48,9 +48,12 @@ test('a call that is not answered is an outage of that store, in time', async ()
 });
 
 test('of two stores that hang, the second is not waited for as long; a request that asks both is answered in time', async () => {
-  const patience = new Patience();
+  const callTimeouts = new CallTimeouts();
   const { artifacts, directory, down } = failingStores();
-  const [first, second] = [reachableArtifacts(artifacts, patience, silentLogger), reachableDirectory(directory, patience, silentLogger)];
+  const [first, second] = [
+    createReachableArtifacts(artifacts, callTimeouts, silentLogger),
+    createReachableDirectory(directory, callTimeouts, silentLogger),
+  ];
   Object.assign(down, { hang: true, artifacts: true, directory: true });
   const { milliseconds } = await timed(
     first
@@ -63,7 +66,7 @@ test('of two stores that hang, the second is not waited for as long; a request t
 
 test('an answer ends the doubt, however late: the next call has its full time again', async () => {
   const { answers, store } = answeredByHand();
-  const reachable = reachableArtifacts(store, new Patience(), silentLogger);
+  const reachable = createReachableArtifacts(store, new CallTimeouts(), silentLogger);
   const slow = async (milliseconds: number) => {
     const reading = timed(reachable.read([{ key }]));
     await pause(milliseconds);
@@ -78,7 +81,7 @@ test('an answer ends the doubt, however late: the next call has its full time ag
 test('what a store or a change says on purpose passes as it is; what goes wrong does not', async () => {
   const memory = memoryDirectory();
   await memory.open([{ name: 'rows', indexes: {} }]);
-  const rows = reachableDirectory(memory, new Patience(), silentLogger).collection<Row & { n: number }>('rows');
+  const rows = createReachableDirectory(memory, new CallTimeouts(), silentLogger).collection<Row & { n: number }>('rows');
   await rows.insert({ id: 'a', n: 1 });
   await expect(rows.insert({ id: 'a', n: 1 })).rejects.toMatchObject({ code: 'conflict' });
   const reason = new RangeError('refused');

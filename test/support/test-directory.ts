@@ -3,7 +3,7 @@ import { memoryDirectory } from '../../adapters/memory/index.js';
 import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../lib/directory/index.js';
 import type { IdpEvent } from '../../lib/events.js';
 import { createCaches } from '../../lib/store/cache.js';
-import { checkedDirectory } from '../../lib/store/checked-directory.js';
+import { createCheckedDirectory } from '../../lib/store/checked-directory.js';
 import { collections } from '../../lib/store/collections.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { createKeyring } from '../../lib/store/keyring.js';
@@ -42,7 +42,7 @@ export async function testDirectory(
 ): Promise<TestDirectory> {
   const store = options.store ?? memoryDirectory();
   await store.open(Object.values(collections));
-  const checked = checkedDirectory(store, silentLogger);
+  const checked = createCheckedDirectory(store, silentLogger);
   const caches = createCaches(checked, { logger: silentLogger });
   const directory = createDirectory({
     caches,

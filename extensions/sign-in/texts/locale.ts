@@ -1,16 +1,15 @@
 /** Which of the pages' languages a person reads. */
+import type { Locale } from '../../../lib/contract/locales.js';
 
 /** The pages' languages, by their own names. */
-export const localeNames = {
+export const localeNames: Readonly<Record<Locale, string>> = {
   en: 'English',
   nb: 'Norsk bokmål',
   sv: 'Svenska',
   da: 'Dansk',
   fi: 'Suomi',
   de: 'Deutsch',
-} as const;
-
-export type Locale = keyof typeof localeNames;
+};
 
 export const locales = Object.keys(localeNames) as readonly Locale[];
 

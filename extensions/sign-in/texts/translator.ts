@@ -1,9 +1,9 @@
+import type { Locale } from '../../../lib/contract/locales.js';
 import type { Placeholder, TextKey, Texts } from './catalogue.js';
 import { da } from './da.js';
 import { de } from './de.js';
 import { en } from './en.js';
 import { fi } from './fi.js';
-import type { Locale } from './locale.js';
 import { nb } from './nb.js';
 import { sv } from './sv.js';
 

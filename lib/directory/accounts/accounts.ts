@@ -1,3 +1,9 @@
+/**
+ * Accounts: a user together with the person and the tenant, as sign-in and the protocol see them.
+ *
+ * Here are how accounts are found, linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
+ * `linking` proves at its top that no order of steps breaks a family.
+ */
 import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';

@@ -77,7 +77,7 @@ export function createCredentials(
       const passwordHash = await passwords.hash(password);
       await credentials.update(id, (row) => (row.passwordHash === outdated ? { ...row, passwordHash } : row));
     } catch (error) {
-      if (!(error instanceof IdpError && error.code === 'busy')) throw error;
+      if (!IdpError.is(error, 'busy')) throw error;
     }
   }
 

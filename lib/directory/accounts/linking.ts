@@ -13,7 +13,7 @@
 import { IdpError } from '../../errors.js';
 import type { CheckedCollection } from '../../store/checked-directory.js';
 import type { Person, PersonWithUser, User } from '../../store/records.js';
-import { type DirectoryContext, nextNotBefore } from '../context.js';
+import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser } from '../persons/user-record.js';
 
@@ -51,7 +51,7 @@ export interface Links {
   endAll(person: Person): Promise<void>;
 }
 
-export function createLinks({ collections: { persons }, nudge, voiding }: DirectoryContext): Links {
+export function createLinks({ collections: { persons }, nudge, withCutoff }: DirectoryContext): Links {
   const requireUser = async ({ tid, userId }: ParentRef) => {
     const person = await byUser(persons, userId);
     if (person?.tid !== tid) throw new IdpError('not_found');
@@ -107,15 +107,14 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
           : current,
       )
       .catch((error: unknown) => {
-        const taken = error instanceof IdpError && error.code === 'conflict';
-        throw taken ? new IdpError('link_same_tenant') : error;
+        throw IdpError.is(error, 'conflict') ? new IdpError('link_same_tenant') : error;
       });
     return hasUser(row) && row.user.parentUserId === parent.user.id ? row : undefined;
   }
 
   async function unlink(childRef: ParentRef, parentUserId: string): Promise<PersonWithUser> {
     const { id } = await requireUser(childRef);
-    const child = await voiding({ oid: childRef.userId }, () =>
+    const child = await withCutoff({ oid: childRef.userId }, (nextNotBefore) =>
       persons.update(id, (row) => {
         if (row.user?.parentUserId !== parentUserId) throw new IdpError('not_linked');
         const { parentUserId: _, ...rest } = row.user;
@@ -135,19 +134,16 @@ export function createLinks({ collections: { persons }, nudge, voiding }: Direct
 
   async function endAll({ tid, user }: Person): Promise<void> {
     if (user === undefined) return;
-    if (user.parentUserId !== undefined) await unlink({ tid, userId: user.id }, user.parentUserId).catch(unlessEnded);
+    if (user.parentUserId !== undefined)
+      await unlink({ tid, userId: user.id }, user.parentUserId).catch(IdpError.unless('not_linked', 'not_found'));
     const children = await persons.find({ byParent: [user.id] });
     for (const child of children.filter(hasUser)) {
-      await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(unlessEnded);
+      await unlink({ tid: child.tid, userId: child.user.id }, user.id).catch(IdpError.unless('not_linked', 'not_found'));
     }
     if (user.isParent) await removeChildEntries(persons, user.id);
   }
 
   return { link, unlink, endAll };
-}
-
-function unlessEnded(error: unknown): void {
-  if (!(error instanceof IdpError && (error.code === 'not_linked' || error.code === 'not_found'))) throw error;
 }
 
 function checkLink(child: PersonWithUser, parent: PersonWithUser): void {

@@ -2,9 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { ApiResource } from '../../store/records.js';
-import { cachedCollection } from '../cached-collection.js';
+import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from '../credentials/secrets.js';
+import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
   checkInput,
   defined,
@@ -73,8 +73,8 @@ export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
 export function createApiResources(context: DirectoryContext): ApiResources {
   const { collections, caches } = context;
-  const rows = cachedCollection('apiResources', collections.apiResources, caches);
-  const secrets = secretsOf(rows, context);
+  const rows = createCachedCollection('apiResources', collections.apiResources, caches);
+  const secrets = createSecrets(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,
@@ -119,6 +119,6 @@ export function createApiScopes({ collections, caches }: DirectoryContext): () =
 
 /** The store does not say what a conflict was about. */
 function refuse(error: unknown, path: string): never {
-  const silent = error instanceof IdpError && error.code === 'conflict' && error.details.path === undefined;
+  const silent = IdpError.is(error, 'conflict') && error.details.path === undefined;
   throw silent ? new IdpError('conflict', { path }) : error;
 }

@@ -1,10 +1,16 @@
+/**
+ * Clients, API resources, and the consents that users gave to clients.
+ *
+ * A client and an API resource authenticate by name, so no two of either kind have the same (`shared-ids`). `client-metadata` says which metadata
+ * of the protocol a client may have, `client-scopes` which scopes it may be allowed.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Client } from '../../store/records.js';
-import { cachedCollection } from '../cached-collection.js';
+import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { checkOwnSecret, hashedSecret, newSecret, secretsOf } from '../credentials/secrets.js';
+import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
   branding,
   checkInput,
@@ -106,8 +112,8 @@ export interface Clients {
 
 export function createClients(context: DirectoryContext): Clients {
   const { collections, caches } = context;
-  const rows = cachedCollection('clients', collections.clients, caches);
-  const secrets = secretsOf(rows, context);
+  const rows = createCachedCollection('clients', collections.clients, caches);
+  const secrets = createSecrets(rows, context);
   return {
     get: rows.get,
     peek: rows.peek,

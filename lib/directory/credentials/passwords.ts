@@ -1,3 +1,9 @@
+/**
+ * Passwords and secrets: how they are hashed, compared and renewed.
+ *
+ * Passwords are hashed by algorithms of `password-algorithms`, written as PHC strings (`phc`), and a queue bounds how many are hashed at once
+ * (`hashing-queue`). Secrets of clients and API resources are random, so a plain digest does (`secrets`).
+ */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { createHashingQueue } from './hashing-queue.js';

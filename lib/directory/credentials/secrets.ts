@@ -51,7 +51,7 @@ const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] 
   secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
 
 /** The secrets that a collection's records authenticate with. */
-export const secretsOf = <R extends Holder>(rows: CachedCollection<R>, context: Pick<DirectoryContext, 'ownSecretLength'>) => ({
+export const createSecrets = <R extends Holder>(rows: CachedCollection<R>, context: Pick<DirectoryContext, 'ownSecretLength'>) => ({
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   async rotate(id: string, given?: string): Promise<{ readonly record: R; readonly secret: string }> {
     checkOwnSecret(given, context);

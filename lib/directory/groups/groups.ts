@@ -1,3 +1,9 @@
+/**
+ * Groups of a tenant's users, and the catalogue of permissions that groups give.
+ *
+ * Users name groups by id or by name (`group-refs`). Permissions are the same for all tenants: a group refers to
+ * entries of the catalogue, and an unknown one is refused.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import { collections as specs } from '../../store/collections.js';
@@ -7,7 +13,7 @@ import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { tenantScope } from '../tenants/tenant-scope.js';
+import { createTenantScope } from '../tenants/tenant-scope.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Permissions } from './permissions.js';
 
@@ -44,8 +50,8 @@ export function createGroups(
   permissions: Permissions,
   tid: string,
 ): Groups {
-  const rows = tenantScope(collections.groups, specs.groups, tid);
-  const persons = tenantScope(collections.persons, specs.persons, tid);
+  const rows = createTenantScope(collections.groups, specs.groups, tid);
+  const persons = createTenantScope(collections.persons, specs.persons, tid);
   const cached = caches.rows<Group>('groups');
   const get = async (id: string) => {
     const group = await cached.get(id);

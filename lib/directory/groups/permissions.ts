@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Permission } from '../../store/records.js';
-import { cachedCollection } from '../cached-collection.js';
+import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
 
@@ -32,8 +32,8 @@ export interface Permissions {
 }
 
 export function createPermissions({ collections, caches }: DirectoryContext): Permissions {
-  const rows = cachedCollection('permissions', collections.permissions, caches);
-  const groups = cachedCollection('groups', collections.groups, caches);
+  const rows = createCachedCollection('permissions', collections.permissions, caches);
+  const groups = createCachedCollection('groups', collections.groups, caches);
   return {
     get: rows.get,
     require: rows.require,

@@ -36,12 +36,12 @@ export interface DeliveryQueue extends Deliveries {
 }
 
 /** Milliseconds. */
-const HELD = 2_000;
+const HELD_MS = 2_000;
 /** Longer than any attempt: then another node takes over. */
-const CLAIMED = 30_000;
-const KEPT_WHEN_DEAD = 7 * 86_400_000;
+const CLAIMED_MS = 30_000;
+const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
 /** Seconds before the second attempt, the third … */
-const BACK_OFF = [5, 30, 120, 600, 3_600, 21_600];
+const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
 
 const PAGE = 100;
 /** Attempts at once. */
@@ -59,7 +59,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     let mine = false;
     await rows.update(id, (row) => {
       mine = row.version === version && row.state === 'waiting';
-      return mine ? { ...row, due: new Date(Date.now() + CLAIMED), updatedAt: new Date() } : row;
+      return mine ? { ...row, due: new Date(Date.now() + CLAIMED_MS), updatedAt: new Date() } : row;
     });
     return mine;
   }
@@ -77,9 +77,9 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
 
   async function postpone(delivery: Delivery, error: unknown): Promise<void> {
     const { id, kind, attempts: before } = delivery;
-    const seconds = BACK_OFF[before];
+    const seconds = BACK_OFF_SECONDS[before];
     const state = seconds === undefined ? 'dead' : 'waiting';
-    const wait = seconds === undefined ? KEPT_WHEN_DEAD : seconds * 1000 * (0.75 + Math.random() / 2);
+    const wait = seconds === undefined ? KEPT_WHEN_DEAD_MS : seconds * 1000 * (0.75 + Math.random() / 2);
     const problem = error instanceof Error ? error.message : String(error);
     await move({ ...delivery, state, problem, attempts: before + 1, due: new Date(Date.now() + wait) });
     logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
@@ -143,7 +143,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     handle: (kind, send) => void handlers.set(kind, send),
 
     async enqueue(deliveries) {
-      const due = new Date(Date.now() + HELD);
+      const due = new Date(Date.now() + HELD_MS);
       const made = await Promise.all(
         deliveries.map((delivery) => rows.insert(newRecord(newIdAt(due), { ...delivery, state: 'waiting' as const, attempts: 0, due }))),
       );

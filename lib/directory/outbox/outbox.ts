@@ -1,3 +1,9 @@
+/**
+ * The outbox: what has to be told, kept until it is.
+ *
+ * Events are written in the same document as the change that they tell of, then given a number and handed to listeners by one node at a time, under a
+ * lease (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and tried again, such as logout tokens.
+ */
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
@@ -60,7 +66,7 @@ export function createOutbox({ collections, trials, lease, logger }: OutboxOptio
     const known = await records.get(event.id);
     if (known) return known;
     const sequence = await nextSequence();
-    const made = await records.insert({ ...event, sequence }).catch(unlessConflict);
+    const made = await records.insert({ ...event, sequence }).catch(IdpError.unless('conflict'));
     return made ?? (await records.get(event.id)) ?? records.put({ ...event, sequence });
   }
 
@@ -194,9 +200,4 @@ function without<R extends Source>(done: readonly PendingEvent[], record: R): Un
   const isLeft = pendingEvents.length > 0;
   if (pendingEvents.length === record.pendingEvents?.length && isLeft === (outbox !== undefined)) return record;
   return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) } as unknown as Unsaved<R>;
-}
-
-function unlessConflict(error: unknown): undefined {
-  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
-  return undefined;
 }

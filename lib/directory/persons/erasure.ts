@@ -11,7 +11,10 @@ import { forgetSeeded } from '../seed-ledger.js';
  */
 export type ErasePerson = (personId: string) => Promise<void>;
 
-export function createErasure({ collections, nudge, voiding }: DirectoryContext, endLinks: (person: Person) => Promise<void>): ErasePerson {
+export function createErasure(
+  { collections, nudge, withCutoff }: DirectoryContext,
+  endLinks: (person: Person) => Promise<void>,
+): ErasePerson {
   const { persons, credentials, consents } = collections;
 
   async function leaveRemainder(personId: string): Promise<Person> {
@@ -27,7 +30,7 @@ export function createErasure({ collections, nudge, voiding }: DirectoryContext,
           erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
           return erased ? remainderOf(row) : row;
         });
-      await (person.user ? voiding({ oid: person.user.id }, erase) : erase());
+      await (person.user ? withCutoff({ oid: person.user.id }, erase) : erase());
       if (erased) return erased;
     }
   }

@@ -3,7 +3,7 @@ import { collections as specs } from '../../store/collections.js';
 import type { Unsaved } from '../../store/directory-store.js';
 import type { Person, PersonWithUser } from '../../store/records.js';
 import type { DirectoryContext } from '../context.js';
-import { type TenantScope, tenantScope } from '../tenants/tenant-scope.js';
+import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
 import { hasUser } from './user-record.js';
 
 /** The persons of a tenant as rows: conflicts are told apart, and the dispatcher is nudged after each write. */
@@ -16,8 +16,8 @@ export interface PersonRows extends TenantScope<Person> {
   updateByUser(userId: string, change: (row: PersonWithUser) => Unsaved<Person>): Promise<PersonWithUser>;
 }
 
-export function personRows({ collections, nudge }: DirectoryContext, tid: string): PersonRows {
-  const rows = tenantScope(collections.persons, specs.persons, tid);
+export function createPersonRows({ collections, nudge }: DirectoryContext, tid: string): PersonRows {
+  const rows = createTenantScope(collections.persons, specs.persons, tid);
   const first = async (index: keyof typeof specs.persons.indexes, values: readonly string[]) => (await rows.find(index, values))[0];
 
   const withUser = (person: Person | undefined) => (hasUser(person) ? person : undefined);
@@ -31,7 +31,7 @@ export function personRows({ collections, nudge }: DirectoryContext, tid: string
 
   const written = async (write: () => Promise<Person>, given: () => Partial<Person>): Promise<Person> => {
     const row = await write().catch(async (error: unknown) => {
-      throw error instanceof IdpError && error.code === 'conflict' ? await explained(given()) : error;
+      throw IdpError.is(error, 'conflict') ? await explained(given()) : error;
     });
     nudge();
     return row;

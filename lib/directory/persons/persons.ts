@@ -1,3 +1,9 @@
+/**
+ * Persons and their users, who are one document: a person has at most one user.
+ *
+ * `user-record` is the user within the person, `users` the service about users. National ids are kept as a hash. `erasure` ends all
+ * that a person has and leaves a remainder until its last events are delivered.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
@@ -12,7 +18,7 @@ import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { ErasePerson } from './erasure.js';
 import { createNationalIds } from './national-ids.js';
-import { personRows } from './person-rows.js';
+import { createPersonRows } from './person-rows.js';
 import { newUser, userInput } from './user-record.js';
 
 export const personProperties = {
@@ -79,7 +85,7 @@ interface Parts {
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
   const { tenants, groups, subsidiaries, erase } = parts;
-  const rows = personRows(context, tid);
+  const rows = createPersonRows(context, tid);
   const nationalIds = createNationalIds(context.keyring, tid);
 
   const requirePerson = async (id: string) => {

@@ -1,12 +1,12 @@
 import { IdpError } from '../../errors.js';
 import type { PersonWithUser, User } from '../../store/records.js';
-import { type DirectoryContext, nextNotBefore } from '../context.js';
+import type { DirectoryContext } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { userNameKey } from '../identifiers.js';
 import { checkInput, type Patch, patched } from '../input.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-import { personRows } from './person-rows.js';
+import { createPersonRows } from './person-rows.js';
 import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
@@ -35,7 +35,7 @@ export interface Users {
 }
 
 export function createUsers(context: DirectoryContext, groups: Groups, tid: string): Users {
-  const rows = personRows(context, tid);
+  const rows = createPersonRows(context, tid);
 
   const change = (userId: string, changes: Partial<User>, ...events: Parameters<typeof pendingEvent>[]) =>
     rows.updateByUser(userId, (row) => {
@@ -75,7 +75,7 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
     },
 
     disable: (userId) =>
-      context.voiding({ oid: userId }, () =>
+      context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {
           if (row.user.status === 'disabled') return row;
           const now = new Date();
@@ -94,7 +94,7 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
         patched(row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } }),
       ),
     signOutEverywhere: (userId) =>
-      context.voiding({ oid: userId }, () =>
+      context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),
       ),
   };

@@ -147,7 +147,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     async apply(piece) {
       const id = seedEntryId(piece.collection, piece.id);
       return applied(piece, id).catch((error: unknown) => {
-        if (!(error instanceof IdpError && error.code === 'record_unreadable')) throw error;
+        if (!IdpError.is(error, 'record_unreadable')) throw error;
         done.unreadable.push(id);
         return undefined;
       });
@@ -197,7 +197,6 @@ function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
 
 /** What a record that another node has just created makes of a creation. */
 function unlessTaken(error: unknown): IdpError {
-  const taken = ['conflict', 'user_name_taken', 'person_has_user'];
-  if (error instanceof IdpError && taken.includes(error.code)) return error;
+  if (IdpError.is(error, 'conflict', 'user_name_taken', 'person_has_user')) return error;
   throw error;
 }

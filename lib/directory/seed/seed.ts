@@ -1,3 +1,9 @@
+/**
+ * Seeds: records that a host declares, brought about at the start.
+ *
+ * `schema` and `problems` refuse a seed that is wrong before anything is written. The ledger remembers what seeds made, so that a seed that comes again
+ * changes nothing that was changed or removed meanwhile (`changes`, `run`).
+ */
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { ApiResource, Client, Group, Permission, Person, Subsidiary, Tenant, User } from '../../store/records.js';
@@ -295,6 +301,6 @@ async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
 
 /** A link that somebody else made stands. */
 function unlessLinked(error: unknown): false {
-  if (error instanceof IdpError && error.code === 'already_linked') return false;
+  if (IdpError.is(error, 'already_linked')) return false;
   throw error;
 }

@@ -1,3 +1,9 @@
+/**
+ * The service's signing keys, where the options give none: made, announced, used, retired.
+ *
+ * All nodes share one row. A lease decides which node changes it, and private keys are encrypted in it. A key is published
+ * before it signs, and stays published as long as anything that it signed is good.
+ */
 import { generateKeyPair } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -63,7 +69,7 @@ export interface KeyRotationOptions {
 const RING = 'ring';
 const PURPOSE = 'signing key';
 /** Milliseconds between two looks whether the node that has the lease has made the keys. */
-const PATIENCE = 50;
+const PAUSE_MS = 50;
 
 const algorithms: readonly StoredSigningKey['alg'][] = ['RS256', 'ES256'];
 
@@ -79,11 +85,11 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       const row = await rows.get(RING);
       const sound = row && soundRing(row);
       if (sound && sound.keys.length > 0) return sound;
-      if (!(await lease())) await sleep(PATIENCE);
+      if (!(await lease())) await sleep(PAUSE_MS);
       else {
         const keys = [...(await make('active')), ...(await make('next'))];
         if (sound) await rows.update(RING, (current) => (soundRing(current).keys.length > 0 ? current : { ...soundRing(current), keys }));
-        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(unlessConflict);
+        else await rows.insert(newRecord(RING, { keys, pendingEvents: [] })).catch(IdpError.unless('conflict'));
         await changed();
       }
     }
@@ -125,7 +131,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       const keys = opened(current);
       const missing = algorithms.filter((alg) => !keys.some(({ key }) => key.alg === alg && key.state !== 'retiring'));
       if (missing.length === 0) return current;
-      if (!(await lease())) await sleep(PATIENCE);
+      if (!(await lease())) await sleep(PAUSE_MS);
       else {
         const made = (await make('active')).filter(({ alg }) => missing.includes(alg));
         await rows.update(RING, (kept) => ({ ...soundRing(kept), keys: [...soundRing(kept).keys, ...made], updatedAt: new Date() }));
@@ -269,8 +275,4 @@ function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): K
     return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
   });
   return withEvents(after, ...events);
-}
-
-function unlessConflict(error: unknown): void {
-  if (!(error instanceof IdpError && error.code === 'conflict')) throw error;
 }

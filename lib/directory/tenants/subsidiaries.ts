@@ -6,7 +6,7 @@ import type { Subsidiary } from '../../store/records.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
-import { tenantScope } from './tenant-scope.js';
+import { createTenantScope } from './tenant-scope.js';
 import type { Tenants } from './tenants.js';
 
 const fields = { name: line(), organisationNumber: Type.Optional(line()) };
@@ -32,7 +32,7 @@ export interface Subsidiaries {
 }
 
 export function createSubsidiaries({ collections, caches }: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
-  const rows = tenantScope(collections.subsidiaries, specs.subsidiaries, tid);
+  const rows = createTenantScope(collections.subsidiaries, specs.subsidiaries, tid);
   return {
     get: rows.get,
     find: (page) => rows.find('byTenant', [], page),

@@ -18,7 +18,7 @@ export interface TenantScope<R extends Owned> {
 }
 
 /** The only way from a tenant-bound service to rows. */
-export function tenantScope<R extends Owned>(rows: Collection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
+export function createTenantScope<R extends Owned>(rows: Collection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
   return {
     async get(id) {

@@ -1,8 +1,14 @@
+/**
+ * Tenants, and what else belongs to an organisation: its subsidiaries, and what it asks of a sign-in.
+ *
+ * `tenant-scope` is the only way from a service that is bound to a tenant to rows of a collection: a row of another tenant
+ * does not exist for it.
+ */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Page } from '../../store/directory-store.js';
 import type { Tenant } from '../../store/records.js';
-import { cachedCollection } from '../cached-collection.js';
-import { type DirectoryContext, nextNotBefore } from '../context.js';
+import { createCachedCollection } from '../cached-collection.js';
+import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
 import { signInMethods } from './sign-in-policy.js';
@@ -47,15 +53,15 @@ export interface Tenants {
   enable(tid: string): Promise<Tenant>;
 }
 
-export function createTenants({ collections, caches, voiding }: DirectoryContext): Tenants {
-  const rows = cachedCollection('tenants', collections.tenants, caches);
+export function createTenants({ collections, caches, withCutoff }: DirectoryContext): Tenants {
+  const rows = createCachedCollection('tenants', collections.tenants, caches);
   return {
     get: rows.get,
     peek: rows.peek,
     require: rows.require,
     find: (page) => collections.tenants.find({}, page),
     disable: (tid) =>
-      voiding({ tid }, () =>
+      withCutoff({ tid }, (nextNotBefore) =>
         rows.update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
       ),
     enable: (tid) => rows.update(tid, (row) => patched(row, { status: 'active' })),

@@ -1,3 +1,9 @@
+/**
+ * Artifacts: oidc-provider's models as records of the artifact store.
+ *
+ * One request reads and writes through one `unit-of-work`, which commits before the answer is made. An id tells its kind and its slot without I/O
+ * (`ids`), and a record at rest holds nothing that can be replayed (`stored-form`). This file is the adapter of oidc-provider's configuration.
+ */
 import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';

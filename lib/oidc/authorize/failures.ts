@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
@@ -53,6 +54,16 @@ export function watchFailures(provider: Provider, { adapters, logger }: OidcPart
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);
+  // What Koa meets once an answer is under way.
+  (provider as unknown as { on(event: 'error', listener: (error: Error, ctx?: Context) => void): void }).on('error', (error, ctx) => {
+    const about = ctx && { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
+    if (isOfCaller(error, ctx)) logger.info({ err: error, ...about }, 'request aborted');
+    else logger.error({ err: error, ...about }, 'response failed');
+  });
 }
+
+/** A connection that ended early, or that speaks no HTTP. */
+const isOfCaller = ({ code = '' }: NodeJS.ErrnoException, ctx: Context | undefined): boolean =>
+  ctx?.req.readableAborted === true || /^(HPE_|ECONNRESET$|EPIPE$)/.test(code);
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -5,7 +5,7 @@ import { hashedKey } from '../../store/artifact-key.js';
 import { isStrongEnough } from '../accounts/linked-accounts.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { clientOf } from '../clients/clients.js';
-import { CLOCK_TOLERANCE, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
@@ -14,7 +14,7 @@ import { allowedTenants } from './prompts.js';
 
 const TYPE = 'login-hint+jwt';
 /** Seconds that a token may be valid for. */
-const MAX_LIFETIME = 300;
+const MAX_LIFETIME_SECONDS = 300;
 const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
 
 /** What a token says, once it is known who says it. */
@@ -58,8 +58,8 @@ async function read({ options, keys }: OidcParts, client: Client, token: string)
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
     const own = decodeJwt(token).iss === options.issuer ? keys.byKid(kid) : undefined;
     const payload = own
-      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE })).payload
-      : await verifiedByClient(client, token, CLOCK_TOLERANCE);
+      ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE_SECONDS })).payload
+      : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
     return checked(payload, options.issuer, own ? options.issuer : client.clientId);
   } catch (cause) {
     throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
@@ -74,7 +74,7 @@ function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayl
     iss === signer &&
     [aud].flat().length === 1 &&
     [aud].flat()[0] === issuer &&
-    endsWithin(MAX_LIFETIME, exp, iat) &&
+    endsWithin(MAX_LIFETIME_SECONDS, exp, iat) &&
     !isFromFuture(iat) &&
     typeof jti === 'string' &&
     jti !== '' &&
@@ -116,7 +116,9 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
   const key = hashedKey('LoginHint', JSON.stringify([hint.iss, hint.jti]));
-  const { ok } = await artifacts.commit([{ op: 'put', key, value: '', expiresAt: (hint.exp + CLOCK_TOLERANCE + 1) * 1000, if: 'absent' }]);
+  const { ok } = await artifacts.commit([
+    { op: 'put', key, value: '', expiresAt: (hint.exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000, if: 'absent' },
+  ]);
   if (!ok) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
   Object.assign(session, { sub: subOf(user), idp, act: undefined });

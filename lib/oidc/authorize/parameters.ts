@@ -1,6 +1,9 @@
 /**
- * Parameters of an authorization request, before oidc-provider reads them: those that are not the protocol's, and what else it would drop, are
- * carried with the request as one parameter of our own. Custom parameters come back with the response as they came, in their order.
+ * Authorize: an authorization request from its first parameter to its response.
+ *
+ * This file reads the parameters before oidc-provider does: those that are not the protocol's, and what else it would drop, are carried with the
+ * request as one parameter of our own. Custom parameters come back with the response as they came, in their order. Then come request objects,
+ * `checks`, `prompts` and the `response`.
  * @see service specification 4.2, Custom parameters
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';

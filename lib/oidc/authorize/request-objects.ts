@@ -11,7 +11,7 @@ import { carriedNothing, carriedParameter, carryParameters, mergedParameters } f
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Seconds that a request object may be valid for. */
-const MAX_LIFETIME = 3600;
+const MAX_LIFETIME_SECONDS = 3600;
 
 /** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
@@ -38,8 +38,8 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   // It would pass for a client assertion, and is one perhaps. @see RFC 9101 §10.8
   if (sub !== undefined && sub === ctx.oidc.client?.clientId) throw invalid('sub must not be the client_id');
   const from = [nbf, iat].find((each) => typeof each === 'number');
-  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME, exp, from))
-    throw invalid(`the request object must expire within ${MAX_LIFETIME} seconds`);
+  if ((isAlone || exp !== undefined) && !endsWithin(MAX_LIFETIME_SECONDS, exp, from))
+    throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
 
   const inside = carryParameters('authorization', parametersIn(claims));
   const beside = isAlone ? {} : { ...params };

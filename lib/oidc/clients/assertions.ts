@@ -3,7 +3,7 @@ import type { ResolvedOptions } from '../../options/defaults.js';
 import { endsWithin, isFromFuture } from './jwts.js';
 
 /** Seconds a client assertion may be valid for. */
-const MAX_LIFETIME = 300;
+const MAX_LIFETIME_SECONDS = 300;
 
 /** A JWT of any other says that it is something else. @see draft-ietf-oauth-rfc7523bis §4, RFC 8725 §3.11 */
 const types = new Set<unknown>([undefined, 'JWT', 'client-authentication+jwt']);
@@ -28,7 +28,7 @@ export function checkClientAssertion(
   // Whether it is the right string oidc-provider has checked.
   if (typeof aud !== 'string') throw new errors.InvalidClientAuth('aud of the client_assertion must be a single string');
   if (isFromFuture(iat)) throw new errors.InvalidClientAuth('the client_assertion was issued in the future');
-  if (!endsWithin(MAX_LIFETIME, exp, iat)) {
-    throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME} seconds`);
+  if (!endsWithin(MAX_LIFETIME_SECONDS, exp, iat)) {
+    throw new errors.InvalidClientAuth(`the client_assertion must expire within ${MAX_LIFETIME_SECONDS} seconds`);
   }
 }

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { basicText } from '../../http/basic-credentials.js';
+import { basicCredentials } from '../../http/basic-credentials.js';
 import type { CountWrongSecret } from '../../http/wrong-secrets.js';
 import { perRequest } from '../artifacts/per-request.js';
 
@@ -49,7 +49,7 @@ function presentedId({ headers: { authorization }, oidc: { body, client } }: Koa
   if (!assertion && !secret && authorization === undefined) return undefined;
   if (client) return client.clientId;
   if (assertion) return subjectOf(assertion);
-  return secret ? id : (basicText(authorization ?? '')?.split(':', 1)[0] ?? id);
+  return secret ? id : (basicCredentials(authorization ?? '')?.id ?? id);
 }
 
 function subjectOf(assertion: string): string {

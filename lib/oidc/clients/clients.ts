@@ -1,3 +1,9 @@
+/**
+ * Clients as oidc-provider has them, built from records of the directory.
+ *
+ * `clientOf` and `callerOf` lead back from oidc-provider's client to the record. Here are client authentication and assertions, the keys of
+ * clients, pairwise ids and PKCE.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-provider';
 import type { Caller } from '../../contract/extension.js';

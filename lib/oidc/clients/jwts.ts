@@ -18,10 +18,11 @@ export const encryptionAlgorithms = [
 ] as const;
 
 /** Seconds that a client's clock may be off. */
-export const CLOCK_TOLERANCE = 15;
+export const CLOCK_TOLERANCE_SECONDS = 15;
 
-export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > epochSeconds() + CLOCK_TOLERANCE;
+export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' && iat > epochSeconds() + CLOCK_TOLERANCE_SECONDS;
 
 /** Whether it ends within so many seconds from when it began to hold. @param from its `nbf` or `iat`; a later one counts as now. */
 export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
-  typeof exp === 'number' && exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE;
+  typeof exp === 'number' &&
+  exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE_SECONDS;

@@ -9,10 +9,10 @@ const LIMITS = { timeoutMs: 2_500, maxBytes: 65_536, headers: { accept: 'applica
 const MAX_SETS = 1000;
 
 /** Seconds that a set is kept: at least, however often strangers have it looked for, and at most. */
-const MIN_FRESH = 60;
-const MAX_FRESH = 86_400;
+const MIN_FRESH_SECONDS = 60;
+const MAX_FRESH_SECONDS = 86_400;
 /** Milliseconds until the next look, when others were before this one. */
-const SOON = 1000;
+const RETRY_MS = 1000;
 
 export function createClientKeySets(remote: RemoteDocuments, logger: Logger): ClientKeySets {
   const documents = remote.reader(LIMITS, keySetOf);
@@ -28,7 +28,7 @@ export function createClientKeySets(remote: RemoteDocuments, logger: Logger): Cl
       } catch (error) {
         if (!known) throw error;
         logger.info({ err: error, uri }, 'jwks_uri could not be read; the keys before hold');
-        return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? Date.now() + SOON };
+        return { keys: known.keys, freshUntil: documents.failedUntil(uri) ?? Date.now() + RETRY_MS };
       }
     },
   };
@@ -44,7 +44,7 @@ function keySetOf({ status, headers, body }: GuardedResponse): KeySet {
 /** @see RFC 9111 §5.2.2.1, §5.3 */
 function freshFor({ 'cache-control': control = '', expires = '' }: GuardedResponse['headers']): number {
   const seconds = Number(/max-age=(\d+)/.exec(control)?.[1] ?? (Date.parse(expires) - Date.now()) / 1000);
-  return Math.min(Math.max(seconds || 0, MIN_FRESH), MAX_FRESH);
+  return Math.min(Math.max(seconds || 0, MIN_FRESH_SECONDS), MAX_FRESH_SECONDS);
 }
 
 /** Public, and whole; others are passed over. @see RFC 7517 §5 */

@@ -4,7 +4,7 @@ import type { OidcParts } from '../context.js';
 import { createSealedCookie, pathCookieName } from '../sessions/cookies.js';
 
 /** 90 days, in milliseconds. */
-const KEPT = 90 * 24 * 60 * 60 * 1000;
+const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 const MAX_ACCOUNTS = 5;
 
 /**
@@ -14,7 +14,7 @@ const MAX_ACCOUNTS = 5;
 export function createRememberedAccounts({ options, keyring, browsers }: Pick<OidcParts, 'options' | 'keyring' | 'browsers'>) {
   const name = pathCookieName('accounts', options);
   const path = options.mountPath + interactionsPath(options);
-  const cookie = createSealedCookie<readonly string[]>(keyring, { name, purpose: 'remembered accounts', kept: KEPT });
+  const cookie = createSealedCookie<readonly string[]>(keyring, { name, purpose: 'remembered accounts', keptMs: KEPT_MS });
 
   const ofBrowser = (ctx: Context): string => `${name} ${browsers.browserOf(ctx)}`;
   const read = (ctx: Context): readonly string[] => cookie.read(ctx, ofBrowser(ctx)) ?? [];

@@ -15,7 +15,7 @@ interface Begun {
 }
 
 /** A day, in milliseconds: how long a sign-in that ran out can be begun anew from its own page. */
-const KEPT = 24 * 60 * 60 * 1000;
+const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** In a request that was begun anew: a browser that keeps no cookies is not sent in circles. */
 export const restartedParameter = '__restarted';
@@ -32,7 +32,7 @@ export const parametersOf = ({ params }: { readonly params: Readonly<Record<stri
  * sign its requests there is no such link: there it takes the browser that the client sent here.
  */
 export function createRestart({ options, keyring, browsers }: OidcParts, provider: () => Provider) {
-  const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', kept: KEPT });
+  const cookie = createSealedCookie<Begun>(keyring, { name: pathCookieName('restart', options), purpose: 'restart', keptMs: KEPT_MS });
 
   async function waiting(uid: string): Promise<Begun | undefined> {
     const interaction = await provider().Interaction.find(uid);

@@ -24,7 +24,7 @@ export interface RotatingProtocolOptions<P> {
 }
 
 /** Milliseconds between two looks at the clock. */
-const INTERVAL = 1000;
+const INTERVAL_MS = 1000;
 
 /** @throws what {@link KeyRotation.load} and `build` throw, at the start; later the protocol stays as it is until they do not. */
 export async function createRotatingProtocol<P>(options: RotatingProtocolOptions<P>): Promise<RotatingProtocol<P>> {
@@ -83,7 +83,7 @@ export async function createRotatingProtocol<P>(options: RotatingProtocolOptions
     isStale = true;
     look();
   });
-  const timer = setInterval(look, INTERVAL).unref();
+  const timer = setInterval(look, INTERVAL_MS).unref();
 
   return {
     current: () => protocol,

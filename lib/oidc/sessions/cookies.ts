@@ -61,10 +61,9 @@ export interface SealedCookie<T> {
   write(ctx: Context, record: string, path: string, value: T | undefined): void;
 }
 
-/** @param kept milliseconds. */
 export function createSealedCookie<T>(
   { encrypt, decrypt }: OidcParts['keyring'],
-  { name, purpose, kept }: { readonly name: string; readonly purpose: string; readonly kept: number },
+  { name, purpose, keptMs }: { readonly name: string; readonly purpose: string; readonly keptMs: number },
 ): SealedCookie<T> {
   return {
     read(ctx, record) {
@@ -79,7 +78,7 @@ export function createSealedCookie<T>(
     write(ctx, record, path, value) {
       const sealed = value === undefined ? null : encrypt(purpose, record, JSON.stringify(value));
       if (sealed !== null && sealed.length > MAX_LENGTH) return;
-      ctx.cookies.set(name, sealed, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge: kept, overwrite: true });
+      ctx.cookies.set(name, sealed, { signed: false, path, httpOnly: true, sameSite: 'lax', maxAge: keptMs, overwrite: true });
     },
   };
 }

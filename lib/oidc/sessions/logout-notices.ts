@@ -20,7 +20,7 @@ interface Notice {
 }
 
 /** Milliseconds a client has to answer, and bytes that are read of it. */
-const TIMEOUT = 2_500;
+const TIMEOUT_MS = 2_500;
 const MAX_BYTES = 16_384;
 
 /** The end of sign-ins, on its way to the clients that took part. */
@@ -97,7 +97,7 @@ export function sendLogoutTokens(parts: OidcParts, provider: Provider): void {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ logout_token: token }).toString(),
-      timeoutMs: TIMEOUT,
+      timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
     });
     if (status !== 200 && status !== 204) throw new Error(`${clientId} answered ${status}`);

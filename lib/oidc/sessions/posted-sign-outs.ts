@@ -8,7 +8,7 @@ import type { OidcParts } from '../context.js';
 /** Bytes of a request, whose ID token may hold many claims. */
 const MAX_BYTES = 16 * 1024;
 /** Milliseconds that a browser has to follow a redirect. */
-const KEPT = 60_000;
+const KEPT_MS = 60_000;
 const PURPOSE = 'sign-out request';
 
 /** @see OpenID Connect RP-Initiated Logout 1.0 §2 */
@@ -25,7 +25,7 @@ export function createPostedSignOuts({ artifacts, keyring, readForm }: OidcParts
   async function keep(given: ParsedUrlQuery): Promise<string> {
     const reference = randomBytes(32).toString('base64url');
     const value = keyring.encrypt(PURPOSE, reference, JSON.stringify(given));
-    await artifacts.commit([{ op: 'put', key: keyOf(reference), value, expiresAt: Date.now() + KEPT }]);
+    await artifacts.commit([{ op: 'put', key: keyOf(reference), value, expiresAt: Date.now() + KEPT_MS }]);
     return reference;
   }
 

@@ -15,8 +15,8 @@ export interface SignOutResult {
 }
 
 /** Milliseconds that the page may be looked at, and that it waits for applications. */
-const KEPT = 300_000;
-const PATIENCE = 1_000;
+const KEPT_MS = 300_000;
+const WAIT_MS = 1_000;
 
 /** Keeps results under names that cannot be guessed, and shows them. */
 export function createSignOutResults({ artifacts, directory, showPage }: OidcParts) {
@@ -31,7 +31,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
 
   /** Clients that did not take their logout token yet, after a moment to do so. */
   async function unanswered(batch: string): Promise<readonly string[]> {
-    const end = Date.now() + PATIENCE;
+    const end = Date.now() + WAIT_MS;
     for (;;) {
       const pending = await directory.deliveries.pending(batch);
       if (pending.length === 0 || Date.now() >= end) return [...new Set(pending.map(({ data }) => String(data.clientId)))];
@@ -45,7 +45,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
     /** @returns the query of the page. */
     async keep(result: SignOutResult): Promise<string> {
       const id = randomBytes(16).toString('base64url');
-      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: Date.now() + KEPT }]);
+      await artifacts.commit([{ op: 'put', key: keyOf(id), value: JSON.stringify(result), expiresAt: Date.now() + KEPT_MS }]);
       return `?result=${id}`;
     },
 

@@ -62,7 +62,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return last && persons.length === PAGE ? { tid, after: last.id } : undefined;
   }
 
-  directory.onVoidSignIns(async (whose) => {
+  directory.onSignInCutoff(async (whose) => {
     if ('tid' in whose) return endOfTenant(whose.tid, whose.after);
     await endOf(whose.oid);
     return undefined;

@@ -6,7 +6,7 @@ import type { OidcParts } from '../context.js';
 import { checkScopeBeside } from './asked-scope.js';
 import type { Issue } from './issue.js';
 import { getsRefreshToken } from './refresh-token.js';
-import { type GrantType, requirePresent } from './token-request.js';
+import { type GrantType, requirePresent, requireProof } from './token-request.js';
 
 /** @see RFC 6749 §4.1.3, RFC 7636 §4.6, RFC 9449 §10 */
 export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
@@ -24,17 +24,19 @@ export function createAuthorizationCode({ adapters: { tokens } }: OidcParts, sco
     const { token: source, grant } = found;
     if (source.clientId !== client.clientId) throw new errors.InvalidGrant('client mismatch');
     checkVerifier(verifier, source);
+    requireProof(client, proof);
     if (source.redirectUri !== redirectUri) throw new errors.InvalidGrant('authorization code redirect_uri mismatch');
-    if (source.dpopJkt !== undefined && source.dpopJkt !== proof?.jkt)
-      throw new errors.InvalidGrant('DPoP proof key thumbprint does not match dpop_jkt');
     // Whatever becomes of it: it was shown by its client. @see RFC 6749 §4.1.2
     tokens.spend(unit, 'AuthorizationCode', code);
+    if (source.dpopJkt !== undefined && source.dpopJkt !== proof?.jkt)
+      throw new errors.InvalidGrant('DPoP proof key thumbprint does not match dpop_jkt');
     return issue(request, {
       source,
       grant,
       gty: 'authorization_code',
       asked: source.scope as string,
       proof,
+      settle: () => proof?.use(),
       ...(getsRefreshToken(client, new Set((source.scope as string).split(' ')))
         ? { refreshToken: { id: createId('RefreshToken', source.grantId), rotations: 0 } }
         : {}),

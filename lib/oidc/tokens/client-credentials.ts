@@ -1,4 +1,3 @@
-import { errors } from 'oidc-provider';
 import type { Scopes } from '../accounts/scopes.js';
 import { createId } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
@@ -6,17 +5,17 @@ import { epochSeconds } from '../epoch-seconds.js';
 import type { AccessTokens } from './access-token-jwt.js';
 import { clientCredentialsScope } from './asked-scope.js';
 import { lifetimesOf } from './lifetimes.js';
-import type { GrantType } from './token-request.js';
+import { type GrantType, requireProof } from './token-request.js';
 
 /** A token of the client itself. @see RFC 6749 §4.4 */
 export function createClientCredentials(parts: OidcParts, scopes: Scopes, accessTokens: AccessTokens): GrantType {
   const { tokens } = parts.adapters;
   const lifetimes = lifetimesOf(parts);
   return async ({ ctx, unit, client, record, parameters, proof: readProof }) => {
-    const proof = await readProof();
     const scope = clientCredentialsScope(ctx, scopes, record, parameters.scope);
+    const proof = await readProof();
     await proof?.use();
-    if (!proof && client.dpopBoundAccessTokens) throw new errors.InvalidGrant('DPoP proof JWT not provided');
+    requireProof(client, proof);
 
     const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
     const iat = epochSeconds();

@@ -1,4 +1,10 @@
-/** Grant types by name, each with its one handler. */
+/**
+ * Tokens: the endpoints that issue, describe and end them.
+ *
+ * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `plain-door` for the common form of a request, and
+ * `provider-door` from within oidc-provider. `issue` is the mint, `refresh-token` has all of rotation, grace and replay. This file names the
+ * grant types.
+ */
 import type { Accounts } from '../accounts/account.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { OidcParts } from '../context.js';

@@ -23,8 +23,8 @@ export interface Issuance {
   readonly asked: string;
   readonly proof: Proof | undefined;
   readonly refreshToken?: { readonly id: string; readonly rotations: number };
-  /** Marks the source as used, once the account was found good. */
-  readonly spend?: () => void;
+  /** What is left to do once the account was found good. */
+  readonly settle?: () => void | Promise<void>;
 }
 
 export type Issue = (request: TokenRequest, issuance: Issuance) => Promise<TokenResponse>;
@@ -60,8 +60,6 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const grant = issuance.grant as unknown as GrantRecord;
     const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
     if (!account) throw new errors.InvalidGrant('referenced account not found');
-    await proof?.use();
-    if (!proof && client.dpopBoundAccessTokens) throw new errors.InvalidGrant('DPoP proof JWT not provided');
 
     const { login } = grant;
     const holder = { account, login, sub: subjectOf(account, grant) };
@@ -72,7 +70,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { clientId } = client;
     const iat = epochSeconds();
 
-    issuance.spend?.();
+    await issuance.settle?.();
     if (refreshToken !== undefined) {
       const { acr, amr, authTime, nonce, iiat = iat } = source as Record<string, unknown> & { iiat?: number };
       const exp = iat + lifetimes.RefreshToken(undefined, { kind: 'RefreshToken', iiat }, client, grant);

@@ -79,7 +79,7 @@ export function createPlainDoor({
     async userinfo(ctx) {
       const value = plainBearer(ctx);
       const found = value === undefined ? undefined : await adapters.tokens.find(adapters.unitOf(ctx), 'AccessToken', value);
-      if (!found?.grant || !isPlain(found.token)) return false;
+      if (!found?.grant || !isPlainToken(found.token)) return false;
       const { grant, token } = found as unknown as { grant: GrantRecord; token: UserinfoRequest['token'] };
       const client = await findClient(grant.clientId);
       const body = client && (await handlers.userinfo({ ctx, client, token, grant }));
@@ -101,7 +101,7 @@ async function authenticated({ clientId, secret }: PlainForm, findClient: PlainD
 const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (error as { status?: number }).status === 400;
 
 /** Whoever has the token may use it here: it is not signed, nor bound to a key or a resource. @see RFC 9449 §7, RFC 8705 §3, RFC 8707 §2 */
-const isPlain = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
+const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
 function send(ctx: Context, body: object): true {

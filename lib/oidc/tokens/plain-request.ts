@@ -2,16 +2,16 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Context } from 'koa';
-import { basicText } from '../../http/basic-credentials.js';
+import { basicCredentials } from '../../http/basic-credentials.js';
 
 /** Headers of browsers, and of authentication by other means. */
 const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
 
-const isPlain = ({ headers }: IncomingMessage): boolean => unusualHeaders.every((name) => headers[name] === undefined);
+const hasPlainHeaders = ({ headers }: IncomingMessage): boolean => unusualHeaders.every((name) => headers[name] === undefined);
 
 /** The bearer token of a GET without parameters. @see RFC 6750 §2.1 */
 export function plainBearer({ req, querystring }: Context): string | undefined {
-  if (req.method !== 'GET' || querystring !== '' || !isPlain(req)) return undefined;
+  if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(req)) return undefined;
   return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
 }
 
@@ -27,7 +27,7 @@ const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 
 /** The fields of a form, and the secret it came with; the body stays to be read. */
 export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
-  if (req.method !== 'POST' || !isPlain(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
+  if (req.method !== 'POST' || !hasPlainHeaders(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
   const body = await wholeBody(req);
   const fields = body && singleFields(body.toString());
   const credentials = fields && credentialsOf(req, fields);
@@ -78,14 +78,14 @@ const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
 function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
   const { client_id: clientId, client_secret: secret } = fields;
   if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
-  const basic = secret === undefined ? basicCredentials(headers.authorization) : undefined;
+  const basic = secret === undefined ? literalCredentials(headers.authorization) : undefined;
   return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
 }
 
 /** What stands for itself in application/x-www-form-urlencoded: anything else is left to whoever decodes it all. */
-const literal = /^([\w.~-]+):([\w.~-]+)$/;
+const literal = /^[\w.~-]+$/;
 
-function basicCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
-  const [, clientId, secret] = literal.exec(basicText(authorization, 'latin1') ?? '') ?? [];
-  return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
+function literalCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
+  const { id = '', secret = '' } = basicCredentials(authorization) ?? {};
+  return literal.test(id) && literal.test(secret) ? { clientId: id, secret } : undefined;
 }

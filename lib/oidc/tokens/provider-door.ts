@@ -48,7 +48,7 @@ export function createProviderDoor(
       unit: adapters.unitOf(ctx),
       client,
       record: clientOf(client) as Client,
-      parameters: { ...(params as TokenRequest['parameters']), scope: (params?.scope ?? body?.scope) as string | undefined },
+      parameters: { ...(params as TokenRequest['parameters']), scope: ((params?.scope ?? body?.scope) as string | undefined) || undefined },
       proof: () => dpopProof(ctx),
       isRetryAdmitted: true,
     };

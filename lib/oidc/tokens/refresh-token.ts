@@ -11,7 +11,7 @@ import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd }
 import type { OidcParts } from '../context.js';
 import { checkScopeBeside } from './asked-scope.js';
 import type { Issue } from './issue.js';
-import { type GrantType, requirePresent, type TokenRequest } from './token-request.js';
+import { type GrantType, requirePresent, requireProof, type TokenRequest } from './token-request.js';
 
 /** Uses of one refresh token that are answered as retries. */
 const MAX_RETRIES = 5;
@@ -130,10 +130,13 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
     const { token: source, grant } = found;
     if (source.clientId !== client.clientId) throw new errors.InvalidGrant('client mismatch');
     if (source['x5t#S256'] !== undefined) throw new errors.InvalidGrant('mutual TLS client certificate not provided');
+    requireProof(client, proof);
     const held = String(source.scope).split(' ');
     const missing = (scope?.split(' ') ?? []).filter((name) => !held.includes(name));
     if (missing.length > 0)
       throw new errors.InvalidScope(`refresh token missing requested scope${missing.length > 1 ? 's' : ''}`, missing.join(' '));
+
+    await proof?.use();
     if (source.jkt !== undefined && source.jkt !== proof?.jkt) throw new errors.InvalidGrant('failed jkt verification');
 
     const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
@@ -144,7 +147,7 @@ export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: 
       asked: scope ?? held.join(' '),
       proof,
       refreshToken: { id: tokens.successorOf(value), rotations: rotations + 1 },
-      spend: () => tokens.spend(unit, 'RefreshToken', value, refreshUseOf(ctx, value, record)),
+      settle: () => tokens.spend(unit, 'RefreshToken', value, refreshUseOf(ctx, value, record)),
     });
   };
 }

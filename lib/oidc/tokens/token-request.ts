@@ -48,3 +48,8 @@ export function requirePresent(parameters: TokenRequest['parameters'], ...names:
   const quoted = missing.map((name) => `'${name}'`).join(' and ');
   throw new errors.InvalidRequest(`missing required parameter${missing.length > 1 ? 's' : ''} ${quoted}`);
 }
+
+/** @throws InvalidGrant @see RFC 9449 §5.2, `dpop_bound_access_tokens` */
+export function requireProof({ dpopBoundAccessTokens }: Client, proof: Proof | undefined): void {
+  if (!proof && dpopBoundAccessTokens) throw new errors.InvalidGrant('DPoP proof JWT not provided');
+}

@@ -5,6 +5,7 @@
  */
 import Provider, { type Configuration, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
+import { IdpError } from '../../errors.js';
 import { accessTokenClass, type StructuredTokens } from './access-token.js';
 import { type Class, customiseIds, type Payload, type SuccessorOf } from './base-model.js';
 import { type ClientHooks, customiseClient } from './client.js';
@@ -73,6 +74,28 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   allowTokenAlone(provider);
   refuseForeignHints(provider);
   return provider;
+}
+
+/** What would be forgotten when keys rotate, and change who answers. */
+const changes = [
+  'use',
+  'on',
+  'once',
+  'addListener',
+  'prependListener',
+  'prependOnceListener',
+  'registerGrantType',
+  'registerResponseMode',
+] as const;
+
+/** Ends the time in which a host may change the instance: from now on each attempt throws IdpError `provider_started`. */
+export function seal(provider: Provider): void {
+  for (const name of changes)
+    Object.defineProperty(provider, name, {
+      value() {
+        throw new IdpError('provider_started', { method: name });
+      },
+    });
 }
 
 /** Listens to the response of the authorization endpoint; what is added to `out` is sent. The second argument of `authorization.success`. */

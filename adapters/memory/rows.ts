@@ -8,7 +8,7 @@ import { SortedIds } from './sorted-ids.js';
  * The rows of a collection and their indexes. Each write does its work in one synchronous step and checks everything before it
  * changes anything. Rows are frozen copies, made at the write, so a read hands out the row itself.
  */
-export class Table<R extends Row> implements Collection<R> {
+export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #rows = new Map<string, R>();
   readonly #ids = new SortedIds();

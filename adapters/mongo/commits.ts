@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from 'mongodb';
-import type { ArtifactWrite, CommitResult, Put } from '../../lib/store/artifact-store.js';
+import type { ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 import { type ArtifactDocument, holds, reversibleStatement, statementOf, undoStatements } from './artifact-document.js';
 import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
@@ -16,7 +16,7 @@ const ATTEMPTS = 100;
  * was never disclosed and expires. So a new record may be there a little before its commit is, which only who knows its key, or lists its
  * account, can see. Whatever else, and whatever did not get through like that, is committed by decision, and seen as a whole.
  */
-export function createCommit(records: Collection<ArtifactDocument>, decisions: Decisions) {
+export function createCommits(records: Collection<ArtifactDocument>, decisions: Decisions): Pick<ArtifactStore, 'commit'> {
   /** @returns false when nothing was written, because a condition did not hold or something was in the way. */
   async function attempt(writes: readonly ArtifactWrite[]): Promise<boolean> {
     const last = conditionalOf(writes);
@@ -43,24 +43,26 @@ export function createCommit(records: Collection<ArtifactDocument>, decisions: D
     return new Map(found.map((document) => [document._id, document]));
   }
 
-  return async function commit(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
-    if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
-    if (writes.length === 0 || (await attempt(writes))) return { ok: true };
-    const met = new Map<string, number>();
-    for (let count = 0; count < ATTEMPTS; count += 1) {
-      const documents = await read(writes);
-      const pending = [...documents.values()].filter(({ p }) => p !== undefined);
-      if (pending.length > 0) {
-        await decisions.clear(pending, met);
-        continue;
+  return {
+    async commit(writes) {
+      if (new Set(writes.map(({ key }) => key)).size < writes.length) throw new TypeError('A key occurs twice in a commit.');
+      if (writes.length === 0 || (await attempt(writes))) return { ok: true };
+      const met = new Map<string, number>();
+      for (let count = 0; count < ATTEMPTS; count += 1) {
+        const documents = await read(writes);
+        const pending = [...documents.values()].filter(({ p }) => p !== undefined);
+        if (pending.length > 0) {
+          await decisions.clear(pending, met);
+          continue;
+        }
+        const now = Date.now();
+        const lost = writes.find((write) => !holds(write, documents.get(write.key), now));
+        if (lost) return { ok: false, lost: lost.key };
+        if (await (writes.length === 1 ? attempt(writes) : decisions.commit(commitId(), writes, documents))) return { ok: true };
+        await sleep(Math.random() * Math.min(count, 10));
       }
-      const now = Date.now();
-      const lost = writes.find((write) => !holds(write, documents.get(write.key), now));
-      if (lost) return { ok: false, lost: lost.key };
-      if (await (writes.length === 1 ? attempt(writes) : decisions.commit(commitId(), writes, documents))) return { ok: true };
-      await sleep(Math.random() * Math.min(count, 10));
-    }
-    throw new Error(`${ATTEMPTS} attempts of a commit met other writes.`);
+      throw new Error(`${ATTEMPTS} attempts of a commit met other writes.`);
+    },
   };
 }
 

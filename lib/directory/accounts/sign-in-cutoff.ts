@@ -1,0 +1,34 @@
+import type { Caches } from '../../store/cache.js';
+import { collections } from '../../store/collections.js';
+import type { NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
+import type { Deliveries } from '../outbox/deliveries.js';
+
+/** The kind of delivery that tells the keeper of sign-ins to look again which of them are void. */
+const KIND = 'void-sign-ins';
+
+export const createWithCutoff =
+  ({ enqueue }: Pick<Deliveries, 'enqueue'>): WithCutoff =>
+  async (cutoff, change) => {
+    const { release } = await enqueue([{ kind: KIND, data: { ...cutoff } }]);
+    const changed = await change(nextNotBefore);
+    release();
+    return changed;
+  };
+
+/** Sign-ins are known to the second. The cut-off is the next second: a sign-in in it is the first that counts. */
+const nextNotBefore: NextNotBefore = ({ notBefore }) =>
+  new Date((Math.floor(Math.max(Date.now(), notBefore?.getTime() ?? 0) / 1000) + 1) * 1000);
+
+/** Registers the keeper of sign-ins. A cut-off that it returns is delivered later; one that it throws at is delivered again. */
+export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;
+
+export const createOnSignInCutoff =
+  ({ enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>, { changed }: Pick<Caches, 'changed'>): OnSignInCutoff =>
+  (listener) =>
+    handle(KIND, async ({ data }) => {
+      const cutoff = data as unknown as SignInCutoff;
+      // Tenants are read through caches, which a node that crashed after the write has not told.
+      if ('tid' in cutoff) await changed(collections.tenants.name);
+      const left = await listener(cutoff);
+      if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
+    });

@@ -1,0 +1,31 @@
+/** The examples in the comments of what the doors export. */
+import { readdirSync, readFileSync } from 'node:fs';
+import ts from 'typescript';
+
+export interface Example {
+  readonly path: string;
+  /** What it is an example of. */
+  readonly of: string;
+  readonly code: string;
+}
+
+/** `* ` in front of each line of a comment is not the example's; TypeScript has taken it away. */
+const codeIn = (text: string): string => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+
+function examplesIn(path: string): readonly Example[] {
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes('@example')) return [];
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  return source.statements.flatMap((statement) => {
+    const declared = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0] : statement;
+    const name = (declared as ts.NamedDeclaration | undefined)?.name;
+    const tags = ts.getJSDocTags(statement).filter(({ tagName }) => tagName.text === 'example');
+    return tags.map(({ comment }) => ({ path, of: name?.getText(source) ?? '', code: codeIn(ts.getTextOfJSDocComment(comment) ?? '') }));
+  });
+}
+
+export const examples: readonly Example[] = ['lib', 'adapters']
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
+  .filter((path) => path.endsWith('.ts'))
+  .toSorted()
+  .flatMap(examplesIn);

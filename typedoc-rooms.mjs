@@ -1,0 +1,38 @@
+/** Groups the documentation of the API: what is exported is in the category of the room that declares it. */
+import { relative } from 'node:path';
+import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
+
+/** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
+const categories = [
+  [/^lib\/(create-identity-provider|identity-provider|sessions|store\/health)\./, 'The service'],
+  [/^lib\/options\//, 'Options'],
+  [/^lib\/(directory\/seed\/)/, 'Options'],
+  [/^lib\/claims\//, 'Claims'],
+  [/^lib\/contract\/|^lib\/http\//, 'Extensions'],
+  [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
+  [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
+  [/^lib\/logger\./, 'The service'],
+  [/^lib\/store\/records\./, 'Records'],
+  [/^lib\/directory\//, 'Services of the directory'],
+  [/^lib\/store\/|^adapters\/conformance\//, 'Stores and adapters'],
+  [/^adapters\//, 'Stores and adapters'],
+];
+
+export function load(app) {
+  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, (context) => {
+    const root = process.cwd();
+    for (const reflection of context.project.getReflectionsByKind(ReflectionKind.SomeExport)) {
+      if (reflection.kindOf(ReflectionKind.SomeModule) || !reflection.parent?.kindOf(ReflectionKind.SomeModule)) continue;
+      const file = context.getSymbolFromReflection(reflection)?.declarations?.[0]?.getSourceFile().fileName;
+      if (file === undefined) continue;
+      const path = relative(root, file);
+      const category = categories.find(([pattern]) => pattern.test(path))?.[1];
+      if (category === undefined) {
+        app.logger.error(`typedoc-rooms.mjs has no category for ${reflection.name} of ${path}`);
+        continue;
+      }
+      reflection.comment ??= new Comment();
+      reflection.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: category }]));
+    }
+  });
+}
