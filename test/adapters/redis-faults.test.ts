@@ -12,6 +12,7 @@ import { clusterClient, redisClient } from '../support/redis-clients.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisProxy } from '../support/redis-proxy.js';
 import { RedisServer } from '../support/redis-server.js';
+import { testTogether } from '../support/test-together.js';
 
 const LONG = 60_000;
 
@@ -66,43 +67,55 @@ async function recovery(call: () => Promise<unknown>): Promise<void> {
 withServer('REDIS_URL', () => {
   describe('issue 5.4: a Redis that is away', () => {
     const key = hashedKey('Case', 'a');
-    const clients: (Redis | Cluster)[] = [];
-    let server: RedisServer;
-    let store: ArtifactStore;
 
-    const storeAt = async (url: string) => {
-      const client = redisClient(url);
-      clients.push(client);
-      const opened = redisArtifacts({ client });
-      await opened.open();
-      return opened;
-    };
-    beforeEach(async () => {
-      server = await RedisServer.start();
-      store = await storeAt(server.url);
-    });
-    afterEach(async () => {
-      for (const client of clients.splice(0)) client.disconnect();
-      await server.stop();
-    });
+    interface Stage {
+      readonly server: RedisServer;
+      readonly client: Redis;
+      readonly store: ArtifactStore;
+      /** Another store, over a client of its own. */
+      storeAt(url: string): Promise<ArtifactStore>;
+    }
+    /** A test with a server of its own. */
+    const testAlone = (title: string, use: (stage: Stage) => Promise<void>) =>
+      testTogether(title, async () => {
+        const clients: Redis[] = [];
+        const server = await RedisServer.start();
+        const storeAt = async (url: string): Promise<ArtifactStore> => {
+          const client = redisClient(url);
+          clients.push(client);
+          const opened = redisArtifacts({ client });
+          await opened.open();
+          return opened;
+        };
+        try {
+          const store = await storeAt(server.url);
+          await use({ server, client: clients[0] as Redis, store, storeAt });
+        } finally {
+          for (const client of clients) client.disconnect();
+          await server.stop();
+        }
+      });
 
-    test('killed: every call rejects in time, at once and later, and is answered when it is back, without its scripts', async () => {
-      const all = everyCall(store, key);
-      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-      const inFlight = tryAll({ ...all, kill: () => server.kill() });
-      expect((await inFlight).took).toBeLessThan(IN_TIME);
-      for (const pause of [0, 0, 700]) {
-        await sleep(pause);
-        const { outcomes, took } = await tryAll(all);
-        expect(outcomes).toEqual(eachIs(all, 'rejected'));
-        expect(took).toBeLessThan(IN_TIME);
-      }
-      await server.restart();
-      await recovery(() => store.health());
-      expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
-    });
+    testAlone(
+      'killed: every call rejects in time, at once and later, and is answered when it is back, without its scripts',
+      async ({ server, store }) => {
+        const all = everyCall(store, key);
+        expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+        const inFlight = tryAll({ ...all, kill: () => server.kill() });
+        expect((await inFlight).took).toBeLessThan(IN_TIME);
+        for (const pause of [0, 0, 700]) {
+          await sleep(pause);
+          const { outcomes, took } = await tryAll(all);
+          expect(outcomes).toEqual(eachIs(all, 'rejected'));
+          expect(took).toBeLessThan(IN_TIME);
+        }
+        await server.restart();
+        await recovery(() => store.health());
+        expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
+      },
+    );
 
-    test('hanging: every call rejects in time, at once and later, and is answered when it goes on', async () => {
+    testAlone('hanging: every call rejects in time, at once and later, and is answered when it goes on', async ({ server, store }) => {
       const all = everyCall(store, key);
       server.pause();
       for (const pause of [0, 0, 500, 1500]) {
@@ -119,7 +132,7 @@ withServer('REDIS_URL', () => {
       expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
     });
 
-    test('a call that got no answer is not sent again (J2)', async () => {
+    testAlone('a call that got no answer is not sent again (J2)', async ({ server, store }) => {
       await store.hit(key, LONG);
       server.pause();
       const lost = await tryAll(Object.fromEntries(Array.from({ length: 5 }, (_, index) => [index, () => store.hit(key, LONG)])));
@@ -130,7 +143,7 @@ withServer('REDIS_URL', () => {
       expect((await store.hit(key, LONG, 0)).count).toBeLessThanOrEqual(6);
     });
 
-    test('a commit whose answer was lost rejects, was done once, and is not sent again (J2)', async () => {
+    testAlone('a commit whose answer was lost rejects, was done once, and is not sent again (J2)', async ({ server, store, storeAt }) => {
       const proxy = await RedisProxy.to(server.url);
       const through = await storeAt(proxy.url);
       await through.commit([put(key)]);
@@ -149,29 +162,22 @@ withServer('REDIS_URL', () => {
       await proxy.close();
     });
 
-    test('a server that forgot its scripts is told them', async () => {
+    testAlone('a server that forgot its scripts is told them', async ({ client, store }) => {
       const all = everyCall(store, key);
-      await clients[0]?.script('FLUSH');
+      await client.script('FLUSH');
       expect((await tryAll(all)).outcomes).toEqual(eachIs(all, 'answered'));
     });
 
-    test('an error has nothing of a record on it', async () => {
-      const replica = await RedisServer.start();
-      const client = redisClient(replica.url);
-      clients.push(client);
-      const there = redisArtifacts({ client });
-      await there.open();
+    testAlone('an error has nothing of a record on it', async ({ client, store }) => {
       await client.config('SET', 'min-replicas-to-write', '1');
       for (const writes of [[put(key, { value: 'secret' })], [put(key, { value: 'secret' }), put(sameSlot(key, 'b'))]]) {
-        const error: unknown = await there.commit(writes).catch((reason: unknown) => reason);
+        const error: unknown = await store.commit(writes).catch((reason: unknown) => reason);
         expect(String(error)).toContain('NOREPLICAS');
         expect(JSON.stringify({ ...(error as object) })).not.toContain('secret');
       }
-      await replica.stop();
     });
 
-    test('a primary that has become a replica is left for another (READONLY)', async () => {
-      const client = clients[0] as Redis;
+    testAlone('a primary that has become a replica is left for another (READONLY)', async ({ server, client, store }) => {
       const closed = new Promise((resolve) => client.once('close', resolve));
       await client.replicaof('127.0.0.1', 1);
       const all = calls(store, key);

@@ -340,13 +340,13 @@ function replayAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () =>
   });
 }
 
-describe('in memory', () => replayAll(dumpedMemoryArtifacts, dumpedMemoryDirectory, 1));
-withServer('REDIS_URL', (url) => describe('in Redis', () => replayAll(() => dumpedRedisArtifacts(url), dumpedMemoryDirectory, 3)));
+describe('in memory', () => replayAll(dumpedMemoryArtifacts, dumpedMemoryDirectory, 3));
+withServer('REDIS_URL', (url) => describe('in Redis', () => replayAll(() => dumpedRedisArtifacts(url), dumpedMemoryDirectory, 10)));
 withServer('MONGODB_URL', (url) =>
   describe('in MongoDB', () =>
     replayAll(
       () => dumpedMongoArtifacts(url),
       () => dumpedMongoDirectory(url),
-      3,
+      10,
     )),
 );

@@ -10,6 +10,7 @@ import { fromEverywhere } from '../support/addresses.js';
 import { Agent, authorizeUrl, postForm } from '../support/agent.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { authorizationOf } from '../support/steps.js';
+import { testTogether } from '../support/test-together.js';
 
 jest.setTimeout(60_000);
 
@@ -201,8 +202,8 @@ test(`M18: ${SIGN_INS} people who sign in at once wait in turn; whoever would wa
   } else expect(signedIn.length).toBe(SIGN_INS);
 });
 
-test('L2: listen() ends connections that send slowly or too much', async () => {
-  const service = await start();
+testTogether('L2: listen() ends connections that send slowly or too much', async () => {
+  const service = await startIdp();
   const server = await service.idp.listen(0, '127.0.0.1');
   expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 15_000, maxConnections: 10_000 });
   const here = { ...service, issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
@@ -226,4 +227,5 @@ test('L2: listen() ends connections that send slowly or too much', async () => {
   expect(slowBody.statuses).toEqual([408]);
   expect(slowBody.seconds).toBeLessThan(20);
   expect(large.statuses).toEqual([431]);
+  await service.close();
 });

@@ -11,8 +11,8 @@ import { obtainCode, redeem, responseOf, userinfo } from '../support/steps.js';
 import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
-const ROUNDS = process.env.PROVE ? 100 : 2;
-jest.setTimeout(15_000 * ROUNDS);
+const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 20];
+jest.setTimeout(30_000 + 15_000 * ROUNDS);
 let contestants: Contestants;
 const service = useIdp(async () => {
   contestants = await createContestants();
@@ -26,7 +26,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 
 testRaces(() => ({ ...contestants, issuer: service.issuer }), {
   credentials: ROUNDS,
-  uses: 50,
+  uses: USES,
   signIns: ROUNDS,
   logouts: 3 * ROUNDS,
   pause: (steps) => pause(3 * steps),

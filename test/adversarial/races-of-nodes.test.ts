@@ -10,8 +10,8 @@ import { isActive, obtainCode, redeem, refresh } from '../support/steps.js';
 /** Few with the suite; `npm run prove` plays as many as the issue asks for. */
 const rounds = process.env.PROVE
   ? { credentials: 200, uses: 50, signIns: 100, logouts: 300 }
-  : { credentials: 2, uses: 20, signIns: 2, logouts: 4 };
-jest.setTimeout(20_000 * rounds.logouts);
+  : { credentials: 1, uses: 20, signIns: 1, logouts: 2 };
+jest.setTimeout(60_000 + 20_000 * rounds.logouts);
 
 const pause = (steps: number) => new Promise((resolve) => setTimeout(resolve, 3 * steps));
 

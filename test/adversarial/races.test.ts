@@ -9,8 +9,8 @@ import { authorizationOf, isActive, obtainCode, redeem, responseOf } from '../su
 import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
-const ROUNDS = process.env.PROVE ? 100 : 3;
-jest.setTimeout(10_000 * ROUNDS);
+const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 30];
+jest.setTimeout(30_000 + 10_000 * ROUNDS);
 let contestants: Contestants;
 const service = useIdp(async () => {
   contestants = await createContestants();
@@ -27,7 +27,7 @@ const pause = async (turns: number): Promise<void> => {
 
 testRaces(() => ({ ...contestants, issuer: service.issuer }), {
   credentials: ROUNDS,
-  uses: 50,
+  uses: USES,
   signIns: ROUNDS,
   logouts: 2 * ROUNDS,
   pause,

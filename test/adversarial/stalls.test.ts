@@ -1,13 +1,14 @@
 /** Threat M18: a process that was busy or stopped for longer than a store may take, under load. Its stores were well, and nobody is told otherwise. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, jest, test } from '@jest/globals';
+import { expect, jest } from '@jest/globals';
 import { withServer } from '../servers/when.js';
 import { startLoad } from '../support/load.js';
 import { type Nodes, startNodes } from '../support/nodes.js';
 import { testSeed } from '../support/seed.js';
+import { testTogether } from '../support/test-together.js';
 
 /** Of each kind. */
-const STALLS = process.env.PROVE ? 20 : 2;
+const STALLS = process.env.PROVE ? 20 : 1;
 jest.setTimeout(60_000 + STALLS * 2 * 20_000);
 
 /** Milliseconds: the shortest that a store's own time-outs mistook for an outage, up to a debugger's or a snapshot's. */
@@ -26,10 +27,10 @@ const stallsUnderLoad = async (name: string, stores: { artifacts: string; direct
       stopped: (milliseconds) => nodes.suspend(0, milliseconds),
     };
     for (let stall = 0; stall < STALLS; stall += 1) {
-      for (const stop of Object.values(kinds)) {
+      for (const [index, stop] of Object.values(kinds).entries()) {
         const before = load.noted.length;
         await pause(500);
-        await stop(lengthOf(stall));
+        await stop(lengthOf(stall + index));
         while (load.noted.length < before + 60) await pause(20);
       }
     }
@@ -49,10 +50,12 @@ const stallsUnderLoad = async (name: string, stores: { artifacts: string; direct
 };
 
 withServer('REDIS_URL', (url) =>
-  test('M18: stalls of the process are no outage of Redis: no 503, no code spent without an answer', () =>
-    stallsUnderLoad('Redis', { artifacts: url })),
+  testTogether('M18: stalls of the process are no outage of Redis: no 503, no code spent without an answer', () =>
+    stallsUnderLoad('Redis', { artifacts: url }),
+  ),
 );
 withServer('MONGODB_URL', (url) =>
-  test('M18: stalls of the process are no outage of MongoDB: no 503, no code spent without an answer', () =>
-    stallsUnderLoad('MongoDB', { artifacts: url, directory: url })),
+  testTogether('M18: stalls of the process are no outage of MongoDB: no 503, no code spent without an answer', () =>
+    stallsUnderLoad('MongoDB', { artifacts: url, directory: url }),
+  ),
 );

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { describe, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
@@ -17,6 +17,7 @@ import { ownPrefix, redisClient } from '../support/redis-clients.js';
 import { RedisServer } from '../support/redis-server.js';
 import { isActive, refresh, responseOf } from '../support/steps.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { testTogether } from '../support/test-together.js';
 
 const KILLS = process.env.PROVE ? 10 : 1;
 jest.setTimeout(60_000 + KILLS * 30_000);
@@ -93,27 +94,29 @@ async function untilWorking({ noted }: Load, from: number): Promise<void> {
     if (Date.now() > deadline) throw new Error(`no recovery: ${JSON.stringify(noted.slice(-5))}`);
 }
 
-withServer('REDIS_URL', () =>
-  describe('issue 5: Redis with appendfsync always, under load', () => {
-    const redis = async () => {
-      const server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
-      const client = redisClient(server.url);
-      return { server, client, stores: { artifacts: redisArtifacts({ client, prefix: ownPrefix() }) } };
-    };
-    test('killed with kill -9 and started again', () =>
-      killUnderLoad('Redis, kill -9', async () => {
-        const { server, client, stores } = await redis();
-        return {
-          stores,
-          kill: () => server.kill(),
-          restore: () => server.restart(),
-          async end() {
-            client.disconnect();
-            await server.stop();
-          },
-        };
-      }));
-    test('stopped, so that it takes connections and answers nothing, and let go on', () =>
+withServer('REDIS_URL', () => {
+  const redis = async () => {
+    const server = await RedisServer.start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+    const client = redisClient(server.url);
+    return { server, client, stores: { artifacts: redisArtifacts({ client, prefix: ownPrefix() }) } };
+  };
+  testTogether('issue 5: Redis with appendfsync always, under load, killed with kill -9 and started again', () =>
+    killUnderLoad('Redis, kill -9', async () => {
+      const { server, client, stores } = await redis();
+      return {
+        stores,
+        kill: () => server.kill(),
+        restore: () => server.restart(),
+        async end() {
+          client.disconnect();
+          await server.stop();
+        },
+      };
+    }),
+  );
+  testTogether(
+    'issue 5: Redis with appendfsync always, under load, stopped, so that it takes connections and answers nothing, and let go on',
+    () =>
       killUnderLoad('Redis, hanging', async () => {
         const { server, client, stores } = await redis();
         return {
@@ -125,55 +128,54 @@ withServer('REDIS_URL', () =>
             await server.stop();
           },
         };
-      }));
-  }),
-);
+      }),
+  );
+});
 
 const run = promisify(execFile);
 const script = new URL('../../../test/servers/mongo', import.meta.url).pathname;
 
-withServer('MONGODB_URL', (url) =>
-  describe('issue 5: a MongoDB server, under load', () => {
-    const database = `idp_killed_${process.pid}`;
-    const stores = (client: MongoClient) => ({
-      artifacts: mongoArtifacts({ db: client.db(database) }),
-      directory: mongoDirectory({ db: client.db(database) }),
-    });
+withServer('MONGODB_URL', (url) => {
+  const database = `idp_killed_${process.pid}`;
+  const stores = (client: MongoClient) => ({
+    artifacts: mongoArtifacts({ db: client.db(database) }),
+    directory: mongoDirectory({ db: client.db(database) }),
+  });
 
-    test('out of reach, and back', () =>
-      killUnderLoad('MongoDB, out of reach', async () => {
-        const { hostname, port } = new URL(url);
-        const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
-        const client = new MongoClient(url.replace(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`), mongoOptions);
-        return {
-          stores: stores(client),
-          kill: () => proxy.refuse(),
-          restore: () => proxy.pass(),
-          async end() {
-            await client.db(database).dropDatabase();
-            await client.close();
-            await proxy.close();
-          },
-        };
-      }));
+  testTogether('issue 5: a MongoDB server, under load, out of reach, and back', () =>
+    killUnderLoad('MongoDB, out of reach', async () => {
+      const { hostname, port } = new URL(url);
+      const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+      const client = new MongoClient(url.replace(`${hostname}:${port}`, `127.0.0.1:${proxy.port}`), mongoOptions);
+      return {
+        stores: stores(client),
+        kill: () => proxy.refuse(),
+        restore: () => proxy.pass(),
+        async end() {
+          await client.db(database).dropDatabase();
+          await client.close();
+          await proxy.close();
+        },
+      };
+    }),
+  );
 
-    // Of a server that the environment names, nobody knows how to kill it.
-    const isOurs = process.env.KEPT_SERVERS?.includes('MONGODB_URL');
-    (isOurs ? test : test.skip)('killed with kill -9 and started again', () =>
-      killUnderLoad('MongoDB, kill -9', async () => {
-        const port = `${await freePort()}`;
-        const { stdout } = await run(script, ['up', port, `${process.pid}`]);
-        const client = new MongoClient(stdout.trim(), mongoOptions);
-        return {
-          stores: stores(client),
-          kill: async () => void (await run(script, ['kill', port])),
-          restore: async () => void (await run(script, ['up', port])),
-          async end() {
-            await client.close();
-            await run(script, ['down', port]);
-          },
-        };
-      }),
-    );
-  }),
-);
+  // Of a server that the environment names, nobody knows how to kill it.
+  const isOurs = process.env.KEPT_SERVERS?.includes('MONGODB_URL');
+  (isOurs ? testTogether : test.skip)('issue 5: a MongoDB server, under load, killed with kill -9 and started again', () =>
+    killUnderLoad('MongoDB, kill -9', async () => {
+      const port = `${await freePort()}`;
+      const { stdout } = await run(script, ['up', port, `${process.pid}`]);
+      const client = new MongoClient(stdout.trim(), mongoOptions);
+      return {
+        stores: stores(client),
+        kill: async () => void (await run(script, ['kill', port])),
+        restore: async () => void (await run(script, ['up', port])),
+        async end() {
+          await client.close();
+          await run(script, ['down', port]);
+        },
+      };
+    }),
+  );
+});

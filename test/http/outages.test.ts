@@ -15,6 +15,7 @@ import { startIdp } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
+import { testTogether } from '../support/test-together.js';
 import { useIdp } from '../support/use-idp.js';
 
 jest.setTimeout(60_000);
@@ -558,7 +559,7 @@ describe('design §4: while a store hangs', () => {
   });
 });
 
-test('design §4: an outage is one line in the log when it begins, with its cause, and one when it ends', async () => {
+testTogether('design §4: an outage is one line in the log when it begins, with its cause, and one when it ends', async () => {
   // One that met no outage yet: soon after one, the next lasts until the store was calm for longer.
   const { artifacts, directory, down, recover } = failingStores();
   const own = await startIdp({ artifacts, directory });

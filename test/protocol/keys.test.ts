@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import {
   type Collection,
@@ -39,10 +39,26 @@ const seed = { ...journeySeed, clients: testSeed.clients.filter(({ id }) => id =
 const ofNodes = { keys: { encryption }, seed: { clients: seed.clients, apiResources: seed.apiResources } };
 const opened: { close(): Promise<void> }[] = [];
 const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
-  const service = await startIdp({ keys: { encryption }, seed, ...options });
+  const service = await startIdp({ keys: { encryption }, seed, directory: await withKeys(), ...options });
   opened.push(service);
   return service;
 };
+/** What the service makes on its first start. */
+let ring: KeyRing;
+beforeAll(async () => {
+  const directory = memoryDirectory();
+  const service = await startIdp({ keys: { encryption }, directory });
+  ring = await ringOf(directory);
+  await service.close();
+});
+/** A directory with those keys, as if made now: to make an RSA key takes longer than most that is tried with it. */
+async function withKeys(): Promise<DirectoryStore> {
+  const [directory, now] = [memoryDirectory(), new Date()];
+  const keys = ring.keys.map((key) => ({ ...key, announcedAt: now, ...(key.activatedAt ? { activatedAt: now } : {}) }));
+  await directory.open([{ name: 'signingKeys', indexes: {} }]);
+  await directory.collection<KeyRing>('signingKeys').insert({ ...ring, keys });
+  return directory;
+}
 afterEach(async () => {
   backToPresent();
   for (const one of opened.splice(0)) await one.close();
@@ -71,9 +87,8 @@ async function soon(holds: () => Promise<boolean>): Promise<boolean> {
 
 describe('4.1 keys that are made by the service', () => {
   test('4.1 on first start: RS256 and ES256, what signs and what is announced', async () => {
-    const directory = memoryDirectory();
-    const { issuer } = await start({ directory });
-    expect(statesOf(await ringOf(directory))).toEqual(['RS256 active', 'ES256 active', 'RS256 next', 'ES256 next']);
+    const { issuer } = await start();
+    expect(statesOf(ring)).toEqual(['RS256 active', 'ES256 active', 'RS256 next', 'ES256 next']);
     const keys = await keySet(issuer);
     expect(keys.keys.map(({ alg }) => alg)).toEqual(['RS256', 'ES256', 'RS256', 'ES256']);
     expect(new Set(keys.keys.map(({ kid }) => kid)).size).toBe(4);
@@ -87,9 +102,7 @@ describe('4.1 keys that are made by the service', () => {
   });
 
   test('K3: what the directory holds of them opens with the encryption key alone, and for its own key alone', async () => {
-    const directory = memoryDirectory();
-    await start({ directory });
-    const { keys } = await ringOf(directory);
+    const { keys } = ring;
     const opens = (secret: string, kid: string, sealed: string) => {
       try {
         return JSON.parse(createKeyring([secret]).decrypt('signing key', kid, sealed)) as Json;
@@ -97,7 +110,7 @@ describe('4.1 keys that are made by the service', () => {
         return undefined;
       }
     };
-    const text = JSON.stringify(await ringOf(directory));
+    const text = JSON.stringify(ring);
     for (const { kid, sealed } of keys) {
       const { d } = opens(encryption[0] as string, kid, sealed);
       expect(d.length).toBeGreaterThan(40);
@@ -108,7 +121,7 @@ describe('4.1 keys that are made by the service', () => {
   });
 
   test('a restart keeps them; a new encryption secret takes them over, and the old one can go', async () => {
-    const directory = memoryDirectory();
+    const directory = await withKeys();
     const secrets = ['a new secret, put before the old one', ...encryption];
     const seen: string[][] = [];
     for (const keys of [{ encryption }, { encryption }, { encryption: secrets }, { encryption: secrets.slice(0, 1) }])
@@ -216,7 +229,7 @@ describe('design §9: rotation', () => {
   });
 
   test('of two rotations at once one happens', async () => {
-    const directory = memoryDirectory();
+    const directory = await withKeys();
     const nodes = await startInstances(2, () => ({ artifacts: memoryArtifacts(), directory }), ofNodes);
     opened.push(nodes);
     passTime(DAY);
@@ -226,7 +239,7 @@ describe('design §9: rotation', () => {
   });
 
   test('by itself when a key has signed for 90 days, on one node for all; removed 30 days after', async () => {
-    const directory = memoryDirectory();
+    const directory = await withKeys();
     const artifacts = memoryArtifacts();
     const nodes = await startInstances(2, () => ({ artifacts, directory }), ofNodes);
     opened.push(nodes);
@@ -246,7 +259,7 @@ describe('design §9: rotation', () => {
   });
 
   test('a key is kept for as long as any client’s tokens are good', async () => {
-    const directory = memoryDirectory();
+    const directory = await withKeys();
     const { idp } = await start({ directory });
     await idp.directory.clients.update('jwt', { lifetimes: { accessToken: 40 * DAY } });
     passTime(DAY);
@@ -387,13 +400,13 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     };
     const loading = load();
     const providers = new Set<unknown>([idp.provider]);
-    for (let times = 0; times < 4; times += 1) {
+    for (let times = 0; times < 2; times += 1) {
       await idp.keys.rotate({ now: true });
       providers.add(idp.provider);
     }
     isOver = true;
     await loading;
-    expect([providers.size, lost]).toEqual([5, []]);
+    expect([providers.size, lost]).toEqual([3, []]);
     expect(rounds).toBeGreaterThan(4);
   });
 
@@ -461,7 +474,7 @@ describe('design §9: the provider is rebuilt and swapped', () => {
   });
 
   test('keys that cannot be read leave those that are there; said once, and made good when they can', async () => {
-    const directory = memoryDirectory();
+    const directory = await withKeys();
     const artifacts = memoryArtifacts();
     const down = { now: false };
     const failing: DirectoryStore = { ...directory, collection: (name) => withoutReading(directory.collection(name), name) };

@@ -13,6 +13,7 @@ import { IN_TIME } from '../support/in-time.js';
 import { testKeys } from '../support/keys.js';
 import { testSeed } from '../support/seed.js';
 import { silentLogger } from '../support/test-directory.js';
+import { testTogether } from '../support/test-together.js';
 
 const key = hashedKey('Test', 'a');
 const timed = async <T>(work: Promise<T>) => {
@@ -100,8 +101,13 @@ const options = (stores: { artifacts?: ArtifactStore; directory?: ReturnType<typ
   ...stores,
 });
 
-test.each(['artifacts', 'directory'] as const)('a service whose %s are away does not start: it says which store', async (which) => {
-  for (const hang of [false, true]) {
+for (const [which, hang] of [
+  ['artifacts', false] as const,
+  ['artifacts', true] as const,
+  ['directory', false] as const,
+  ['directory', true] as const,
+])
+  testTogether(`a service whose ${which} are away${hang ? ' and do not say so' : ''} does not start: it says which store`, async () => {
     const { down, recover: _, ...stores } = failingStores();
     Object.assign(down, { hang, [which]: true });
     const store = { ...stores[which], name: `own ${which}` };
@@ -114,10 +120,9 @@ test.each(['artifacts', 'directory'] as const)('a service whose %s are away does
     expect(error.message).toContain(`'own ${which}'`);
     expect(error.message).not.toMatch(/hunter2|10\.1\.2\.3/);
     expect(milliseconds).toBeLessThan(10_000);
-  }
-});
+  });
 
-test('one that goes away while the seed is applied ends the start, and leaves nothing running', async () => {
+testTogether('one that goes away while the seed is applied ends the start, and leaves nothing running', async () => {
   const { artifacts, directory, down } = failingStores();
   let calls = 0;
   const starting = createIdentityProvider(
@@ -144,7 +149,7 @@ test('one that goes away while the seed is applied ends the start, and leaves no
   expect(calls).toBe(before);
 });
 
-test('a store that takes long to open and says that it is well is waited for', async () => {
+testTogether('a store that takes long to open and says that it is well is waited for', async () => {
   const memory = memoryArtifacts();
   const idp = await createIdentityProvider(options({ artifacts: { ...memory, open: () => pause(4500) } }));
   expect(await idp.health()).toMatchObject({ status: 'up' });

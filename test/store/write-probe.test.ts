@@ -1,23 +1,28 @@
 /** Issue 11 C: a store that answers reads and takes no writes. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect } from '@jest/globals';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp } from '../support/idp.js';
+import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { IN_TIME } from '../support/in-time.js';
+import { testTogether } from '../support/test-together.js';
 
 const up = { status: 'up', artifacts: 'up', directory: 'up', problems: [] };
 
 describe('C: health() of a store that answers reads and takes no writes', () => {
-  let service: TestIdp;
-  afterEach(() => service.close());
+  const running: TestIdp[] = [];
+  const start = async (options: TestIdpOptions): Promise<TestIdp> => {
+    const service = await startIdp(options);
+    running.push(service);
+    return service;
+  };
+  afterAll(() => Promise.all(running.map((service) => service.close())));
 
-  test.each(['refuses', 'never answers'] as const)(
-    'that %s them: it is read-only, and the service down, until it takes them again',
-    async (how) => {
-      const { artifacts, directory, down, recover } = failingStores();
-      service = await startIdp({ artifacts, directory });
-      for (const [flag, which] of [['writes', 'artifacts'] as const, ['directoryWrites', 'directory'] as const]) {
+  for (const how of ['refuses', 'never answers'])
+    for (const [flag, which] of [['writes', 'artifacts'] as const, ['directoryWrites', 'directory'] as const])
+      testTogether(`${which} that ${how} them: they are read-only, and the service down, until they take them again`, async () => {
+        const { artifacts, directory, down, recover } = failingStores();
+        const service = await start({ artifacts, directory });
         await pause(1100);
         Object.assign(down, { hang: how === 'never answers', [flag]: true });
         const since = performance.now();
@@ -26,13 +31,11 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
         recover();
         await pause(1100);
         expect(await service.idp.health()).toEqual(up);
-      }
-    },
-  );
+      });
 
-  test('the outage is one line when it begins and one when it ends, though reads are answered all the time', async () => {
+  testTogether('the outage is one line when it begins and one when it ends, though reads are answered all the time', async () => {
     const { artifacts, directory, down, recover } = failingStores();
-    service = await startIdp({ artifacts, directory });
+    const service = await start({ artifacts, directory });
     down.writes = true;
     await service.idp.health();
     for (let look = 0; look < 30; look += 1) {
@@ -45,14 +48,14 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
     expect(service.logged.map(([, message]) => message)).toEqual(['store is away', 'store is back']);
   });
 
-  test('however often it is asked, it writes once a second', async () => {
+  testTogether('however often it is asked, it writes once a second', async () => {
     const { artifacts, directory } = failingStores();
     let writes = 0;
     const commit: ArtifactStore['commit'] = (all) => {
       writes += 1;
       return artifacts.commit(all);
     };
-    service = await startIdp({ artifacts: { ...artifacts, commit }, directory });
+    const service = await start({ artifacts: { ...artifacts, commit }, directory });
     const began = performance.now();
     for (let asked = 0; asked < 500; asked += 1) expect(await service.idp.health()).toEqual(up);
     expect(writes).toBeGreaterThan(0);
@@ -61,12 +64,13 @@ describe('C: health() of a store that answers reads and takes no writes', () => 
 });
 
 describe('C: a node that starts before its stores', () => {
-  test.each(['artifacts', 'directory'] as const)('waits 5 s for its %s', async (which) => {
-    const { artifacts, directory, down, recover } = failingStores();
-    down[which] = true;
-    setTimeout(recover, 4200);
-    const service = await startIdp({ artifacts, directory });
-    expect(await service.idp.health()).toEqual(up);
-    await service.close();
-  });
+  for (const which of ['artifacts', 'directory'] as const)
+    testTogether(`waits 5 s for its ${which}`, async () => {
+      const { artifacts, directory, down, recover } = failingStores();
+      down[which] = true;
+      setTimeout(recover, 4200);
+      const service = await startIdp({ artifacts, directory });
+      expect(await service.idp.health()).toEqual(up);
+      await service.close();
+    });
 });

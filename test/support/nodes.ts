@@ -53,8 +53,8 @@ export interface Nodes {
   block(index: number, milliseconds: number): void;
   /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
   suspend(index: number, milliseconds: number): Promise<void>;
-  /** Starts a node that was killed. */
-  start(index: number): Promise<void>;
+  /** Starts a node that was killed. @param clock milliseconds that its clock is ahead. Default: as at first. */
+  start(index: number, clock?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -65,13 +65,13 @@ export async function startNodes({ count = 3, clocks, ...options }: NodesOptions
   const front = await startFront(() => [...ports.values()]);
   const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
 
-  const start = async (index: number) => {
+  const start = async (index: number, clock = clocks?.[index] ?? 0) => {
     const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       ...(clocks
         ? {
             execArgv: [...process.execArgv, '--import', new URL('./shifted-clock.js', import.meta.url).href],
-            env: { ...process.env, SHIFTED_CLOCK: `${clocks[index] ?? 0}` },
+            env: { ...process.env, SHIFTED_CLOCK: `${clock}` },
           }
         : {}),
     });
