@@ -50,7 +50,8 @@ export interface SpentRefreshToken {
   readonly token: AdapterPayload & Partial<RefreshUse>;
   /** In milliseconds since the epoch. */
   readonly spentAt: number;
-  readonly isGrantLive: boolean;
+  /** Undefined when it was ended. */
+  readonly grant: AdapterPayload | undefined;
   /** What it was replaced by, where using it again is a retry. */
   readonly successor: AdapterPayload | undefined;
 }
@@ -84,8 +85,7 @@ export class TokenRecords {
     if (!artifact || artifact.consumedAt !== undefined) return undefined;
     const token = this.#form.decode(model, id, artifact);
     if (!token || !ofGrant.has(model)) return token && { token };
-    const grantArtifact = artifact.links?.grant && unit.peek(artifact.links.grant);
-    const grant = grantArtifact && this.#form.decode('Grant', token.grantId as string, grantArtifact);
+    const grant = this.#grantOf(unit, artifact, token);
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
   }
 
@@ -95,25 +95,27 @@ export class TokenRecords {
     const artifact = key && (await unit.read(key, this.follow('RefreshToken')));
     const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
     if (!token) return undefined;
-    const grant = artifact?.links?.grant;
     const spentAt = artifact?.consumedAt as number;
     const { grace = this.#lifetimes.grace } = token as Partial<RefreshUse>;
     const isRetry = Date.now() - spentAt < grace * 1000;
     return {
       token,
       spentAt,
-      isGrantLive: grant !== undefined && unit.peek(grant) !== undefined,
+      grant: this.#grantOf(unit, artifact as Artifact, token),
       successor: isRetry ? await this.#unspentSuccessor(unit, id) : undefined,
     };
   }
 
   /** What a retry within the grace goes on with: the successor says all that the spent one said. */
   async findRetried(unit: UnitOfWork, id: string): Promise<LiveToken | undefined> {
-    const spent = await this.findSpent(unit, id);
-    const grantKey = spent?.token.grantId ? keyOf('Grant', spent.token.grantId) : undefined;
-    const grantArtifact = grantKey && unit.peek(grantKey);
-    const grant = grantArtifact && this.#form.decode('Grant', spent?.token.grantId as string, grantArtifact);
-    return spent?.successor && grant ? { token: { ...spent.successor, jti: id }, grant } : undefined;
+    const { successor, grant } = (await this.findSpent(unit, id)) ?? {};
+    return successor && grant ? { token: { ...successor, jti: id }, grant } : undefined;
+  }
+
+  /** The live grant of a token, which was read along with it. */
+  #grantOf(unit: UnitOfWork, { links }: Artifact, { grantId }: AdapterPayload): AdapterPayload | undefined {
+    const artifact = links?.grant && unit.peek(links.grant);
+    return artifact && this.#form.decode('Grant', grantId as string, artifact);
   }
 
   /**

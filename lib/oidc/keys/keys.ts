@@ -7,7 +7,7 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
-import { ExternalSigningKey } from 'oidc-provider';
+import { type Client, ExternalSigningKey } from 'oidc-provider';
 
 export type SigningAlgorithm = 'RS256' | 'ES256';
 
@@ -29,6 +29,10 @@ export interface SigningKeys {
   readonly algorithms: readonly SigningAlgorithm[];
   byKid(kid: string): SigningKey | undefined;
 }
+
+/** The key that signs a client's tokens: of the algorithm that it registered for ID tokens. */
+export const signingKeyFor = ({ idTokenSignedResponseAlg: alg }: Client, keys: SigningKeys): SigningKey =>
+  keys.signing(alg === 'ES256' ? 'ES256' : 'RS256');
 
 /** @param jwks private, RS256 or ES256. */
 export function loadSigningKeys(jwks: readonly JWK[]): SigningKeys {

@@ -8,6 +8,7 @@ import { type Caller, findCaller, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { signedJwt } from '../keys/jwt.js';
+import { signingKeyFor } from '../keys/keys.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
 
 const decoder = new TextDecoder();
@@ -117,7 +118,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         iat: token.iat,
         exp: token.exp,
       };
-      const key = keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256');
+      const key = signingKeyFor(client, keys);
       return signedJwt(key, 'at+jwt', payload);
     },
 

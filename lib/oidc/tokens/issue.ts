@@ -9,6 +9,7 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import { signedJwt } from '../keys/jwt.js';
+import { signingKeyFor } from '../keys/keys.js';
 import type { AccessTokens, Holder } from './access-token-jwt.js';
 import { lifetimesOf } from './lifetimes.js';
 import type { Proof, TokenRequest, TokenResponse } from './token-request.js';
@@ -50,7 +51,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client);
     const own = { sub: pseudonymOf(parts, client)?.(sub) ?? sub, tid, oid, idp, ...level, amr, auth_time: authTime, act };
     const payload = { ...own, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss: options.issuer };
-    return signedJwt(keys.signing(client.idTokenSignedResponseAlg === 'ES256' ? 'ES256' : 'RS256'), undefined, payload);
+    return signedJwt(signingKeyFor(client, keys), undefined, payload);
   }
 
   return async (request, issuance) => {

@@ -11,7 +11,7 @@ export const createRevoke =
     const found = await find(unit, value);
     // One that was replaced ends its family all the same.
     const spent = found ? undefined : await tokens.findSpent(unit, value);
-    const token = found?.token ?? (spent?.isGrantLive ? spent.token : undefined);
+    const token = found?.token ?? (spent?.grant ? spent.token : undefined);
     if (!token || token.clientId !== caller.clientId) return;
     tokens.revoke(unit, found?.kind ?? 'RefreshToken', token.jti as string, token);
   };
