@@ -11,6 +11,8 @@ export interface Instances {
   readonly idps: readonly IdentityProvider[];
   /** The address of one node; the issuer's own takes turns. */
   at(node: number): string;
+  /** Lets the issuer's address lead to one node alone while this runs. */
+  onlyAt<T>(node: number, run: () => Promise<T>): Promise<T>;
   readonly logged: KeptLog['logged'];
   close(): Promise<void>;
 }
@@ -29,7 +31,8 @@ export async function startInstances(
 ): Promise<Instances> {
   const listeners: RequestListener[] = [];
   let turn = 0;
-  const balancer = await listen((req, res) => listeners[turn++ % count]?.(req, res));
+  let only: number | undefined;
+  const balancer = await listen((req, res) => listeners[only ?? turn++ % count]?.(req, res));
   const { logger, logged } = keepLog();
   const idps: IdentityProvider[] = [];
   for (let node = 0; node < count; node += 1) {
@@ -53,6 +56,14 @@ export async function startInstances(
     issuer: balancer.url,
     idps,
     at: (node) => own[node]?.url as string,
+    async onlyAt(node, run) {
+      only = node;
+      try {
+        return await run();
+      } finally {
+        only = undefined;
+      }
+    },
     logged,
     async close() {
       for (const { server } of [balancer, ...own]) {
