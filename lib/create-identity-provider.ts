@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
@@ -96,13 +97,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const caches = createCaches(store, { logger });
   const node = randomUUID();
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
-  const claims = createClaimResolver(
-    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
-    {
-      logger,
-      mapping: options.claimMapping,
-    },
-  );
+  const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
+  const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
   const directory = createDirectory({
     store,
@@ -129,6 +125,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
   await begun(applySeed(directory, options.seed, logger));
+  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
   await begun(directory.policies.begin());
 
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
