@@ -9,6 +9,7 @@ import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import { discoveryOf, pagesOf } from './contract/contributions.js';
 import type { Extension, ExtensionContext, ShowPage } from './contract/extension.js';
+import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
@@ -97,6 +98,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const caches = createCaches(store, { logger });
   const node = randomUUID();
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
+  const offers = createSignInOffers(extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
@@ -110,6 +112,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     issuer,
     ownMetadata: options.configure !== undefined,
     identityScopes: identityScopes(claims.scopes.keys()),
+    means: offers.means,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
@@ -124,10 +127,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  await begun(applySeed(directory, options.seed, logger));
-  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
-  await begun(directory.policies.begin());
-
   const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
   const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
   const protocolOf = () => rotatingOf().current();
@@ -150,6 +149,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       load: (ctx) => protocolOf().interactions.load(ctx),
       signIn: (...call) => protocolOf().interactions.signIn(...call),
       select: (...call) => protocolOf().interactions.select(...call),
+      strengthen: (...call) => protocolOf().interactions.strengthen(...call),
+      goOn: (...call) => protocolOf().interactions.goOn(...call),
+      showRequirement: (...call) => protocolOf().interactions.showRequirement(...call),
       accounts: (...call) => protocolOf().interactions.accounts(...call),
       remembered: (ctx) => protocolOf().interactions.remembered(ctx),
       forget: (...call) => protocolOf().interactions.forget(...call),
@@ -180,6 +182,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     requestId: (ctx) => requestIdOf(ctx as never),
   };
   late.showPage = pagesOf(extensions)(context);
+  await begun(offers.fill(context));
+  await begun(applySeed(directory, options.seed, logger));
+  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
+  await begun(directory.policies.begin());
   const addressOf = createAddressOf(options.trustProxy, logger);
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
@@ -211,6 +217,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       countWrongSecret,
       logger,
       showPage,
+      offers,
       cookieKeys,
       addressOf,
       discovery,

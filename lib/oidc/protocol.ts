@@ -17,6 +17,7 @@ import { foldedPath } from '../paths.js';
 import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
+import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { createScopes } from './accounts/scopes.js';
 import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
@@ -165,8 +166,9 @@ export function createProtocol(
   const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
   sendLogoutTokens(parts, provider);
   provider.on('interaction.ended', (ctx) => {
-    const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
-    if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
+    const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
+    if (login) startSignIn(sessionOf(ctx), login as never);
+    if (proofs) strengthenSignIn(sessionOf(ctx), proofs);
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;
