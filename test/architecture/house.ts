@@ -14,6 +14,7 @@ interface Room {
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
   { files: 'lib/errors.ts', mayImport: [] },
   { files: 'lib/logger.ts', mayImport: [] },
   {
@@ -103,6 +104,7 @@ const rooms: readonly Room[] = [
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/oidc/': [
     ['protocol.ts'],
+    ['instances.ts'],
     ['configuration.ts', 'discovery.ts'],
     ['tokens/', 'interactions/'],
     ['authorize/'],
@@ -136,6 +138,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
 const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
   'lib/create-identity-provider.ts': ['lib/index.ts'],
+  'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
