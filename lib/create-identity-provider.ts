@@ -2,12 +2,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import { discoveryOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
+import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
@@ -91,13 +93,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const caches = createCaches(store, { logger });
   const node = randomUUID();
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
-  const claims = createClaimResolver(
-    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
-    {
-      logger,
-      mapping: options.claimMapping,
-    },
-  );
+  const offers = createSignInOffers(extensions);
+  const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
+  const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
   const directory = createDirectory({
     store,
@@ -109,6 +107,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     issuer,
     ownMetadata: options.configure !== undefined,
     identityScopes: identityScopes(claims.scopes.keys()),
+    means: offers.means,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const closing: (() => Promise<void>)[] = [];
@@ -123,9 +122,6 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  await begun(applySeed(directory, options.seed, logger));
-  await begun(directory.policies.begin());
-
   const browsers = createBrowsers(options);
   const attempts = createAttempts(artifacts);
   const countWrongSecret = createCountWrongSecret(attempts);
@@ -145,12 +141,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     countWrongSecret,
     logger,
     showPage: (ctx, page) => showPage(ctx, page),
+    offers,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
   const context = createExtensionContext({ options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger });
   const showPage = pagesOf(extensions)(context);
+  await begun(offers.fill(context));
+  await begun(applySeed(directory, options.seed, logger));
+  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
+  await begun(directory.policies.begin());
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),

@@ -41,6 +41,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     if (interaction.prompt === 'consent') return consent(ctx, interaction);
+    if (interaction.prompt === 'requirement') return interactions.showRequirement(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
     const hint = interaction.parameters.login_hint?.trim();

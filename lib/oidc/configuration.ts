@@ -97,7 +97,7 @@ export function createConfiguration(
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
-      [carriedParameter]: createRequestCheck(scopes),
+      [carriedParameter]: createRequestCheck(scopes, parts.offers),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
       [restartedParameter]: null,
@@ -118,7 +118,7 @@ export function createConfiguration(
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
     fetch: createFetch(parts),
-    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
+    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string; scope?: string } | undefined),
     interactions: {
       policy,
       async url(ctx, { uid }) {

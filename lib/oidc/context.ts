@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
+import type { SignInOffers } from '../contract/sign-in-offers.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
@@ -32,6 +33,7 @@ export interface OidcDependencies {
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
+  readonly offers: SignInOffers;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */

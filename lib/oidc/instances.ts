@@ -4,6 +4,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { reachedLevel } from '../acr-values.js';
+import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import type { RefusalCount } from './clients/authentication.js';
 import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
@@ -69,8 +70,9 @@ function createInstance({ parts, hooks, refusals, discovery, ...used }: Instance
   watchFailures(provider, parts);
   refusals.watch(provider);
   provider.on('interaction.ended', (ctx) => {
-    const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
-    if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
+    const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
+    if (login) startSignIn(sessionOf(ctx), login as never);
+    if (proofs) strengthenSignIn(sessionOf(ctx), proofs);
   });
   onAuthorizationResponse(provider, (ctx, out) => {
     out.scope ??= ctx.oidc.params?.scope;

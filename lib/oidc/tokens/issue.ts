@@ -59,7 +59,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { source, gty, asked, proof, refreshToken } = issuance;
     const { accountId = '', grantId = '' } = source;
     const grant = issuance.grant as unknown as GrantRecord;
-    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
+    const account = await accounts.loadMintable(ctx, accountId, grant.login, client, asked.split(' '));
     if (!account) throw new errors.InvalidGrant('referenced account not found');
 
     const { login } = grant;
