@@ -14,6 +14,7 @@ interface Room {
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [
@@ -106,6 +107,7 @@ const rooms: readonly Room[] = [
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/oidc/': [
     ['protocol.ts'],
+    ['instances.ts'],
     ['configuration.ts', 'discovery.ts'],
     ['tokens/', 'interactions/'],
     ['authorize/'],
@@ -141,6 +143,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/store-door.ts': [],
   'lib/testing-door.ts': [],
   'lib/create-identity-provider.ts': ['lib/index.ts'],
+  'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */

@@ -131,7 +131,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         iat: token.iat,
         exp: token.exp,
       };
-      const key = signingKeyFor(client, keys);
+      const key = signingKeyFor(client, keys(ctx));
       return signedJwt(key, 'at+jwt', payload);
     },
 
@@ -139,7 +139,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
       const token = unwrapToken(value);
       try {
         const { typ, kid = '', alg } = decodeProtectedHeader(token);
-        const key = keys.byKid(kid);
+        const key = keys().byKid(kid);
         if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
         const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.alg] });
         const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };
