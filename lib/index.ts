@@ -4,6 +4,8 @@ export {
   type ClaimContext,
   type ClaimDeclaration,
   type ClaimLookups,
+  type ClaimNeed,
+  type ClaimRecords,
   type ClaimSet,
   type ClaimSetDefinition,
   type ClaimTarget,

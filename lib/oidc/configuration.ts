@@ -1,5 +1,5 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { acrLevels } from '../acr-values.js';
+import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records.js';
@@ -19,6 +19,7 @@ import { pseudonymOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
+import type { SigningKeys } from './keys/keys.js';
 import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies.js';
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
@@ -43,26 +44,23 @@ export const routes = {
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
 
+/** What the configuration calls. */
+export interface ConfigurationParts {
+  readonly accounts: Accounts;
+  readonly scopes: Scopes;
+  readonly describe: DescribeToken;
+  readonly logout: ReturnType<typeof createLogout>;
+  readonly cookieKeys: readonly string[];
+  readonly renderError: NonNullable<Configuration['renderError']>;
+}
+
 /** Our options as oidc-provider's configuration. */
 export function createConfiguration(
   parts: OidcParts,
-  {
-    accounts,
-    scopes,
-    describe,
-    logout,
-    cookieKeys,
-    renderError,
-  }: {
-    readonly accounts: Accounts;
-    readonly scopes: Scopes;
-    readonly describe: DescribeToken;
-    readonly logout: ReturnType<typeof createLogout>;
-    readonly cookieKeys: readonly string[];
-    readonly renderError: NonNullable<Configuration['renderError']>;
-  },
+  keys: SigningKeys,
+  { accounts, scopes, describe, logout, cookieKeys, renderError }: ConfigurationParts,
 ): Configuration {
-  const { options, adapters, directory, claims, keys } = parts;
+  const { options, adapters, directory, claims } = parts;
   const { lifetimes, secure } = options;
   const clients = new ClientAdapter(directory);
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
@@ -71,7 +69,7 @@ export function createConfiguration(
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
   const configuration: Configuration = {
-    acrValues: acrLevels,
+    acrValues: [...offeredLevels(parts.offers.serves('mfa'))],
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),

@@ -22,7 +22,6 @@ export interface OidcDependencies {
   readonly directory: Directory;
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
-  readonly keys: SigningKeys;
   readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
@@ -39,6 +38,8 @@ export interface OidcDependencies {
 
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
+  /** The keys that the request's oidc-provider publishes: what it signs, it signs with those. Without a request, the keys of now. */
+  readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
   /** Undefined without a salt: then no client is pairwise. */

@@ -14,6 +14,8 @@ interface Room {
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
+  { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/testing-door.ts', mayImport: ['lib/testing/'] },
   { files: 'lib/errors.ts', mayImport: [] },
   { files: 'lib/logger.ts', mayImport: [] },
   {
@@ -34,6 +36,7 @@ const rooms: readonly Room[] = [
     files: 'lib/claims/',
     mayImport: ['lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
   },
+  { files: 'lib/testing/', mayImport: ['lib/claims/', 'type lib/logger.ts', 'type lib/store/'] },
   {
     files: 'lib/contract/',
     mayImport: [
@@ -103,6 +106,7 @@ const rooms: readonly Room[] = [
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/oidc/': [
     ['protocol.ts'],
+    ['instances.ts'],
     ['configuration.ts', 'discovery.ts'],
     ['tokens/', 'interactions/'],
     ['authorize/'],
@@ -135,7 +139,9 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
 /** Files with one importer each: the inside of the library never goes through its own door. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
+  'lib/testing-door.ts': [],
   'lib/create-identity-provider.ts': ['lib/index.ts'],
+  'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */

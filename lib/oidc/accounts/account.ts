@@ -54,6 +54,8 @@ export interface ClaimsRequest {
   readonly login?: PinnedLogin | undefined;
   /** Claims that are asked for one by one. */
   readonly names?: ReadonlySet<string>;
+  /** Of an access token. */
+  readonly audience?: readonly string[];
 }
 
 export function createAccounts(parts: OidcParts): Accounts {
@@ -77,7 +79,8 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = callerOf(client), login, names = none }) => {
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, request) => {
+    const { client, record = callerOf(client), login, names = none, audience } = request;
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -89,7 +92,7 @@ export function createAccounts(parts: OidcParts): Accounts {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(directory, account, record),
     };
-    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
+    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names, audience) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     // First, as oidc-provider has them, and last, since no plugin replaces them.
     return { ...own, ...claims, ...own };
@@ -158,26 +161,17 @@ const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean 
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 
-/** Each is done once, and only when a claim asks. No claim can tell a caller about tenants that are not its own. */
-function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups {
-  const once = <T>(load: () => T): (() => T) => {
-    let found: { readonly value: T } | undefined;
-    return () => {
-      found ??= { value: load() };
-      return found.value;
-    };
-  };
-  return {
-    subsidiary: once(() => accounts.subsidiary(person)),
-    groups: once(() => accounts.groups(person)),
-    linkedAccounts: once(async () => {
-      const family = await accounts.family(person);
-      return family
-        .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
-        .map((account) => ({ ...account, canSignIn: isUsable(account) }));
-    }),
-  };
-}
+/** No claim can tell a caller about tenants that are not its own. */
+const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups => ({
+  subsidiary: () => accounts.subsidiary(person),
+  groups: () => accounts.groups(person),
+  async linkedAccounts() {
+    const family = await accounts.family(person);
+    return family
+      .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
+      .map((account) => ({ ...account, canSignIn: isUsable(account) }));
+  },
+});
 
 /** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
 export async function subjectOf(accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {

@@ -57,7 +57,7 @@ async function read({ options, keys }: OidcParts, client: Client, token: string)
   try {
     const { typ, alg, kid = '' } = decodeProtectedHeader(token);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
-    const own = decodeJwt(token).iss === options.issuer ? keys.byKid(kid) : undefined;
+    const own = decodeJwt(token).iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE_SECONDS })).payload
       : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
