@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/extension-door.js';
 import { ofOtherAccounts } from './linked-accounts.js';
 
 export const emailClaims = defineClaims({

@@ -1,4 +1,4 @@
-import type { ClaimContext, ClaimRecords, LinkedAccount } from '../../lib/claims/contract.js';
+import type { ClaimContext, ClaimRecords, LinkedAccount } from '../../lib/extension-door.js';
 
 /** What is told of the other accounts of the family; undefined when there are none. */
 export function ofOtherAccounts<Value>(

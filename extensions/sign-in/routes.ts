@@ -1,9 +1,6 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { Account, Proof } from '../../lib/directory/index.js';
-import { IdpError } from '../../lib/errors.js';
-import { form } from '../../lib/http/form.js';
+import { type Account, type ExtensionContext, form, IdpError, type Interaction, type Proof } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';

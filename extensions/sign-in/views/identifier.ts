@@ -1,5 +1,5 @@
 /** Who signs in, or where. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
