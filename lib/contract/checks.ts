@@ -31,6 +31,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   pages: callback,
   discovery: callback,
   requirements: callback,
+  signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   close: callback,
 };

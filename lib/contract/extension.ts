@@ -14,11 +14,13 @@ import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
 import type { BearerState } from './bearer.js';
-import type { Interactions } from './interaction.js';
+import type { Interactions } from './interactions.js';
 import type { Locale } from './locales.js';
 import type { Requirement } from './requirement.js';
+import type { SignInMethod } from './sign-in-method.js';
 
-export type { Interaction, Interactions, KnownAccount, SignIn } from './interaction.js';
+export type { Interaction, KnownAccount, SignIn } from './interaction.js';
+export type { Interactions } from './interactions.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -159,6 +161,8 @@ export interface Extension {
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware about a named endpoint of the protocol. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  /** Ways to sign in beside the password. */
+  readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** What is asked of a person who is signed in, before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
   readonly close?: () => Promise<void>;
