@@ -13,6 +13,7 @@ import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
+import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -86,14 +87,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
     : memoryArtifacts();
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
-  await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
+  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  const rowChecks = extensionRowChecks(extensions);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
+  const extensionRows = createRowsOfExtensions(extensions, store);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const offers = createSignInOffers(extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
@@ -109,6 +112,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     ownMetadata: options.configure !== undefined,
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const closing: (() => Promise<void>)[] = [];
@@ -147,6 +151,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -160,6 +165,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     countWrongSecret,
     logger,
     guard,
+    kept,
   });
   const showPage = pagesOf(extensions)(context);
   await begun(offers.fill(context));

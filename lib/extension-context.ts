@@ -23,6 +23,7 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   readonly logger: Logger;
+  readonly kept: Pick<ExtensionContext, 'collection' | 'artifact' | 'keptData'>;
   /** Hears of each guard that an extension puts before a route. */
   readonly guard: (guarded: Guarded) => void;
 }
@@ -42,6 +43,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     interactions: protocol.interactions,
     claims: protocol.claims,
     bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
+    ...parts.kept,
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,

@@ -5,13 +5,15 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
+import type { Static, TObject } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory } from '../directory/index.js';
+import type { Account, Directory, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
+import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifacts.js';
 import type { ApiResource, Client } from '../store/records.js';
 import type { BearerState } from './bearer.js';
 import type { Interactions } from './interactions.js';
@@ -118,6 +120,12 @@ export interface ExtensionContext {
    * @see RFC 6750
    */
   bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
+  /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
+  collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
+  artifact(kind: ArtifactKind): ExtensionArtifacts;
+  /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
+  readonly keptData: Pick<ExtensionData, 'export' | 'removeTenant'>;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -155,6 +163,11 @@ export interface Extension {
   /** Codes of its own errors, made by `defineErrors`. */
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
+  /** Durable rows of its own, made by `defineCollection`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each has rows of its own
+  readonly collections?: readonly ExtensionCollection<any>[];
+  /** Kinds of short-lived records of its own. */
+  readonly artifacts?: readonly ArtifactKind[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Members of the discovery document. */

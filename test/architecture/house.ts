@@ -15,6 +15,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [
@@ -144,6 +145,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/testing-door.ts': [],
   'lib/create-identity-provider.ts': ['lib/index.ts'],
   'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
+  'lib/extension-data.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */
