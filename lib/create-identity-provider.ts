@@ -146,7 +146,19 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
-  const context = createExtensionContext({ options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger });
+  const context = createExtensionContext({
+    options,
+    protocol,
+    directory,
+    keyring,
+    claims,
+    browsers,
+    attempts,
+    countWrongSecret,
+    logger,
+    extensions,
+    showPage: (ctx, page) => showPage(ctx, page),
+  });
   const showPage = pagesOf(extensions)(context);
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));

@@ -5,6 +5,7 @@ import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } fr
 import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Extension } from './extension.js';
+import { findAdditionConflicts, findPageProblems } from './page-additions.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
@@ -21,6 +22,11 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  texts: ['an object of catalogues by language', isObject],
+  pageAdditions: [
+    'an array of additions with a name and a text',
+    (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
+  ],
   close: callback,
 };
 
@@ -40,9 +46,10 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
   return {
     invalid: [
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
+      ...given.flatMap((extension) => (isWellFormed(extension) ? findPageProblems(extension) : [])),
       ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findClaimConflicts(sets, mapping)],
+    conflicts: [...findPageConflict(all), ...findAdditionConflicts(all.filter(isWellFormed)), ...findClaimConflicts(sets, mapping)],
   };
 }
 
@@ -74,6 +81,12 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
     ...(isObject(around) ? unknownMembers(around as object, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
   ];
 }
+
+const isWellFormed = (extension: object): extension is Extension =>
+  (['name', 'texts', 'pageAdditions'] as const).every((name) => {
+    const value = valueAt(extension, [name]);
+    return value === undefined ? name !== 'name' : members[name][1](value);
+  });
 
 /** Exactly one extension shows pages. */
 function findPageConflict(extensions: readonly Extension[]): readonly ConfigProblem[] {
