@@ -5,12 +5,15 @@ import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } fr
 import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
 import type { Extension } from './extension.js';
+import { sharedClaims } from './sign-in-offers.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const callback: Check = ['a function', isFunction];
+const isGrantTypes = (value: unknown): boolean =>
+  isObject(value) && Object.entries(value as object).every(([name, create]) => URL.canParse(name) && isFunction(create));
 
 /** A code is that of a refusal or of a failure, and one word in a log. */
 function isErrorCodes(value: unknown): boolean {
@@ -33,6 +36,8 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  grantTypes: ['an object of functions by absolute URI', isGrantTypes],
   close: callback,
 };
 
@@ -54,7 +59,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
       ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findErrorConflicts(all), ...findClaimConflicts(sets, mapping)],
+    conflicts: [...findPageConflict(all), ...findErrorConflicts(all), ...findNameConflicts(all), ...findClaimConflicts(sets, mapping)],
   };
 }
 
@@ -112,6 +117,18 @@ function findPageConflict(extensions: readonly Extension[]): readonly ConfigProb
         },
       ];
 }
+
+/** Each grant type, and each name of client metadata, has one owner. */
+const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
+  sharedClaims(
+    extensions.map(({ name: owner, grantTypes, clientMetadata }) => ({ owner, grantTypes, clientMetadata })),
+    ({ grantTypes, clientMetadata }) => [
+      ...namesIn(grantTypes).map((name) => `the grant type ${name}`),
+      ...namesIn(clientMetadata).map((name) => `client metadata ${name}`),
+    ],
+  );
+
+const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value as object) : []);
 
 /** Objects in a list; what else may be in it has a problem of its own. */
 const listAt = (value: unknown, name: string): readonly object[] => {

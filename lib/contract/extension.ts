@@ -13,8 +13,11 @@ import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
+
 import type { BearerState } from './bearer.js';
+import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
+
 import type { Locale } from './locales.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
@@ -165,5 +168,15 @@ export interface Extension {
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** What is asked of a person who is signed in, before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
+  /**
+   * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
+   * before the service listens, and listed in discovery.
+   */
+  readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
+   * is checked when a client is written.
+   */
+  readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
   readonly close?: () => Promise<void>;
 }
