@@ -7,7 +7,7 @@ const categories = [
   [/^lib\/(create-identity-provider|identity-provider|sessions|store\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
-  [/^lib\/claims\//, 'Claims'],
+  [/^lib\/(claims|testing)\//, 'Claims'],
   [/^lib\/contract\/|^lib\/http\//, 'Extensions'],
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],

@@ -2,7 +2,7 @@
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
  * management, introspection as signed JWTs, introspection of scopes. The standard claims are plugins, as a host's are.
  */
-import type { Extension } from '../lib/contract/extension.js';
+import type { Extension } from '../lib/extension-door.js';
 import { checkSession } from './check-session/index.js';
 import { jwtIntrospection } from './jwt-introspection/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';

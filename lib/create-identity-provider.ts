@@ -2,39 +2,36 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
 import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import { discoveryOf, pagesOf } from './contract/contributions.js';
-import type { Extension, ExtensionContext, ShowPage } from './contract/extension.js';
+import type { Extension } from './contract/extension.js';
+import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
+import { createAttempts, createExtensionContext } from './extension-context.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
-import { createApp, type ProtocolApp } from './http/app.js';
+import { createApp } from './http/app.js';
 import { createAddressOf } from './http/client-address.js';
-import { createCsrf } from './http/csrf.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
-import { requestIdOf } from './http/request-id.js';
 import { createServers } from './http/servers.js';
 import { createWelcome, isWelcome } from './http/welcome.js';
 import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { withBareErrors } from './logger.js';
-import { describeScopes } from './oidc/accounts/scopes.js';
 import { createClientKeySets } from './oidc/clients/key-sets.js';
 import { routes } from './oidc/configuration.js';
-import type { SigningKeys } from './oidc/keys/keys.js';
-import { createRotatingProtocol, type RotatingProtocol } from './oidc/keys/rotation.js';
-import { createProtocol, type Protocol } from './oidc/protocol.js';
-import { browserStateCookie } from './oidc/sessions/browser-state.js';
+import { createRotatingKeys } from './oidc/keys/rotation.js';
+import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
-import { hashedKey } from './store/artifact-key.js';
 import { createCaches } from './store/cache.js';
 import { CallTimeouts } from './store/call-timeouts.js';
 import { createCheckedDirectory } from './store/checked-directory.js';
@@ -96,13 +93,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const caches = createCaches(store, { logger });
   const node = randomUUID();
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
-  const claims = createClaimResolver(
-    [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims],
-    {
-      logger,
-      mapping: options.claimMapping,
-    },
-  );
+  const offers = createSignInOffers(extensions);
+  const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
+  const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
   const directory = createDirectory({
     store,
@@ -114,11 +107,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     issuer,
     ownMetadata: options.configure !== undefined,
     identityScopes: identityScopes(claims.scopes.keys()),
+    means: offers.means,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
-  const late: { showPage?: ShowPage; rotating?: RotatingProtocol<ProtocolApp & Protocol> } = {};
+  const closing: (() => Promise<void>)[] = [];
   const stop = async () => {
-    await late.rotating?.close();
+    for (const close of closing.splice(0)) await close();
     await directory.close();
     caches.close();
   };
@@ -128,62 +122,36 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       if (!(error instanceof UnavailableError)) throw error;
       throw new StoreAwayError(error.details.store === store.name ? 'directory' : 'artifact', String(error.details.store), error.cause);
     });
-  await begun(applySeed(directory, options.seed, logger));
-  await begun(directory.policies.begin());
-
-  const showPage: ShowPage = (ctx, page) => late.showPage?.(ctx, page);
-  const rotatingOf = () => late.rotating as NonNullable<typeof late.rotating>;
-  const protocolOf = () => rotatingOf().current();
-  const [csrfKey] = keyring.derive('csrf');
   const browsers = createBrowsers(options);
-  const attempts: ExtensionContext['attempts'] = async (counter, window, by) => {
-    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
-    return { count, resetsAt: new Date(resetsAt) };
-  };
+  const attempts = createAttempts(artifacts);
   const countWrongSecret = createCountWrongSecret(attempts);
-  const context: ExtensionContext = {
-    issuer,
-    production: options.production,
-    locales: options.locales,
-    own: options.paths.own,
-    url: (path) => issuer + path,
+  const fetch = createGuardedFetch(options.outgoing);
+  const remote = createRemoteDocuments(fetch);
+  const protocol = createProtocol({
+    options,
+    artifacts,
     directory,
-    browserStateCookie: browserStateCookie(options),
-    interactions: {
-      load: (ctx) => protocolOf().interactions.load(ctx),
-      signIn: (...call) => protocolOf().interactions.signIn(...call),
-      select: (...call) => protocolOf().interactions.select(...call),
-      accounts: (...call) => protocolOf().interactions.accounts(...call),
-      remembered: (ctx) => protocolOf().interactions.remembered(ctx),
-      forget: (...call) => protocolOf().interactions.forget(...call),
-      allow: (...call) => protocolOf().interactions.allow(...call),
-      abort: (...call) => protocolOf().interactions.abort(...call),
-      restart: (...call) => protocolOf().interactions.restart(...call),
-    },
-    claims: {
-      get scopes() {
-        return protocolOf().claims.scopes;
-      },
-      about: (...call) => protocolOf().claims.about(...call),
-      userIdOf: (...call) => protocolOf().claims.userIdOf(...call),
-    },
-    sign: (...call) => protocolOf().sign(...call),
-    signingAlgorithms: algorithmsOf(options.keys),
-    sessions: {
-      list: (user) => protocolOf().sessions.list(user),
-      end: (...call) => protocolOf().sessions.end(...call),
-      endAll: (user) => protocolOf().sessions.endAll(user),
-    },
-    scopeDescriptions: () => describeScopes(directory, claims),
-    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
-    attempts,
+    keyring,
+    claims,
+    browsers,
+    fetch,
+    remote,
+    clientKeySets: createClientKeySets(remote, logger),
+    readForm: form,
     countWrongSecret,
-    limits: options.limits,
     logger,
-    requestId: (ctx) => requestIdOf(ctx as never),
-  };
-  late.showPage = pagesOf(extensions)(context);
-  const addressOf = createAddressOf(options.trustProxy, logger);
+    showPage: (ctx, page) => showPage(ctx, page),
+    offers,
+    cookieKeys,
+    addressOf: createAddressOf(options.trustProxy, logger),
+    discovery: () => discovery,
+  });
+  const context = createExtensionContext({ options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger });
+  const showPage = pagesOf(extensions)(context);
+  await begun(offers.fill(context));
+  await begun(applySeed(directory, options.seed, logger));
+  await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
+  await begun(directory.policies.begin());
   const discovery = discoveryOf(extensions, context);
   const rotation = createKeyRotation({
     rows: store.collection('signingKeys'),
@@ -195,36 +163,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     policy: options.keys.rotation,
     logger,
   });
-  const fetch = createGuardedFetch(options.outgoing);
-  const remote = createRemoteDocuments(fetch);
-  const clientKeySets = createClientKeySets(remote, logger);
-  const build = (keys: SigningKeys): ProtocolApp & Protocol => {
-    const protocol = createProtocol({
-      options,
-      artifacts,
-      directory,
-      keyring,
-      claims,
-      keys,
-      browsers,
-      fetch,
-      remote,
-      clientKeySets,
-      readForm: form,
-      countWrongSecret,
-      logger,
-      showPage,
-      cookieKeys,
-      addressOf,
-      discovery,
-    });
-    return { ...protocol, app: protocol.provider as unknown as ProtocolApp['app'] };
-  };
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
-  late.rotating = await begun(createRotatingProtocol({ given: options.keys.signing, rotation, watch, build, logger }));
+  const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
+  closing.push(keys.close);
 
   const app = createApp({
-    protocol: protocolOf,
+    protocol,
     mountPath,
     own: options.paths.own,
     extensions,
@@ -246,11 +190,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     issuer,
     directory,
     get provider() {
-      return protocolOf().provider as never;
+      return protocol.provider as never;
     },
     sessions: context.sessions,
     events: directory.events,
-    keys: { rotate: (rotateOptions) => rotatingOf().rotate(rotateOptions) },
+    keys: { rotate: keys.rotate },
     tenant: (tid) => directory.forTenant(tid),
     introspectScopes: introspectScopesFor(context),
     middleware: () => createMiddleware(app),
@@ -283,10 +227,6 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };
 }
-
-/** Those of the keys that were given; we make one of each. */
-const algorithmsOf = ({ signing }: IdentityProviderOptions['keys'] & object): readonly string[] =>
-  signing ? [...new Set(signing.map(({ kty }) => (kty === 'RSA' ? 'RS256' : 'ES256')))] : ['RS256', 'ES256'];
 
 /** Signing keys that only this process can decipher stay in it. */
 async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {

@@ -4,6 +4,8 @@ export {
   type ClaimContext,
   type ClaimDeclaration,
   type ClaimLookups,
+  type ClaimNeed,
+  type ClaimRecords,
   type ClaimSet,
   type ClaimSetDefinition,
   type ClaimTarget,
@@ -27,6 +29,7 @@ export type {
   SignIn,
 } from './contract/extension.js';
 export { type Locale, locales } from './contract/locales.js';
+export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,

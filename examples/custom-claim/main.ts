@@ -3,15 +3,25 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createIdentityProvider } from 'tenant-idp';
+import { createIdentityProvider, type Seed } from 'tenant-idp';
+import { doorClaims } from './door-claims.js';
 import { hrClaims } from './hr-claims.js';
 
-const user = { userName: 'alice', devPassword: 'alice' };
+const user = { userName: 'alice', devPassword: 'alice', groups: ['Laboratory'] };
 const metadata = { redirect_uris: ['http://localhost:3001/callback'] };
 const seed = {
-  tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Andersen', externalId: 'E-17', user }] }],
-  clients: [{ id: 'web', name: 'Web', secret: 'web-secret', metadata, allowedScopes: ['openid', 'hr'] }],
-};
+  tenants: [
+    {
+      name: 'Acme',
+      groups: [{ name: 'Laboratory' }],
+      persons: [{ givenName: 'Alice', familyName: 'Andersen', externalId: 'E-17', user }],
+    },
+  ],
+  clients: [
+    { id: 'web', name: 'Web', secret: 'web-secret', metadata, allowedScopes: ['openid', 'hr', 'doors.open'], accessTokenType: 'jwt' },
+  ],
+  apiResources: [{ id: 'door-locks', name: 'Door locks', secret: 'locks-secret', scopes: ['doors.open'] }],
+} satisfies Seed;
 
 /** Resolves when it serves; what it resolves to ends it. */
 export async function start(port: number, hrDelay = 0): Promise<() => Promise<void>> {
@@ -20,7 +30,7 @@ export async function start(port: number, hrDelay = 0): Promise<() => Promise<vo
     res.setHeader('content-type', 'application/json').end('{"costCentre":"4711","manager":"Carol Clark"}');
   }).listen(0);
   const { port: hrPort } = hr.address() as AddressInfo;
-  const claims = [hrClaims(`http://localhost:${hrPort}`)];
+  const claims = [hrClaims(`http://localhost:${hrPort}`), doorClaims];
   const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed, claims });
   await idp.listen(port);
   return async () => {

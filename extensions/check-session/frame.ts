@@ -1,5 +1,4 @@
-import { Html, html } from '../../lib/http/html.js';
-import { hashSource } from '../../lib/http/security-headers.js';
+import { Html, hashSource, html } from '../../lib/extension-door.js';
 import { type FrameScriptOptions, frameScript } from './frame-script.js';
 
 /** The page and its headers: the same for everybody, and the only page that may be framed. @see OpenID Connect Session Management 1.0 §3.2 */

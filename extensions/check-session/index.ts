@@ -1,5 +1,5 @@
 /** Tells applications whether the sign-in of their browser changed. @see OpenID Connect Session Management 1.0 */
-import type { Extension } from '../../lib/contract/extension.js';
+import type { Extension } from '../../lib/extension-door.js';
 import { checkSessionFrame } from './frame.js';
 
 const PATH = '/connect/checksession';

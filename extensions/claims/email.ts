@@ -1,14 +1,9 @@
-import type { ClaimContext } from '../../lib/claims/contract.js';
-import { defineClaims } from '../../lib/claims/contract.js';
-import { isLinked, otherAccounts } from './linked-accounts.js';
-
-async function secondaryEmails(context: ClaimContext) {
-  const accounts = await otherAccounts(context);
-  return accounts?.flatMap(({ person: { email, user } }) => (email === undefined ? [] : { email, email_verified: user.emailVerified }));
-}
+import { defineClaims } from '../../lib/extension-door.js';
+import { ofOtherAccounts } from './linked-accounts.js';
 
 export const emailClaims = defineClaims({
   name: 'email',
+  needs: ['linkedAccounts'],
   claims: {
     email: {
       scope: 'email',
@@ -30,7 +25,10 @@ export const emailClaims = defineClaims({
       type: 'objects',
       description:
         'E-mail addresses of the other linked accounts in tenants of the caller, with `email` and `email_verified`; linked accounts only',
-      value: (context) => (isLinked(context) ? secondaryEmails(context) : undefined),
+      value: (context) =>
+        ofOtherAccounts(context, ({ person: { email, user } }) =>
+          email === undefined ? [] : [{ email, email_verified: user.emailVerified }],
+        ),
     },
   },
   onError: 'fail',

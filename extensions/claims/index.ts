@@ -1,5 +1,5 @@
 /** The default claims, in the specification's order. `sub` and `tid` are set by the protocol. */
-import type { ClaimSet } from '../../lib/claims/contract.js';
+import type { ClaimSet } from '../../lib/extension-door.js';
 import { addressClaims } from './address.js';
 import { emailClaims } from './email.js';
 import { orgClaims } from './org.js';

@@ -1,11 +1,10 @@
-import type { ClaimContext, LinkedAccount } from '../../lib/claims/contract.js';
+import type { ClaimContext, ClaimRecords, LinkedAccount } from '../../lib/extension-door.js';
 
-/** Whether there can be other accounts: spares everybody else the look-up. */
-export const isLinked = ({ user }: ClaimContext): boolean => user.isParent || user.parentUserId !== undefined;
-
-/** The accounts of the family but for the subject's own; undefined when there are none. */
-export async function otherAccounts({ user, lookups }: ClaimContext): Promise<readonly LinkedAccount[] | undefined> {
-  const accounts = await lookups.linkedAccounts();
-  const others = accounts.filter(({ person }) => person.user.id !== user.id);
-  return others.length === 0 ? undefined : others;
+/** What is told of the other accounts of the family; undefined when there are none. */
+export function ofOtherAccounts<Value>(
+  { user, linkedAccounts }: Pick<ClaimContext, 'user'> & Pick<ClaimRecords, 'linkedAccounts'>,
+  read: (account: LinkedAccount) => readonly Value[],
+): readonly Value[] | undefined {
+  const others = linkedAccounts.filter(({ person }) => person.user.id !== user.id);
+  return others.length === 0 ? undefined : others.flatMap(read);
 }

@@ -1,19 +1,14 @@
-import { defineClaims } from '../../lib/claims/contract.js';
-import type { Group } from '../../lib/store/records.js';
-import { keptWith, onceFound } from './once-found.js';
-
-const permissionsOf = keptWith((groups: readonly Group[]) =>
-  Object.freeze([...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort()),
-);
+import { defineClaims } from '../../lib/extension-door.js';
 
 export const permsClaims = defineClaims({
   name: 'perms',
+  needs: ['groups'],
   claims: {
     perm: {
       scope: 'perms',
       type: 'strings',
       description: 'Identifiers of the permissions that the groups of the user carry',
-      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : onceFound(lookups.groups(), permissionsOf)),
+      value: ({ groups }) => [...new Set(groups.flatMap(({ permissionIds }) => permissionIds))].sort(),
     },
   },
   onError: 'fail',

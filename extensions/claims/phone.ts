@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/extension-door.js';
 
 export const phoneClaims = defineClaims({
   name: 'phone',

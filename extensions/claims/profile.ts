@@ -1,4 +1,4 @@
-import { defineClaims } from '../../lib/claims/contract.js';
+import { defineClaims } from '../../lib/extension-door.js';
 
 /** The first letter of each name: `Åsa Öberg` → `ÅÖ`. */
 const initials = (...names: readonly string[]): string =>

@@ -1,17 +1,14 @@
-import { defineClaims } from '../../lib/claims/contract.js';
-import type { Group } from '../../lib/store/records.js';
-import { keptWith, onceFound } from './once-found.js';
-
-const namesOf = keptWith((groups: readonly Group[]) => Object.freeze(groups.map(({ name }) => name).sort()));
+import { defineClaims } from '../../lib/extension-door.js';
 
 export const rolesClaims = defineClaims({
   name: 'roles',
+  needs: ['groups'],
   claims: {
     role: {
       scope: 'roles',
       type: 'strings',
       description: 'Names of the groups the user belongs to',
-      value: ({ user, lookups }) => (user.groupIds.length === 0 ? [] : onceFound(lookups.groups(), namesOf)),
+      value: ({ groups }) => groups.map(({ name }) => name).sort(),
     },
   },
   onError: 'fail',

@@ -1,6 +1,6 @@
 /** Introspection answers as signed JWTs, for callers that ask for them. @see RFC 9701 */
 import type { Middleware } from 'koa';
-import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/contract/extension.js';
+import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/extension-door.js';
 
 const TYPE = 'application/token-introspection+jwt';
 

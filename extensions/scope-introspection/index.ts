@@ -1,12 +1,17 @@
 /** Current claims of a user, for APIs that would rather not rely on what a token froze. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import type { Caller, CallerState, Extension, ExtensionContext } from '../../lib/contract/extension.js';
-import { IdpError } from '../../lib/errors.js';
-import { clientAuth } from '../../lib/http/client-auth.js';
-import { form } from '../../lib/http/form.js';
-import { answerJson } from '../../lib/http/json.js';
-import { parametersOf } from '../../lib/http/parameters.js';
+import {
+  answerJson,
+  type Caller,
+  type CallerState,
+  clientAuth,
+  type Extension,
+  type ExtensionContext,
+  form,
+  IdpError,
+  parametersOf,
+} from '../../lib/extension-door.js';
 import { introspectScopes } from './introspect-scopes.js';
 
 export { introspectScopesFor } from './introspect-scopes.js';

@@ -1,6 +1,4 @@
-import type { Caller, ExtensionContext } from '../../lib/contract/extension.js';
-import { IdpError } from '../../lib/errors.js';
-import type { Client } from '../../lib/store/records.js';
+import { type Caller, type Client, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
 
 interface Query {
   /** A `sub` or `oid`, as the caller sees it. */

@@ -2,8 +2,7 @@
  * Guessing passwords is slow, and tells nothing. What anybody sees is counted by what was typed and where from, before anything is looked up:
  * the same for names that exist and names that do not. What is counted by account is answered like a wrong password.
  */
-import type { ExtensionContext } from '../../lib/contract/extension.js';
-import { addressBlock } from '../../lib/http/client-address.js';
+import { addressBlock, type ExtensionContext } from '../../lib/extension-door.js';
 
 export interface Attempts {
   /**

@@ -1,7 +1,6 @@
 /** Colours and shape of a client or tenant, turned into custom properties that always read well. */
 import { LRUCache } from 'lru-cache';
-import { hashSource } from '../../lib/http/security-headers.js';
-import type { Branding } from '../../lib/store/records.js';
+import { type Branding, hashSource } from '../../lib/extension-door.js';
 import { surfaces } from './styles.js';
 
 type Rgb = readonly [red: number, green: number, blue: number];

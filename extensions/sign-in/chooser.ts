@@ -1,7 +1,6 @@
 /** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { Account } from '../../lib/directory/index.js';
+import type { Account, ExtensionContext, Interaction } from '../../lib/extension-door.js';
 import { field, nameOf, type Steps } from './steps.js';
 
 export function createChooser({ interactions }: ExtensionContext, { page, form, url, goOn }: Steps) {

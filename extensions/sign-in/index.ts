@@ -1,5 +1,5 @@
 /** The sign-in pages, and the pages that the protocol shows. */
-import type { Extension } from '../../lib/contract/extension.js';
+import type { Extension } from '../../lib/extension-door.js';
 import { signInRoutes } from './routes.js';
 import { createShowPage } from './show.js';
 

@@ -1,8 +1,6 @@
 /** One attempt with a user name and a password: what is counted, who is tried, and what came of it. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { Account } from '../../lib/directory/index.js';
-import { IdpError } from '../../lib/errors.js';
+import { type Account, type ExtensionContext, IdpError, type Interaction } from '../../lib/extension-door.js';
 import { type Attempt, type Attempts, turnsOf } from './attempts.js';
 
 export interface PasswordForm {

@@ -1,8 +1,6 @@
 /** Accounts that people create for themselves, in the one tenant that the sign-in is for. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { RegistrationInput } from '../../lib/directory/index.js';
-import { IdpError } from '../../lib/errors.js';
+import { type ExtensionContext, IdpError, type Interaction, type RegistrationInput } from '../../lib/extension-door.js';
 import { type Attempts, turnsOf } from './attempts.js';
 import { field, type Steps } from './steps.js';
 import type { PageView, RegistrationProblem } from './view-models.js';

@@ -1,5 +1,5 @@
 /** A view model and its frame in, a document and what it may load out; no state, no I/O. */
-import { hashSource, type PagePolicy } from '../../lib/http/security-headers.js';
+import { hashSource, type PagePolicy } from '../../lib/extension-door.js';
 import { brandStyle } from './branding.js';
 import { styleSheet } from './styles.js';
 import { translator } from './texts/index.js';

@@ -1,9 +1,6 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { Account, Proof } from '../../lib/directory/index.js';
-import { IdpError } from '../../lib/errors.js';
-import { form } from '../../lib/http/form.js';
+import { type Account, type ExtensionContext, form, IdpError, type Interaction, type Proof } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';
@@ -41,6 +38,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     if (interaction.prompt === 'consent') return consent(ctx, interaction);
+    if (interaction.prompt === 'requirement') return interactions.showRequirement(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
     const hint = interaction.parameters.login_hint?.trim();

@@ -1,7 +1,12 @@
 import type { Context } from 'koa';
-import type { ExtensionContext, ProtocolPage, ShowPage } from '../../lib/contract/extension.js';
-import { pageHeaders } from '../../lib/http/security-headers.js';
-import type { Client, Tenant } from '../../lib/store/records.js';
+import {
+  type Client,
+  type ExtensionContext,
+  type ProtocolPage,
+  pageHeaders,
+  type ShowPage,
+  type Tenant,
+} from '../../lib/extension-door.js';
 import { pagePolicy, renderPage } from './render.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
 import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';

@@ -1,7 +1,6 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction } from '../../lib/contract/extension.js';
-import type { Proof } from '../../lib/directory/index.js';
+import type { ExtensionContext, Interaction, Proof } from '../../lib/extension-door.js';
 import { type Surroundings, show } from './show.js';
 import type { PageName, PageView } from './view-models.js';
 

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding } from '../../lib/store/records.js';
+import type { Branding } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */

@@ -4,25 +4,27 @@ import type { OptionPath } from '../config-problem.js';
 import { missing, unknownMembers, withMeant, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { ClaimDeclaration, ClaimMapping, ClaimSet } from './contract.js';
-import { claimTargets } from './contract.js';
+import { claimNeeds, claimTargets } from './contract.js';
 import { isOfClaimType } from './types.js';
 
 const scopeToken = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 /** Milliseconds that a timer can count. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 const typeNames = Object.keys(isOfClaimType);
-const setMembers: readonly (keyof ClaimSet)[] = ['name', 'scopes', 'load', 'timeoutMs', 'onError', 'claims'];
-const claimMembers: readonly (keyof ClaimDeclaration<never>)[] = ['scope', 'type', 'description', 'in', 'value'];
+const targetNames: readonly string[] = [...claimTargets, 'access_token'];
+const setMembers: readonly (keyof ClaimSet)[] = ['name', 'scopes', 'needs', 'load', 'timeoutMs', 'onError', 'claims'];
+const claimMembers: readonly (keyof ClaimDeclaration<never>)[] = ['scope', 'type', 'description', 'in', 'apiResources', 'value'];
 
 /** The declarations of a set that have the form of one, by claim name. */
 export const declarationsOf = ({ claims }: ClaimSet): readonly (readonly [string, ClaimDeclaration<never>])[] =>
   isObject(claims) ? Object.entries(claims).filter(([, declaration]) => isObject(declaration)) : [];
 
 export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
-  const { name, scopes = [], load, timeoutMs = 1000, onError = 'omit', claims } = set;
+  const { name, scopes = [], needs = [], load, timeoutMs = 1000, onError = 'omit', claims } = set;
   const { problems, expect } = problemsAt('claims', String(name));
   problems.push(...unknownMembers(set, ['claims', String(name)], setMembers, 'a member of claim sets that exists'));
   expect(isText(name), ['name'], 'a name', name);
+  expect(isListOf(needs, isNeed), ['needs'], `a list of ${claimNeeds.join(', ')}`, needs);
   expect(load === undefined || isFunction(load), ['load'], 'a function', load);
   expect(isTimeout(timeoutMs), ['timeoutMs'], `milliseconds, 1 to ${MAX_TIMEOUT}`, timeoutMs);
   expect(onError === 'omit' || onError === 'fail', ['onError'], `'omit' or 'fail'`, onError);
@@ -31,14 +33,17 @@ export function checkClaimSet(set: ClaimSet): ConfigProblem[] {
   for (const [claim, declaration] of Object.entries(isObject(claims) ? claims : {}))
     expect(isObject(declaration), [claim], 'a claim declaration', declaration);
   for (const [claim, declaration] of declarationsOf(set)) {
-    const { scope, type, description, in: targets = claimTargets, value } = declaration;
+    const { scope, type, description, in: targets = claimTargets, apiResources, value } = declaration;
     problems.push(
       ...unknownMembers(declaration, ['claims', String(name), claim], claimMembers, 'a member of claim declarations that exists'),
     );
     expect(isScope(scope), [claim, 'scope'], 'the name of a scope', scope);
     expect(typeNames.includes(type), [claim, 'type'], `one of ${typeNames.join(', ')}`, type);
     expect(isText(description), [claim, 'description'], 'a text', description);
-    expect(isTargets(targets), [claim, 'in'], `a list of ${claimTargets.join(', ')}`, targets);
+    expect(isTargets(targets), [claim, 'in'], `a list of ${targetNames.join(', ')}`, targets);
+    if (Array.isArray(targets) && targets.includes('access_token'))
+      expect(isNames(apiResources), [claim, 'apiResources'], 'ids of API resources, whose access tokens have the claim', apiResources);
+    else expect(apiResources === undefined, [claim, 'apiResources'], "nothing but with in: ['access_token']", apiResources);
     expect(isFunction(value), [claim, 'value'], 'a function', value);
   }
   return problems;
@@ -70,5 +75,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 export const isScope = (value: unknown): boolean => typeof value === 'string' && scopeToken.test(value);
 const isTimeout = (value: number): boolean => Number.isInteger(value) && value > 0 && value <= MAX_TIMEOUT;
 const isListOf = (value: unknown, check: (item: unknown) => boolean): boolean => Array.isArray(value) && value.every(check);
+const isNeed = (value: unknown): boolean => claimNeeds.some((known) => known === value);
+const isNames = (value: unknown): boolean => isListOf(value, isText) && (value as unknown[]).length > 0;
 const isTargets = (value: unknown): boolean =>
-  isListOf(value, (target) => claimTargets.some((known) => known === target)) && (value as unknown[]).length > 0;
+  isListOf(value, (target) => targetNames.some((known) => known === target)) && (value as unknown[]).length > 0;

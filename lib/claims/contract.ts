@@ -9,9 +9,10 @@ import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store
 /** What is there, or will be. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Where a claim can go. JWT access tokens and introspection carry protocol claims only. */
+/** Where a claim goes, unless its declaration says less. */
 export const claimTargets = ['id_token', 'userinfo', 'scope_introspection', 'saml'] as const;
-export type ClaimTarget = (typeof claimTargets)[number];
+/** Access tokens, and their introspection, carry a claim only where its declaration says so and names the API resources. */
+export type ClaimTarget = (typeof claimTargets)[number] | 'access_token';
 
 /** JSON types a claim may have, by the name a declaration gives. */
 export interface ClaimTypes {
@@ -46,12 +47,26 @@ export interface LinkedAccount {
   readonly canSignIn: boolean;
 }
 
-/** Read-only look-ups about the subject; each is done once per request, and only when asked for. Records at hand come without a promise. */
-export interface ClaimLookups {
-  subsidiary(): Awaitable<Subsidiary | undefined>;
-  groups(): Awaitable<readonly Group[]>;
+/** Records about the subject that a set can need. */
+export interface ClaimRecords {
+  /** The one that the person is assigned to. */
+  readonly subsidiary: Subsidiary | undefined;
+  readonly groups: readonly Group[];
   /** Accounts of the family in tenants that the caller may know about, the subject's own included; one element when it is not linked. */
-  linkedAccounts(): Promise<readonly LinkedAccount[]>;
+  readonly linkedAccounts: readonly LinkedAccount[];
+}
+/** A look-up by the name that a set declares in `needs`. */
+export type ClaimNeed = keyof ClaimRecords;
+export const claimNeeds: readonly ClaimNeed[] = ['subsidiary', 'groups', 'linkedAccounts'];
+
+/**
+ * The look-ups behind {@link ClaimRecords}, for one that depends on what `load` found; all others are declared in `needs`. Each is done once per
+ * request, and only when there can be something to find. Records at hand come without a promise.
+ */
+export interface ClaimLookups {
+  subsidiary(): Awaitable<ClaimRecords['subsidiary']>;
+  groups(): Awaitable<ClaimRecords['groups']>;
+  linkedAccounts(): Promise<ClaimRecords['linkedAccounts']>;
 }
 
 /** What a claim is computed from. There is no client and no login in a call by an API resource. */
@@ -76,16 +91,23 @@ export interface ClaimContext {
 /** Whom claims are resolved about: the context but for the signal, which each set gets of its own. */
 export type ClaimSubject = Omit<ClaimContext, 'signal'>;
 
-export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes> {
+export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof ClaimTypes, Needs extends ClaimNeed = ClaimNeed> {
   /** The scope that grants it; a scope nobody else declared becomes known to discovery and consent. */
   readonly scope: string;
   readonly type: Type;
   /** For discovery, the consent page and docs/claims.md. */
   readonly description: string;
-  /** @default all */
+  /** Where the claim goes. @default all but `access_token` */
   readonly in?: readonly ClaimTarget[];
+  /**
+   * Ids of API resources, with `in: ['access_token']`: an access token has the claim when it has the scope and is for these API resources alone.
+   * They have to exist when the service starts.
+   */
+  readonly apiResources?: readonly string[];
   /** The value; undefined leaves the claim out. A value that is not of the declared type counts as an error. */
-  readonly value: (context: ClaimContext & { readonly data: Data }) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
+  readonly value: (
+    context: ClaimContext & Pick<ClaimRecords, Needs> & { readonly data: Data },
+  ) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
 }
 
 /** Names that are set after all plugins; declaring one is refused by the compiler and at start. */
@@ -111,6 +133,7 @@ interface ClaimSetSettings {
 
 /** A list of claims that are computed from the same data: what a plugin is. Made by {@link defineClaims}. */
 export interface ClaimSet extends ClaimSetSettings {
+  readonly needs?: readonly ClaimNeed[];
   readonly load?: (context: ClaimContext) => unknown;
   readonly claims: Readonly<Record<string, ClaimDeclaration<never>>>;
 }
@@ -119,18 +142,27 @@ export interface ClaimSet extends ClaimSetSettings {
 export type ClaimMapping = Readonly<Record<string, string | false>>;
 
 type Load = ClaimSet['load'];
-type AnyClaimDeclaration<Data> = { [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type> }[keyof ClaimTypes];
+type AnyClaimDeclaration<Data, Needs extends ClaimNeed> = {
+  [Type in keyof ClaimTypes]: ClaimDeclaration<Data, Type, Needs>;
+}[keyof ClaimTypes] &
+  Targets;
+/** Where access tokens are among them, the API resources are named. */
+type Targets =
+  | { readonly in?: readonly (typeof claimTargets)[number][]; readonly apiResources?: never }
+  | { readonly in: readonly ClaimTarget[]; readonly apiResources: readonly [string, ...string[]] };
 /** What `load` resolves to; `undefined` when there is none. */
 type DataOf<L extends Load> = undefined extends L ? undefined : Awaited<ReturnType<NonNullable<L>>>;
 
-export interface ClaimSetDefinition<L extends Load> extends ClaimSetSettings {
+export interface ClaimSetDefinition<L extends Load, Needs extends ClaimNeed> extends ClaimSetSettings {
+  /** Look-ups that the values need: once per request, and only when one of the claims is wanted. Each is a member of what `value` gets. */
+  readonly needs?: readonly Needs[];
   /**
-   * Fetches what the values need: once per request, and only when one of the claims is wanted. Written before `claims`, it gives
+   * Fetches what the values need from elsewhere: once per request, and only when one of the claims is wanted. Written before `claims`, it gives
    * `data` its type.
    */
   readonly load?: L;
   /** By claim name. */
-  readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>>>> & {
+  readonly claims: Readonly<Record<string, AnyClaimDeclaration<DataOf<L>, Needs>>> & {
     readonly [Name in ReservedClaim]?: never;
   };
 }
@@ -143,12 +175,15 @@ export interface ClaimSetDefinition<L extends Load> extends ClaimSetSettings {
  *
  * const badges = defineClaims({
  *   name: 'badges',
+ *   needs: ['groups'],
  *   claims: {
  *     badge: { scope: 'badges', type: 'string', description: 'Number of the badge', value: ({ person }) => person.externalId },
+ *     doors: { scope: 'badges', type: 'strings', description: 'Doors', value: ({ groups }) => groups.map(({ name }) => name) },
  *   },
  * });
  * const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', claims: [badges] });
  * await idp.listen(3000);
  * ```
  */
-export const defineClaims = <L extends Load>(definition: ClaimSetDefinition<L>): ClaimSet => definition as ClaimSet;
+export const defineClaims = <L extends Load, const Needs extends ClaimNeed = never>(definition: ClaimSetDefinition<L, Needs>): ClaimSet =>
+  definition as ClaimSet;

@@ -4,7 +4,7 @@ import { formatPath } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import { ConfigError } from '../errors.js';
 import { checkClaimSet, checkMapping, declarationsOf } from './checks.js';
-import type { ClaimDeclaration, ClaimMapping, ClaimSet, ClaimTarget, ClaimTypes } from './contract.js';
+import type { ClaimDeclaration, ClaimMapping, ClaimNeed, ClaimSet, ClaimTarget, ClaimTypes } from './contract.js';
 import { claimTargets, reservedClaims } from './contract.js';
 
 /** A claim that is served. */
@@ -14,6 +14,8 @@ export interface DeclaredClaim {
   readonly type: keyof ClaimTypes;
   readonly description: string;
   readonly targets: readonly ClaimTarget[];
+  /** Those whose access tokens have the claim. */
+  readonly apiResources?: readonly string[];
 }
 
 export interface ServedClaim extends DeclaredClaim {
@@ -22,6 +24,7 @@ export interface ServedClaim extends DeclaredClaim {
 
 export interface ServedClaimSet {
   readonly name: string;
+  readonly needs: readonly ClaimNeed[];
   readonly load: ClaimSet['load'];
   readonly timeoutMs: number;
   readonly onError: 'omit' | 'fail';
@@ -38,17 +41,19 @@ export function readClaimSets(sets: readonly ClaimSet[], mapping: ClaimMapping):
   if (malformed.length > 0) throw new ConfigError('invalid_options', [...malformed, ...conflicts]);
   if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
   const scopes = new Map(Object.entries(mapping));
-  return withoutRemoved(sets, mapping).map(({ name, load, timeoutMs = 1000, onError = 'omit', claims }) => ({
+  return withoutRemoved(sets, mapping).map(({ name, needs = [], load, timeoutMs = 1000, onError = 'omit', claims }) => ({
     name,
+    needs,
     load,
     timeoutMs,
     onError,
-    claims: Object.entries(claims).map(([claim, { scope, type, description, in: targets = claimTargets, value }]) => ({
+    claims: Object.entries(claims).map(([claim, { scope, type, description, in: targets = claimTargets, apiResources, value }]) => ({
       name: claim,
       scope: scopes.get(claim) || scope,
       type,
       description,
       targets,
+      ...(apiResources && { apiResources }),
       value,
     })),
   }));

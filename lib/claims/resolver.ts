@@ -1,18 +1,28 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
 
 import type { Logger } from '../logger.js';
-import type { ClaimContext, ClaimMapping, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
+import type { ClaimContext, ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
 import { allOf, Deadline, isPromise } from './deadline.js';
 import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
 import type { ClaimFailureHandler } from './failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './failures.js';
+import { RememberedLookups } from './lookups.js';
 import { isOfClaimType } from './types.js';
 
 /** The claims of one request about one subject: whatever it resolves, each set loads once. */
 export interface RequestClaims {
-  /** The claims of these scopes, and those of these names, that go to the target. @throws UnavailableError `claims_unavailable` */
-  resolve(scopes: ReadonlySet<string>, target: ClaimTarget, names?: ReadonlySet<string>): Promise<Record<string, unknown>>;
+  /**
+   * The claims of these scopes, and those of these names, that go to the target.
+   * @param audience of an access token.
+   * @throws UnavailableError `claims_unavailable`
+   */
+  resolve(
+    scopes: ReadonlySet<string>,
+    target: ClaimTarget,
+    names?: ReadonlySet<string>,
+    audience?: readonly string[],
+  ): Promise<Record<string, unknown>>;
 }
 
 export interface ClaimResolver {
@@ -20,6 +30,8 @@ export interface ClaimResolver {
   readonly declarations: readonly DeclaredClaim[];
   /** The known scopes and the claims that each grants; one whose claims were all mapped away stays known. */
   readonly scopes: ReadonlyMap<string, readonly string[]>;
+  /** Whether some claim goes to access tokens: mostly none does, and nothing has to be looked at. */
+  readonly isForAccessTokens: boolean;
   forRequest(subject: ClaimSubject): RequestClaims;
   /** For a request that resolves once. @throws UnavailableError `claims_unavailable` */
   resolve(
@@ -27,6 +39,7 @@ export interface ClaimResolver {
     scopes: ReadonlySet<string>,
     target: ClaimTarget,
     names?: ReadonlySet<string>,
+    audience?: readonly string[],
   ): Promise<Record<string, unknown>>;
 }
 
@@ -42,13 +55,15 @@ export function createClaimResolver(
   const onFailure = createClaimFailureHandler(logger);
   const forRequest = (subject: ClaimSubject): RequestClaims => {
     const loads: Loads = new Map();
+    const lookups = new RememberedLookups(subject);
+    const remembering = { ...subject, lookups };
     return {
-      async resolve(scopes, target, names) {
+      async resolve(scopes, target, names, audience = []) {
         const outcomes = served.flatMap((set) => {
           const wanted = set.claims.filter(
-            (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && claim.targets.includes(target),
+            (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && goesTo(claim, target, audience),
           );
-          return wanted.length > 0 ? [resolveSet(set, wanted, subject, loads, onFailure)] : [];
+          return wanted.length > 0 ? [resolveSet(set, wanted, remembering, loads, onFailure)] : [];
         });
         const settled = allOf(outcomes);
         const resolved = isPromise(settled) ? await settled : settled;
@@ -61,11 +76,18 @@ export function createClaimResolver(
   return {
     declarations: served.flatMap(({ claims }) => claims.map(({ value: _, ...declared }) => declared)),
     scopes: scopesOf(claimScopes(sets, mapping), served),
+    isForAccessTokens: served.some(({ claims }) => claims.some(({ targets }) => targets.includes('access_token'))),
     forRequest,
-    resolve: (subject, scopes, target, names) => forRequest(subject).resolve(scopes, target, names),
+    resolve: (subject, scopes, target, names, audience) => forRequest(subject).resolve(scopes, target, names, audience),
   };
 }
 
+/** Every API resource in the audience of an access token reads all that is in it. */
+const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, audience: readonly string[]): boolean =>
+  targets.includes(target) &&
+  (target !== 'access_token' || (audience.length > 0 && audience.every((apiResource) => apiResources?.includes(apiResource))));
+
+type RememberingSubject = ClaimSubject & { readonly lookups: RememberedLookups };
 type Entry = readonly [claim: string, value: unknown];
 type Loads = Map<ServedClaimSet, unknown>;
 
@@ -73,13 +95,13 @@ type Loads = Map<ServedClaimSet, unknown>;
 function resolveSet(
   set: ServedClaimSet,
   wanted: readonly ServedClaim[],
-  subject: ClaimSubject,
+  subject: RememberingSubject,
   loads: Loads,
   onFailure: ClaimFailureHandler,
 ): readonly Entry[] | Promise<readonly Entry[]> {
   const deadline = new Deadline(set.timeoutMs);
-  const entriesFrom = (data?: unknown): readonly Entry[] | PromiseLike<readonly Entry[]> => {
-    const context = contextOf(subject, deadline, data);
+  const entriesFrom = (found: readonly unknown[]): readonly Entry[] | PromiseLike<readonly Entry[]> => {
+    const context = contextOf(subject, deadline, found[0], recordsOf(set, found));
     const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e, subject)));
     const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
     const settled = allOf(values);
@@ -90,7 +112,8 @@ function resolveSet(
     return [];
   };
   const data = set.load && loadOnce(set, contextOf(subject, deadline), deadline, loads);
-  const entries = isPromise(data) ? data.then(entriesFrom, leaveOut) : entriesFrom(data);
+  const found = allOf([data, ...set.needs.map((need) => begun(() => deadline.within<unknown>(subject.lookups.record(need))))]);
+  const entries = isPromise(found) ? found.then(entriesFrom, leaveOut) : entriesFrom(found);
   if (isPromise(entries)) return stopAfter(entries, deadline);
   deadline.stop();
   return entries;
@@ -104,8 +127,8 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
   }
 };
 
-/** The data of a set is of the type that its own claims expect. */
-type SetContext = ClaimContext & { readonly data: never };
+/** The data of a set is of the type that its own claims expect, and of the records there are those that it needs. */
+type SetContext = ClaimContext & ClaimRecords & { readonly data: never };
 
 /** The signal comes from the prototype: most sets never ask for it. */
 class ContextOfSet {
@@ -115,8 +138,9 @@ class ContextOfSet {
     subject: ClaimSubject,
     deadline: Deadline,
     readonly data: unknown,
+    records: Readonly<Record<string, unknown>>,
   ) {
-    Object.assign(this, subject);
+    Object.assign(this, subject, records);
     this.#deadline = deadline;
   }
 
@@ -125,18 +149,29 @@ class ContextOfSet {
   }
 }
 
-const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown): SetContext =>
-  new ContextOfSet(subject, deadline, data) as unknown as SetContext;
+const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown, records = noRecords): SetContext =>
+  new ContextOfSet(subject, deadline, data, records) as unknown as SetContext;
+
+const noRecords: Readonly<Record<string, unknown>> = {};
+
+/** What the set's look-ups found, by their names: it comes after the data. */
+const recordsOf = ({ needs }: ServedClaimSet, found: readonly unknown[]): Readonly<Record<string, unknown>> =>
+  needs.length === 0 ? noRecords : Object.fromEntries(needs.map((need, index) => [need, found[index + 1]]));
 
 /** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
-  if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
+  if (!loads.has(set))
+    loads.set(
+      set,
+      begun(() => deadline.within<unknown>(set.load?.(context))),
+    );
   return loads.get(set);
 }
 
-function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline): unknown {
+/** A failure at once is one that somebody waits for. */
+function begun(work: () => unknown): unknown {
   try {
-    return deadline.within<unknown>(set.load?.(context));
+    return work();
   } catch (error) {
     return Promise.reject(error);
   }

@@ -18,6 +18,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
   pages: callback,
   discovery: callback,
+  requirements: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   close: callback,
 };

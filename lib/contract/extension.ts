@@ -7,12 +7,16 @@
 import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Proof } from '../directory/index.js';
+import type { Account, Directory } from '../directory/index.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
+import type { Interactions } from './interaction.js';
 import type { Locale } from './locales.js';
+import type { Requirement } from './requirement.js';
+
+export type { Interaction, Interactions, KnownAccount, SignIn } from './interaction.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -59,65 +63,6 @@ export type ProtocolPage =
 
 /** Sets the whole response. */
 export type ShowPage = (ctx: Context, page: ProtocolPage) => void | Promise<void>;
-
-/** How the user proved who they are. */
-export interface SignIn {
-  /** The user that becomes active. */
-  readonly oid: string;
-  readonly amr: readonly string[];
-  /** `local`, or the external identity provider. */
-  readonly idp: string;
-  /** Of `directory.credentials`: pages may have come between the proof and its use. */
-  readonly proof: Proof;
-}
-
-/** An account that a browser knows. */
-export interface KnownAccount {
-  readonly account: Account;
-  /** Whether it takes no sign-in: it is the current one, or linked to it. */
-  readonly isSignedIn: boolean;
-}
-
-/** A step of a sign-in that waits for the user. */
-export interface Interaction {
-  readonly uid: string;
-  /** The browser that it belongs to: the hash of a secret that no other knows. */
-  readonly browser: string;
-  readonly prompt: 'login' | 'consent' | 'select_account' | 'create';
-  readonly client: Client;
-  /** The authorization request. */
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Tenants whose users may sign in here, by the client and `tenant:`; undefined: all. */
-  readonly tids?: readonly string[];
-  /** The user that is signed in, if any. */
-  readonly oid?: string;
-  /** Whether the application can be sent a response: its redirect URI is still registered. */
-  readonly isAnswerable: boolean;
-  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
-  readonly missingScopes: readonly string[];
-}
-
-/**
- * Sign-in steps of the browser that asks. A step that is over, or is another browser's, is undefined, and the request answered: by a page, or by GET
- * with the other browser's request begun anew in this one.
- */
-export interface Interactions {
-  load(ctx: Context): Promise<Interaction | undefined>;
-  /** Each answers the URL to go on to; undefined when the proof holds no more. */
-  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
-  /** Undefined when this account takes a sign-in. */
-  select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
-  allow(ctx: Context, interaction: Interaction): Promise<string>;
-  abort(ctx: Context, interaction: Interaction): Promise<string>;
-  /** Accounts that this browser may go on as, or signed in with before. */
-  accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
-  /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
-  remembered(ctx: Context): readonly string[];
-  /** Takes an account off those that signed in before. */
-  forget(ctx: Context, oid: string): void;
-  /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
-  restart(ctx: Context, uid: string): Promise<string | undefined>;
-}
 
 /** Who authenticates with an id and a secret of its own. */
 export type Caller = Client | ApiResource;
@@ -199,5 +144,7 @@ export interface Extension {
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware about a named endpoint of the protocol. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  /** What is asked of a person who is signed in, before an application gets its answer. */
+  readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
   readonly close?: () => Promise<void>;
 }

@@ -35,6 +35,14 @@ export interface Collections {
   readonly sequences: CheckedCollection<SequenceRecord>;
 }
 
+/** What people can prove here. */
+export interface SignInMeans {
+  /** Whether a second factor can be asked for. */
+  readonly hasSecondFactor: boolean;
+  /** Whether a name in `signIn.methods` stands for something; a promise only if it has to be looked up. */
+  offers(method: string): boolean | Promise<boolean>;
+}
+
 /** What every service of the directory is made from. */
 export interface DirectoryContext {
   readonly collections: Collections;
@@ -49,6 +57,7 @@ export interface DirectoryContext {
   readonly ownMetadata: boolean;
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
+  readonly means: SignInMeans;
 }
 
 export const openedCollections = (store: CheckedDirectory): Collections => ({

@@ -12,7 +12,7 @@ import { type Authenticate, createAuthenticate } from './clients/authenticate.js
 import { existingScopes } from './clients/client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
 import { type Consents, createConsents } from './clients/consents.js';
-import { type DirectoryContext, openedCollections } from './context.js';
+import { type DirectoryContext, openedCollections, type SignInMeans } from './context.js';
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
@@ -24,7 +24,7 @@ import { createErasure } from './persons/erasure.js';
 import { createPersons, type Persons } from './persons/persons.js';
 import { createUsers, type Users } from './persons/users.js';
 import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
-import { createPolicyWatch, type PolicyWatch } from './tenants/sign-in-policy.js';
+import { createPolicyWatch, type PolicyWatch, passwordsAlone } from './tenants/sign-in-policy.js';
 import { createSubsidiaries, type Subsidiaries } from './tenants/subsidiaries.js';
 import { createTenants, type Tenants } from './tenants/tenants.js';
 
@@ -48,6 +48,8 @@ export interface DirectoryOptions {
   readonly identityScopes: ReadonlySet<string>;
   /** Whether clients may have metadata that only the host knows. @default false */
   readonly ownMetadata?: boolean;
+  /** What people can prove. @default passwords, and no second factor */
+  readonly means?: SignInMeans;
 }
 
 /** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
@@ -97,7 +99,7 @@ export interface Directory {
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const { identityScopes, ownSecretLength = 1, ownMetadata = false } = options;
+  const { identityScopes, ownSecretLength = 1, ownMetadata = false, means = passwordsAlone } = options;
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
@@ -112,6 +114,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     ownSecretLength,
     ownMetadata,
     identityScopes,
+    means,
   };
 
   const tenants = createTenants(context);
@@ -158,7 +161,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
         groups,
         subsidiaries,
         persons,
-        registration: createRegistration({ tenants, persons, users, credentials }, tid),
+        registration: createRegistration({ tenants, persons, users, credentials, means }, tid),
         users,
         linking: createLinking(links, tid),
       };

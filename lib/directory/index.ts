@@ -13,6 +13,7 @@ export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } fro
 export type { Authenticate } from './clients/authenticate.js';
 export type { ClientFields, ClientInput, Clients } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
+export type { SignInMeans } from './context.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';
 export { isLiveSecret } from './credentials/secrets.js';

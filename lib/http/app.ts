@@ -21,7 +21,7 @@ import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */
 export interface ProtocolApp {
-  /** oidc-provider as a Koa app. */
+  /** oidc-provider as a Koa app, as it is now. */
   readonly app: Pick<Koa, 'middleware'> & { createContext(req: IncomingMessage, res: ServerResponse): Context };
   readonly routes: Readonly<Record<string, string>>;
   readonly middleware: Middleware;
@@ -30,7 +30,7 @@ export interface ProtocolApp {
 }
 
 export interface AppOptions {
-  readonly protocol: () => ProtocolApp;
+  readonly protocol: ProtocolApp;
   readonly mountPath: string;
   readonly own: string;
   readonly extensions: readonly Extension[];
@@ -57,26 +57,27 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
-  const router = extensionRouter(extensions, context, Object.values(protocol().routes));
-  const protocolMethodsOf = protocolMethods(protocol().routes);
+  const router = extensionRouter(extensions, context, Object.values(protocol.routes));
+  const protocolMethodsOf = protocolMethods(protocol.routes);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
   const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
 
-  const build = ({ app, routes, middleware }: ProtocolApp): Middleware => {
-    return compose([onError, methodNotAllowed(methodsOf), aroundEndpoints(extensions, context, routes), middleware, ...app.middleware]);
-  };
-  const built = new WeakMap<object, Middleware>([[protocol(), build(protocol())]]);
+  const around = aroundEndpoints(extensions, context, protocol.routes);
+  const build = ({ middleware }: ProtocolApp['app']): Middleware =>
+    compose([onError, methodNotAllowed(methodsOf), around, protocol.middleware, ...middleware]);
+  const built = new WeakMap<object, Middleware>();
+  /** On the oidc-provider that the request's context is of, whichever is the current one by now. */
   const runProtocol = (ctx: Context): Promise<void> => {
-    const current = protocol();
-    const run = built.get(current) ?? build(current);
-    built.set(current, run);
+    const app = ctx.app as ProtocolApp['app'];
+    const run = built.get(app) ?? build(app);
+    built.set(app, run);
     return run(ctx, nothing);
   };
   const extensionChain = compose([onError, methodNotAllowed(methodsOf), router.routes() as unknown as Middleware]);
   const run = (ctx: Context, path: string): Promise<void> =>
     protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
-  const isDocument = (path: string): boolean => path === protocol().routes.jwks || path.startsWith('/.well-known/');
+  const isDocument = (path: string): boolean => path === protocol.routes.jwks || path.startsWith('/.well-known/');
   const refuse = compose([onError, tooMany]);
   const admitted = async (ctx: Context, path: string): Promise<void> => {
     ctx.state.isBehindProxy = options.isBehindProxy;
@@ -101,13 +102,13 @@ export function createApp(options: AppOptions): App {
   };
 
   // Who puts middleware about an endpoint gets its requests.
-  const wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol().routes[endpoint])));
+  const wrapped = new Set(extensions.flatMap(({ around = {} }) => Object.keys(around).map((endpoint) => protocol.routes[endpoint])));
 
   return {
     answer(req, res, url) {
       if (req.method !== 'GET' && req.method !== 'HEAD') return false;
       const path = pathBelow(mountPath, url);
-      const document = path === undefined || wrapped.has(path) ? undefined : protocol().document(path);
+      const document = path === undefined || wrapped.has(path) ? undefined : protocol.document(path);
       return document !== undefined && answerDocument(req, res, document);
     },
     owns(url) {
@@ -118,7 +119,7 @@ export function createApp(options: AppOptions): App {
     createContext(req, res, url) {
       const given = req.url;
       req.url = pathBelow(mountPath, url) ?? '/';
-      const ctx = protocol().app.createContext(req, res);
+      const ctx = protocol.app.createContext(req, res);
       if (given !== undefined) req.url = given;
       return ctx;
     },

@@ -51,7 +51,16 @@ function normalAddress(text: string): string {
   return bytes.join('.');
 }
 
-/** Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least one. @see RFC 6177 §2 */
+/**
+ * Who is counted as one: an IPv4 address, or the /64 of an IPv6 address, because a subscriber has at least one.
+ * @see RFC 6177 §2
+ * @example
+ * ```ts
+ * import { addressBlock } from 'tenant-idp/extension';
+ *
+ * console.log(addressBlock('2001:db8:0:1::7')); // 2001:db8:0:1::/64
+ * ```
+ */
 export function addressBlock(address: string): string {
   if (isIP(address) !== 6) return address;
   const [before = '', after] = address.split('::');

@@ -17,6 +17,20 @@ interface Credentials {
  * Lets pass who sends an id and a live secret, by HTTP Basic or in a form that was read before, and puts it on `ctx.state.caller`.
  * @throws IdpError `invalid_client`; `too_many_requests` past the limit of wrong ones; `invalid_request` for credentials that are malformed, in the
  * query, or of two kinds.
+ * @example
+ * ```ts
+ * import { answerJson, type CallerState, clientAuth, type Extension, form } from 'tenant-idp/extension';
+ *
+ * export const whoAmI: Extension = {
+ *   name: 'who-am-i',
+ *   routes(router, context) {
+ *     router.post('/who-am-i', form, clientAuth(context), (ctx) => {
+ *       const { caller } = ctx.state as Required<CallerState>;
+ *       answerJson(ctx, { id: caller.id, name: caller.name });
+ *     });
+ *   },
+ * };
+ * ```
  */
 export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthParts): Middleware<CallerState> {
   const { authenticate } = directory;

@@ -47,9 +47,16 @@ export function safeUrl(value: string): string {
 const opensUrlAttribute = /\s(?:href|src|action|formaction)=["']$/i;
 
 /**
- * Escapes every value for text and for quoted attributes; a value that fills `href`, `src`, `action` or `formaction`
+ * A template of markup. It escapes every value for text and for quoted attributes; a value that fills `href`, `src`, `action` or `formaction`
  * passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Values have no
  * place in unquoted attributes, nor in the bodies of script and style elements.
+ * @example
+ * ```ts
+ * import { html } from 'tenant-idp/extension';
+ *
+ * const names = ['Alice', '<b>Bob</b>'];
+ * console.log(String(html`<ul>${names.map((name) => html`<li>${name}</li>`)}</ul>`)); // <ul><li>Alice</li><li>&lt;b&gt;Bob&lt;/b&gt;</li></ul>
+ * ```
  */
 export function html(parts: TemplateStringsArray, ...children: readonly Child[]): Html {
   let markup = parts[0] ?? '';

@@ -5,6 +5,20 @@ import type { Context } from 'koa';
  * Answers JSON with a strong validator; 304 to who has it already. `ctx.fresh` would not do: it is for caches, and answers in full whoever
  * sends `Cache-Control: no-cache`, as `fetch` does with every condition of the caller's own.
  * @see RFC 9110 §8.8.3, §13.1.2
+ * @example
+ * ```ts
+ * import { answerJson, type Extension } from 'tenant-idp/extension';
+ *
+ * export const tenants: Extension = {
+ *   name: 'tenant-names',
+ *   routes(router, { directory }) {
+ *     router.get('/tenant-names', async (ctx) => {
+ *       const all = await directory.tenants.find();
+ *       answerJson(ctx, { names: all.map(({ name }) => name) });
+ *     });
+ *   },
+ * };
+ * ```
  */
 export function answerJson(ctx: Context, body: object): void {
   const text = JSON.stringify(body);

@@ -11,6 +11,20 @@ export const formOf = (ctx: Context): Values => (ctx.request.body ?? {}) as Valu
  * @param places where they can be, if not in both.
  * @throws IdpError `invalid_request` for one that is there more than once.
  * @see RFC 6749 §3.1
+ * @example
+ * ```ts
+ * import { type Extension, parametersOf } from 'tenant-idp/extension';
+ *
+ * export const greeting: Extension = {
+ *   name: 'greeting',
+ *   routes(router) {
+ *     router.get('/greeting', (ctx) => {
+ *       const { name = 'stranger' } = parametersOf(ctx, ['name']);
+ *       ctx.body = { greeting: `Hello, ${name}` };
+ *     });
+ *   },
+ * };
+ * ```
  */
 export function parametersOf<Name extends string>(
   ctx: Context,

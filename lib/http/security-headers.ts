@@ -13,7 +13,17 @@ export interface PagePolicy {
   readonly frames?: readonly string[];
 }
 
-/** The CSP source that admits an inline style or script with exactly this text. @see Content Security Policy Level 3 §2.3.1 */
+/**
+ * The CSP source that admits an inline style or script with exactly this text.
+ * @see Content Security Policy Level 3 §2.3.1
+ * @example
+ * ```ts
+ * import { hashSource, pageHeaders } from 'tenant-idp/extension';
+ *
+ * export const style = 'body { font: 1rem/1.5 sans-serif; }';
+ * export const headers = pageHeaders('https://login.example.com', { styles: [hashSource(style)] });
+ * ```
+ */
 export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
@@ -41,7 +51,25 @@ function contentSecurityPolicy({ styles, script, image, frames = [] }: PagePolic
   ].join('; ');
 }
 
-/** Headers for a page of the issuer; HSTS only where the issuer is https. */
+/**
+ * Headers for a page of the issuer; HSTS only where the issuer is https.
+ * @example
+ * ```ts
+ * import { type Extension, hashSource, html, pageHeaders } from 'tenant-idp/extension';
+ *
+ * const style = 'body { font: 1rem/1.5 sans-serif; }';
+ * export const about: Extension = {
+ *   name: 'about',
+ *   routes(router, { issuer }) {
+ *     router.get('/about', (ctx) => {
+ *       ctx.set(pageHeaders(issuer, { styles: [hashSource(style)] }));
+ *       ctx.type = 'html';
+ *       ctx.body = String(html`<!doctype html><title>About</title><h1>${issuer}</h1>`);
+ *     });
+ *   },
+ * };
+ * ```
+ */
 export function pageHeaders(issuer: string, policy: PagePolicy): Record<string, string> {
   return {
     'Content-Security-Policy': contentSecurityPolicy(policy),

@@ -19,6 +19,7 @@ import { pseudonymOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
+import type { SigningKeys } from './keys/keys.js';
 import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies.js';
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
@@ -43,26 +44,23 @@ export const routes = {
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
 
+/** What the configuration calls. */
+export interface ConfigurationParts {
+  readonly accounts: Accounts;
+  readonly scopes: Scopes;
+  readonly describe: DescribeToken;
+  readonly logout: ReturnType<typeof createLogout>;
+  readonly cookieKeys: readonly string[];
+  readonly renderError: NonNullable<Configuration['renderError']>;
+}
+
 /** Our options as oidc-provider's configuration. */
 export function createConfiguration(
   parts: OidcParts,
-  {
-    accounts,
-    scopes,
-    describe,
-    logout,
-    cookieKeys,
-    renderError,
-  }: {
-    readonly accounts: Accounts;
-    readonly scopes: Scopes;
-    readonly describe: DescribeToken;
-    readonly logout: ReturnType<typeof createLogout>;
-    readonly cookieKeys: readonly string[];
-    readonly renderError: NonNullable<Configuration['renderError']>;
-  },
+  keys: SigningKeys,
+  { accounts, scopes, describe, logout, cookieKeys, renderError }: ConfigurationParts,
 ): Configuration {
-  const { options, adapters, directory, claims, keys } = parts;
+  const { options, adapters, directory, claims } = parts;
   const { lifetimes, secure } = options;
   const clients = new ClientAdapter(directory);
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
@@ -99,7 +97,7 @@ export function createConfiguration(
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
-      [carriedParameter]: createRequestCheck(scopes),
+      [carriedParameter]: createRequestCheck(scopes, parts.offers),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
       [restartedParameter]: null,
@@ -120,7 +118,7 @@ export function createConfiguration(
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
     fetch: createFetch(parts),
-    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string } | undefined),
+    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string; scope?: string } | undefined),
     interactions: {
       policy,
       async url(ctx, { uid }) {

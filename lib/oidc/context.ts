@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
+import type { SignInOffers } from '../contract/sign-in-offers.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
@@ -21,7 +22,6 @@ export interface OidcDependencies {
   readonly directory: Directory;
   readonly keyring: Keyring;
   readonly claims: ClaimResolver;
-  readonly keys: SigningKeys;
   readonly browsers: Browsers;
   /** The only way out: to URLs that clients registered. */
   readonly fetch: GuardedFetch;
@@ -33,10 +33,13 @@ export interface OidcDependencies {
   readonly countWrongSecret: CountWrongSecret;
   readonly logger: Logger;
   readonly showPage: ShowPage;
+  readonly offers: SignInOffers;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
+  /** The keys that the request's oidc-provider publishes: what it signs, it signs with those. Without a request, the keys of now. */
+  readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
   /** Undefined without a salt: then no client is pairwise. */

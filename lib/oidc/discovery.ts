@@ -69,10 +69,12 @@ export function createDocuments(
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
   };
 
-  // Nobody acts for somebody else yet, and no SAML response is sent.
+  // Nobody acts for somebody else yet, no SAML response is sent, and an access token is no answer to a client.
   const neverIssued = [
     'act',
-    ...claims.declarations.flatMap(({ name, targets }) => (targets.every((target) => target === 'saml') ? name : [])),
+    ...claims.declarations.flatMap(({ name, targets }) =>
+      targets.every((target) => target === 'saml' || target === 'access_token') ? name : [],
+    ),
   ];
 
   const discovery = (members: Members, facts: Facts): Members => {

@@ -9,9 +9,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { reachedLevel } from '../acr-values.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
 import { isLiveSecret } from '../directory/index.js';
+import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
 import type { Sessions } from '../sessions.js';
@@ -22,7 +22,6 @@ import { createModelAdapters } from './artifacts/model-adapter.js';
 import { createStoredForm } from './artifacts/stored-form.js';
 import { TokenRecords } from './artifacts/token-records.js';
 import { createErrorPage } from './authorize/error-page.js';
-import { watchFailures } from './authorize/failures.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
@@ -31,12 +30,13 @@ import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, findCaller } from './clients/clients.js';
 import { createPseudonyms } from './clients/pairwise.js';
-import { createConfiguration, routes } from './configuration.js';
+import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
-import { createDocuments } from './discovery.js';
+import { createInstances, type InstanceParts } from './instances.js';
 import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
+import type { SigningKeys } from './keys/keys.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
@@ -52,11 +52,15 @@ import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
-import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
+import type { ProviderHooks } from './upstream/provider.js';
 
 /** The protocol: oidc-provider with its extension points filled in. */
 export interface Protocol {
+  /** Answers from now on with an oidc-provider that has these signing keys. A request under way ends on the one that it began on. */
+  useKeys(keys: SigningKeys): void;
+  /** oidc-provider as it is now: for hosts, and as a Koa app. */
   readonly provider: Provider;
+  readonly app: ProtocolApp['app'];
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
   readonly sign: ExtensionContext['sign'];
@@ -69,13 +73,12 @@ export interface Protocol {
   readonly middleware: Middleware;
 }
 
+/** Without keys: nothing of it can be used before the first {@link Protocol.useKeys}. */
 export function createProtocol(
   dependencies: OidcDependencies & {
     readonly cookieKeys: readonly string[];
     readonly addressOf: (req: IncomingMessage) => string;
-    /** Members that extensions add to the discovery document. */
-    readonly discovery: Readonly<Record<string, unknown>>;
-  },
+  } & Pick<InstanceParts, 'discovery'>,
 ): Protocol {
   const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
   const { lifetimes } = options;
@@ -90,6 +93,7 @@ export function createProtocol(
   const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
   const parts: OidcParts = {
     ...dependencies,
+    keys: (ctx) => (ctx ? instances.of(ctx) : instances.current()).keys,
     adapters: createModelAdapters({
       artifacts,
       form,
@@ -100,11 +104,12 @@ export function createProtocol(
     browserState: createBrowserState(dependencies),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
+  const provider = (): Provider => instances.current().provider;
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
-  const findClient = (id: string) => provider.Client.find(id);
+  const findClient = (id: string) => provider().Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const find = createFindToken(tokens, accessTokens);
@@ -118,20 +123,12 @@ export function createProtocol(
     : undefined;
   const door = createProviderDoor(parts, scopes, spentTokens, handlers);
   const requestUris = createRequestUris(parts);
-  const documents = createDocuments(parts, scopes, routes, dependencies.discovery);
+  const refusals = createRefusalCount(parts.countWrongSecret);
 
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
-  const renderError = createErrorPage(parts);
-  const configuration = createConfiguration(parts, { accounts, scopes, describe, logout, cookieKeys, renderError });
-  const acrValues = new Set(configuration.acrValues);
-  const provider = createHookedProvider(options.issuer, configuration, {
-    acr({ oidc }) {
-      const level = reachedLevel(oidc.session?.amr);
-      // With `configure`, a host may have levels of its own.
-      return level !== undefined && acrValues.has(level) ? level : undefined;
-    },
+  const hooks: InstanceParts['hooks'] = {
     token: door.admit,
     grant: door.grant,
     lastSteps: door.lastSteps,
@@ -160,26 +157,14 @@ export function createProtocol(
       mayBeLocal: !options.production,
     },
     addressOf: dependencies.addressOf,
-  });
-  watchFailures(provider, parts);
-  const countRefusal = createRefusalCount(provider, parts.countWrongSecret);
+  };
+  const renderError = createErrorPage(parts);
+  const { discovery } = dependencies;
+  const instances = createInstances({ parts, hooks, refusals, discovery, accounts, scopes, describe, logout, cookieKeys, renderError });
   sendLogoutTokens(parts, provider);
-  provider.on('interaction.ended', (ctx) => {
-    const login = ctx.oidc.result?.login as { sub?: string; idp?: string } | undefined;
-    if (login) Object.assign(ctx.oidc.session as object, { sub: login.sub, idp: login.idp, act: undefined });
-  });
-  onAuthorizationResponse(provider, (ctx, out) => {
-    out.scope ??= ctx.oidc.params?.scope;
-    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
-    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
-  });
-  provider.on('end_session.success', (ctx) => logout.endGrants(ctx));
-
-  options.onProvider?.(provider as never);
-  seal(provider);
 
   const postedSignOuts = createPostedSignOuts(parts);
-  const redirectPosted = createPostedRequests(parts, () => provider, parameters);
+  const redirectPosted = createPostedRequests(parts, provider, parameters);
 
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient });
   const plainAnswers = new Map(
@@ -187,14 +172,21 @@ export function createProtocol(
   );
 
   return {
-    provider,
-    interactions: createInteractions(parts, () => provider),
+    useKeys: instances.begin,
+    get provider() {
+      return provider();
+    },
+    get app() {
+      return provider() as unknown as ProtocolApp['app'];
+    },
+    interactions: createInteractions(parts, provider),
     claims: createAccountClaims(parts, accounts, findClient),
-    sign: (typ, payload, alg) => signedJwt(parts.keys.signing(alg), typ, payload),
+    sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     routes,
-    document: documents.peek,
+    document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {
+      const { documents } = instances.of(ctx);
       const isDocument = documents.isAt(ctx.path);
       if (isDocument && (await documents.answer(ctx))) return;
       const preparing = scopes.prepare(ctx);
@@ -206,7 +198,7 @@ export function createProtocol(
       }
       const path = foldedPath(ctx.path);
       if (path === routes.end_session) {
-        if (ctx.method === 'POST') return postedSignOuts.redirect(ctx, provider.urlFor('end_session'));
+        if (ctx.method === 'POST') return postedSignOuts.redirect(ctx, provider().urlFor('end_session'));
         await postedSignOuts.resolve(ctx);
       }
       if (path === routes.authorization) {
@@ -220,7 +212,7 @@ export function createProtocol(
       const unit = parts.adapters.unitOf(ctx);
       if (unit.hasWrites) await commitRequest(unit);
       ended?.();
-      await countRefusal(ctx);
+      await refusals.count(ctx);
       const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
       const caller = callerOf(client);
       if (caller) (ctx.state as CallerState).caller = caller;

@@ -26,10 +26,26 @@ export function hashedKey(kind: string, name: string, slot = digest(name).slice(
 /** Whether the key is of a record of the kind. */
 export const isOfKind = (key: ArtifactKey, kind: string): boolean => key.startsWith(`${kind}{`);
 
-/** The slot of a key. */
+/**
+ * The slot of a key: a store that is spread over servers keeps a slot on one of them.
+ * @example
+ * ```ts
+ * import { type ArtifactWrite, slotOfKey } from 'tenant-idp/store';
+ *
+ * export const isInOneSlot = (writes: readonly ArtifactWrite[]): boolean => new Set(writes.map(({ key }) => slotOfKey(key))).size === 1;
+ * ```
+ */
 export const slotOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('{') + 1, key.indexOf('}'));
 
-/** What tells a key from others of its kind; the record's id cannot be had from it. */
+/**
+ * What tells a key from others of its kind; the record's id cannot be had from it.
+ * @example
+ * ```ts
+ * import { type ArtifactKey, digestOfKey } from 'tenant-idp/store';
+ *
+ * export const shardOf = (key: ArtifactKey, shards: number): number => Buffer.from(digestOfKey(key)).readUInt32BE() % shards;
+ * ```
+ */
 export const digestOfKey = (key: ArtifactKey): string => key.slice(key.indexOf('}') + 1);
 
 /** 144 bits of SHA-256: more than an id of ours could be guessed by, less than a store need keep. */

@@ -47,11 +47,15 @@ describe('at start', () => {
       name: 'hr',
       load: 'later',
       scopes: ['two words'],
+      needs: ['friends'],
       timeoutMs: 0,
       onError: 'ignore',
       claims: {
-        a: { scope: 'h r', type: 'date', description: '', in: ['access_token'], value: 'text' },
+        a: { scope: 'h r', type: 'date', description: '', in: ['logout_token'], value: 'text' },
         b: { ...declared, in: [], value: () => 'text' },
+        d: { ...declared, in: ['access_token'], value: () => 'text' },
+        e: { ...declared, in: ['access_token'], apiResources: [], value: () => 'text' },
+        f: { ...declared, apiResources: ['orders'], value: () => 'text' },
         c: null,
         sub: { ...declared, value: () => 'text' },
       },
@@ -60,6 +64,7 @@ describe('at start', () => {
     expect(error).toMatchObject({ code: 'invalid_options' });
     const { problems } = error as { problems: { path: string }[] };
     expect(problems.map(({ path }) => path)).toEqual([
+      'claims.hr.needs',
       'claims.hr.load',
       'claims.hr.timeoutMs',
       'claims.hr.onError',
@@ -71,6 +76,9 @@ describe('at start', () => {
       'claims.hr.a.in',
       'claims.hr.a.value',
       'claims.hr.b.in',
+      'claims.hr.d.apiResources',
+      'claims.hr.e.apiResources',
+      'claims.hr.f.apiResources',
       'claims[""].name',
       'claims[""].claims',
       'claimMapping.rol',

@@ -5,7 +5,7 @@ import type { ClaimSet } from '../../lib/claims/contract.js';
 import { defineClaims } from '../../lib/claims/contract.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
 import { claimSubject } from '../support/claim-subject.js';
-import { client, person } from '../support/records.js';
+import { client, group, person, user } from '../support/records.js';
 
 const logger = { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() };
 const hr = new Set(['hr']);
@@ -76,6 +76,44 @@ describe('values', () => {
     );
     expect(await resolver.resolve(subject, hr, 'userinfo')).toEqual({ x: 'x', z: 'false' });
     expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('needs', () => {
+  const groups = jest.fn(async () => [group({ name: 'Sales' })]);
+  const member = claimSubject({ person: person({ user: user({ groupIds: ['1'] }) }) });
+  const found = { ...member, lookups: { ...member.lookups, groups } };
+  const names = (name: string) =>
+    defineClaims({
+      name,
+      needs: ['groups'],
+      claims: { [name]: { ...declared, type: 'strings', value: (context) => context.groups.map((each) => each.name) } },
+    });
+  beforeEach(() => {
+    groups.mockClear();
+  });
+
+  test('are looked up once per request, whichever sets need them', async () => {
+    const request = resolverOf(names('one'), names('two')).forRequest(found);
+    expect(await request.resolve(hr, 'userinfo')).toEqual({ one: ['Sales'], two: ['Sales'] });
+    expect(await request.resolve(hr, 'id_token')).toEqual({ one: ['Sales'], two: ['Sales'] });
+    expect(groups).toHaveBeenCalledTimes(1);
+  });
+
+  test('are not looked up when no claim is wanted, or there is nothing to find', async () => {
+    expect(await resolverOf(names('one')).resolve(found, new Set(['openid']), 'userinfo')).toEqual({});
+    const alone = { ...subject, lookups: { ...subject.lookups, groups } };
+    expect(await resolverOf(names('one')).resolve(alone, hr, 'userinfo')).toEqual({ one: [] });
+    expect(groups).not.toHaveBeenCalled();
+  });
+
+  test('that are not declared are not there', async () => {
+    const value = (context: object) => String('groups' in context);
+    expect(await resolverOf(defineClaims({ name: 'hr', claims: { seen: { ...declared, value } } })).resolve(found, hr, 'userinfo')).toEqual(
+      {
+        seen: 'false',
+      },
+    );
   });
 });
 

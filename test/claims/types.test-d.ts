@@ -102,9 +102,28 @@ export const wrongTarget = defineClaims({
   name: 'wrong target',
   claims: {
     // @ts-expect-error there is no such target
-    everywhere: { ...declared, type: 'string', in: ['access_token'], value: () => 'text' },
+    everywhere: { ...declared, type: 'string', in: ['logout_token'], value: () => 'text' },
+    // @ts-expect-error the API resources are not named
+    unnamed: { ...declared, type: 'string', in: ['access_token'], value: () => 'text' },
+    // @ts-expect-error nor are there any by default
+    unused: { ...declared, type: 'string', apiResources: ['orders'], value: () => 'text' },
   },
 });
+
+export const needsAreMembers = defineClaims({
+  name: 'needs',
+  needs: ['groups', 'subsidiary'],
+  load: async ({ person }) => person.id,
+  claims: {
+    doors: { ...declared, type: 'strings', value: ({ groups, data }) => [data, ...groups.map(({ name }) => name)] },
+    place: { ...declared, type: 'string', in: ['access_token'], apiResources: ['doors'], value: ({ subsidiary }) => subsidiary?.name },
+    // @ts-expect-error not declared
+    family: { ...declared, type: 'number', value: ({ linkedAccounts }) => linkedAccounts.length },
+  },
+});
+
+// @ts-expect-error there is no such look-up
+export const wrongNeed = defineClaims({ name: 'wrong need', needs: ['friends'], claims: {} });
 
 // @ts-expect-error there is no such policy
 export const wrongPolicy = defineClaims({ name: 'wrong policy', claims: {}, onError: 'ignore' });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
 
@@ -58,6 +59,15 @@ describe('design §3: custom-claim', () => {
       expect(claims_supported).toEqual(expect.arrayContaining(['cost_center', 'manager']));
       const tokens = await tokensOf(issuer, 'openid hr');
       expect(await claimsOf(issuer, tokens)).toMatchObject({ cost_center: '4711', manager: 'Carol Clark' });
+    });
+  });
+
+  test('has the doors in access tokens for the door locks, and nowhere else', async () => {
+    await withExample('custom-claim', {}, async (issuer) => {
+      const { access_token: token } = await tokensOf(issuer, 'openid doors.open');
+      expect(decodeJwt(token)).toMatchObject({ aud: ['door-locks'], doors: ['Laboratory'] });
+      expect(await claimsOf(issuer, { access_token: token })).not.toHaveProperty('doors');
+      expect(decodeJwt((await tokensOf(issuer, 'openid hr')).access_token)).not.toHaveProperty('doors');
     });
   });
 

@@ -1,71 +1,62 @@
 /** A project that installed the package: what it gets is what was packed, with the dependencies that the package names and no others. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-
-interface Manifest {
-  readonly dependencies: Record<string, string>;
-}
+import { type InstalledPackage, installPackage } from './installed-package.js';
 
 const program = `import { createIdentityProvider, defineClaims, type IdentityProvider } from 'tenant-idp';
 import { testArtifactStore, testDirectoryStore } from 'tenant-idp/adapters/conformance';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { type Extension, html } from 'tenant-idp/extension';
+import { type ArtifactStore, IdpError, slotOfKey } from 'tenant-idp/store';
+import { resolveClaims } from 'tenant-idp/testing';
 
+export const page: Extension = {
+  name: 'page',
+  routes(router, { url }) {
+    router.get('/page', (ctx) => {
+      ctx.body = String(html\`<a href="\${url('/')}">home</a>\`);
+    });
+  },
+};
+/** A store of one's own, about another. */
+export const inOneSlot = (store: ArtifactStore): ArtifactStore => ({
+  ...store,
+  async commit(writes) {
+    if (new Set(writes.map(({ key }) => slotOfKey(key))).size > 1) throw new IdpError('invalid_request');
+    return store.commit(writes);
+  },
+});
 const hr = defineClaims({
   name: 'hr',
   load: async ({ person }) => ({ costCenter: person.externalId ?? 'none' }),
   claims: { cost_center: { scope: 'hr', type: 'string', description: 'Cost centre', value: ({ data }) => data.costCenter } },
 });
 export const start = (issuer: string): Promise<IdentityProvider> =>
-  createIdentityProvider({ issuer, claims: [hr], artifacts: memoryArtifacts(), directory: memoryDirectory() });
+  createIdentityProvider({ issuer, claims: [hr], extensions: [page], artifacts: inOneSlot(memoryArtifacts()), directory: memoryDirectory() });
 export const koa = async () => (await start('http://localhost:3000')).middleware();
+export const claims = (): Promise<Record<string, unknown>> => resolveClaims(hr, { scopes: 'hr' });
 testArtifactStore('memory', async () => memoryArtifacts());
 testDirectoryStore('memory', async () => memoryDirectory());
 `;
 
 const run = promisify(execFile);
-const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 
 describe('design §1: in a project that installed the package', () => {
+  let installed: InstalledPackage;
   let project: string;
-
   beforeAll(async () => {
-    project = await mkdtemp(join(tmpdir(), 'consumer-'));
-    const installed = join(project, 'node_modules');
-    await mkdir(join(installed, 'tenant-idp'), { recursive: true });
-    const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project]);
-    const [tarball] = JSON.parse(stdout) as { filename: string }[];
-    await run('tar', ['-xzf', join(project, tarball?.filename ?? ''), '-C', join(installed, 'tenant-idp'), '--strip-components=1']);
-    const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
-    for (const name of [...Object.keys(dependencies), '@types/node']) {
-      await mkdir(dirname(join(installed, name)), { recursive: true });
-      await symlink(resolve('node_modules', name), join(installed, name));
-    }
-    await writeFile(join(project, 'package.json'), '{ "type": "module" }');
+    installed = await installPackage();
+    ({ project } = installed);
   });
-  afterAll(() => rm(project, { recursive: true, force: true }));
+  afterAll(() => installed?.remove());
 
   /** What the compiler says about the program, and about the types of the package. */
   async function compile(source: string): Promise<string[]> {
     await writeFile(join(project, 'main.ts'), source);
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--exactOptionalPropertyTypes',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2023',
-      '--types',
-      'node',
-    ];
-    const { stdout } = await run(process.execPath, [compiler, ...options, '--pretty', 'false', 'main.ts'], { cwd: project }).catch(
-      (error: { stdout: string }) => error,
-    );
-    return stdout.split('\n').filter((line) => /^(main\.ts|node_modules\/tenant-idp)/.test(line));
+    return installed.compile(['main.ts'], '--noEmit');
   }
 
   test('a program type-checks, and so do the types it was given', async () => {

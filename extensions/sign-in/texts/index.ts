@@ -1,6 +1,6 @@
 /** The texts of the pages. */
 
-export type { Locale } from '../../../lib/contract/locales.js';
+export type { Locale } from '../../../lib/extension-door.js';
 export { isScopeText } from './catalogue.js';
 export { localeNames, locales, negotiateLocale } from './locale.js';
 export { catalogues, type Translate, translator } from './translator.js';

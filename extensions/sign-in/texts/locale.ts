@@ -1,5 +1,5 @@
 /** Which of the pages' languages a person reads. */
-import type { Locale } from '../../../lib/contract/locales.js';
+import type { Locale } from '../../../lib/extension-door.js';
 
 /** The pages' languages, by their own names. */
 export const localeNames: Readonly<Record<Locale, string>> = {

@@ -1,4 +1,4 @@
-import type { Locale } from '../../../lib/contract/locales.js';
+import type { Locale } from '../../../lib/extension-door.js';
 import type { Placeholder, TextKey, Texts } from './catalogue.js';
 import { da } from './da.js';
 import { de } from './de.js';

@@ -1,5 +1,5 @@
 /** Which of the accounts that this browser knows to go on as. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, person } from './form.js';
 import { hiddenFields } from './hidden-fields.js';

@@ -1,5 +1,5 @@
 /** What an application of somebody else's may know and do. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import { isScopeText } from '../texts/index.js';
 import type { ConsentScope, PageView } from '../view-models.js';
 import { person } from './form.js';

@@ -1,5 +1,5 @@
 /** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';

@@ -1,5 +1,5 @@
 /** Creating an account. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';

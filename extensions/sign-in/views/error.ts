@@ -1,5 +1,5 @@
 /** A request that cannot be answered by a redirect. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { DeveloperDetail, PageView } from '../view-models.js';
 import type { PageContent, PageContext } from './layout.js';
 import { buttonLink, failure, wayBack } from './notice.js';

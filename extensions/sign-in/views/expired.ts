@@ -1,5 +1,5 @@
 /** A sign-in that was left for too long. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
 import { clockMark } from './icons.js';

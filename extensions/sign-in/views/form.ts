@@ -1,5 +1,5 @@
 /** Parts of forms. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import { alertIcon } from './icons.js';
 import { initials, type PageContext } from './layout.js';
 

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { Fields } from '../view-models.js';
 
 export const hiddenFields = (fields: Fields): Html[] =>

@@ -1,5 +1,5 @@
 /** Line icons, drawn on a 24 px grid; decoration only. */
-import { Html } from '../../../lib/http/html.js';
+import { Html } from '../../../lib/extension-door.js';
 
 const icon = (size: number, paths: string): Html =>
   new Html(`<svg width="${size}" height="${size}" viewBox="0 0 24 24" aria-hidden="true">${paths}</svg>`);

@@ -1,5 +1,5 @@
 /** Who signs in. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';

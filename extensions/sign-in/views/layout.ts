@@ -1,5 +1,5 @@
 /** What all pages share: the document, the card's head, the footer. */
-import { Html, html } from '../../../lib/http/html.js';
+import { Html, html } from '../../../lib/extension-door.js';
 import { brandStyle, logoUrl } from '../branding.js';
 import { canvases, styleSheet } from '../styles.js';
 import { localeNames, type Translate } from '../texts/index.js';

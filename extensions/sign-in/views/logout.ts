@@ -1,5 +1,5 @@
 /** Whether to end the session, asked when the request to do so does not prove that the person meant it. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
 import type { PageContent, PageContext } from './layout.js';

@@ -1,5 +1,5 @@
 /** The shape of a page that says something rather than asks. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import { warningMark } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 

@@ -1,5 +1,5 @@
 /** Which of a person's organisations to sign in to. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';

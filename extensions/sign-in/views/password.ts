@@ -1,5 +1,5 @@
 /** The password of the account named before. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';

@@ -1,5 +1,5 @@
 /** The session is over; applications that have to hear it from the browser are told by frames. */
-import { type Html, html } from '../../../lib/http/html.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { doneMark } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';

@@ -1,5 +1,5 @@
 /** For whoever has just started the service: never in production. */
-import { html } from '../../../lib/http/html.js';
+import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import type { PageContent, PageContext } from './layout.js';
 

@@ -15,6 +15,8 @@ import type { Tenants } from '../tenants/tenants.js';
 export interface Account {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
+  /** Why nobody can sign in to the tenant, for the log: its policy asks for what nothing here can meet. */
+  readonly unmetPolicy?: string;
 }
 
 export interface Narrowed {
@@ -51,8 +53,7 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
 /** Whether the account may sign in, or go on with what began at `loginAt`. */
-export const isUsable = (account: Account, loginAt?: Date): boolean =>
-  !isVoid(account, loginAt) && unmetPolicy(account.tenant) === undefined;
+export const isUsable = (account: Account, loginAt?: Date): boolean => !isVoid(account, loginAt) && account.unmetPolicy === undefined;
 
 /** Whether what began at `loginAt` is over for good: a policy that nothing meets ends nothing, as it may be cleared. */
 export const isVoid = (account: Account, loginAt?: Date): boolean =>
@@ -89,7 +90,7 @@ const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-export function createAccounts({ collections, caches }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
+export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
@@ -99,12 +100,20 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
   });
   const subsidiaries = caches.rows<Subsidiary>('subsidiaries');
 
+  const accountOf = (person: PersonWithUser, tenant: Tenant): Account | Promise<Account> => {
+    if (tenant.signIn === undefined) return { person, tenant };
+    const judged = (reason: string | undefined): Account => {
+      policies.wanted(tenant, reason);
+      return { person, tenant, ...(reason === undefined ? {} : { unmetPolicy: reason }) };
+    };
+    const reason = unmetPolicy(tenant, means);
+    return reason instanceof Promise ? reason.then(judged) : judged(reason);
+  };
   const accounts = async (rows: readonly (PersonWithUser | undefined)[]): Promise<readonly Account[]> => {
     const found = await Promise.all(
       rows.map(async (person) => {
         const tenant = person && (await tenants.get(person.tid));
-        if (tenant) policies.wanted(tenant);
-        return tenant ? [{ person, tenant }] : [];
+        return tenant ? [await accountOf(person, tenant)] : [];
       }),
     );
     return found.flat();
@@ -130,8 +139,7 @@ export function createAccounts({ collections, caches }: DirectoryContext, tenant
   const findByOid: Accounts['findByOid'] = async (oid) => {
     const [person] = isId(oid) ? await byOid(oid) : [];
     const tenant = person && (tenants.peek(person.tid) ?? (await tenants.get(person.tid)));
-    if (tenant) policies.wanted(tenant);
-    return tenant && { person, tenant };
+    return tenant && accountOf(person, tenant);
   };
 
   const family: Accounts['family'] = async (person) => {

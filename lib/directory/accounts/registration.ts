@@ -2,12 +2,13 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
 import type { PersonWithUser, Tenant } from '../../store/records.js';
+import type { SignInMeans } from '../context.js';
 import { newId, USER_NAME_LENGTH } from '../identifiers.js';
 import { email, line } from '../input.js';
 import { type Persons, personProperties } from '../persons/persons.js';
 import { hasUser } from '../persons/user-record.js';
 import type { Users } from '../persons/users.js';
-import { unmetPolicy } from '../tenants/sign-in-policy.js';
+import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { type Credentials, expectedPassword, PASSWORD_MINIMUM } from './credentials.js';
 
@@ -50,12 +51,16 @@ interface Parts {
   readonly persons: Persons;
   readonly users: Users;
   readonly credentials: Credentials;
+  readonly means: SignInMeans;
 }
 
-export function createRegistration({ tenants, persons, users, credentials }: Parts, tid: string): Registration {
+export function createRegistration({ tenants, persons, users, credentials, means }: Parts, tid: string): Registration {
   const open = async (): Promise<Tenant | undefined> => {
     const tenant = await tenants.get(tid);
-    return tenant?.status === 'active' && tenant.signIn?.selfRegistration && unmetPolicy(tenant) === undefined ? tenant : undefined;
+    if (tenant?.status !== 'active' || !tenant.signIn?.selfRegistration || (await unmetPolicy(tenant, means)) !== undefined)
+      return undefined;
+    // A new account has a password and nothing else.
+    return tenant.signIn.methods?.includes(PASSWORD) === false ? undefined : tenant;
   };
   return {
     async rules() {

@@ -1,16 +1,23 @@
 /** What a tenant asks of a sign-in. A policy that nothing here can meet signs nobody in, rather than with less than was asked for. */
 import type { Logger } from '../../logger.js';
 import type { Tenant } from '../../store/records.js';
-import type { DirectoryContext } from '../context.js';
+import type { DirectoryContext, SignInMeans } from '../context.js';
 
-/** The methods there are. */
-export const signInMethods = ['password'] as const;
+export const PASSWORD = 'password';
 
-/** Why nobody can sign in to the tenant; undefined when somebody can. */
-export function unmetPolicy({ signIn: { methods, requireMfa } = {} }: Tenant): string | undefined {
-  if (requireMfa) return 'signIn.requireMfa: no second factor is offered here';
-  if (methods && !signInMethods.some((method) => methods.includes(method))) return 'signIn.methods: none of them is offered here';
-  return undefined;
+/** Without extensions. */
+export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
+
+/** Why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
+export function unmetPolicy(
+  { signIn: { methods, requireMfa } = {} }: Tenant,
+  means: SignInMeans,
+): string | undefined | Promise<string | undefined> {
+  if (requireMfa && !means.hasSecondFactor) return 'signIn.requireMfa: no second factor is offered here';
+  if (methods === undefined) return undefined;
+  const offered = methods.map((method) => means.offers(method));
+  const unmet = (isOffered: readonly boolean[]) => (isOffered.includes(true) ? undefined : 'signIn.methods: none of them is offered here');
+  return offered.some((each) => each instanceof Promise) ? Promise.all(offered).then(unmet) : unmet(offered as readonly boolean[]);
 }
 
 /** Knows the tenants whose policy nothing can meet, and tells about them. */
@@ -18,20 +25,23 @@ export interface PolicyWatch {
   /** Looks through all tenants, and names those at once in the log. */
   begin(): Promise<void>;
   /** To be called when somebody wants to sign in to the tenant, or to go on: a refusal is told with its reason, once a minute. */
-  wanted(tenant: Tenant): void;
+  wanted(tenant: Tenant, reason: string | undefined): void;
   problems(): readonly { readonly code: 'policy_unmet'; readonly collection: 'tenants'; readonly id: string }[];
 }
 
 const PAGE = 200;
 const LOG_INTERVAL_MS = 60_000;
 
-export function createPolicyWatch({ collections, caches }: Pick<DirectoryContext, 'collections' | 'caches'>, logger: Logger): PolicyWatch {
+export function createPolicyWatch(
+  { collections, caches, means }: Pick<DirectoryContext, 'collections' | 'caches' | 'means'>,
+  logger: Logger,
+): PolicyWatch {
   /** When each was told last, by tenant. */
   const unmet = new Map<string, number>();
 
   const recheck = async (tid: string): Promise<void> => {
     const tenant = await collections.tenants.get(tid);
-    if (tenant === undefined || unmetPolicy(tenant) === undefined) unmet.delete(tid);
+    if (tenant === undefined || (await unmetPolicy(tenant, means)) === undefined) unmet.delete(tid);
   };
   // What cannot be read now is read at the next change.
   caches.watch('tenants', () => void Promise.all([...unmet.keys()].map(recheck)).catch(() => undefined));
@@ -42,7 +52,7 @@ export function createPolicyWatch({ collections, caches }: Pick<DirectoryContext
       for (let after: string | undefined; ; ) {
         const tenants = await collections.tenants.find({}, { limit: PAGE, ...(after === undefined ? {} : { after }) });
         for (const tenant of tenants) {
-          const reason = unmetPolicy(tenant);
+          const reason = await unmetPolicy(tenant, means);
           if (reason !== undefined) found.push({ tid: tenant.id, reason });
         }
         after = tenants.at(-1)?.id;
@@ -52,9 +62,13 @@ export function createPolicyWatch({ collections, caches }: Pick<DirectoryContext
       if (found.length > 0) logger.warn({ tenants: found }, 'tenants sign nobody in, because nothing meets their policy');
     },
 
-    wanted(tenant) {
-      const reason = unmetPolicy(tenant);
-      if (reason === undefined || Date.now() - (unmet.get(tenant.id) ?? 0) < LOG_INTERVAL_MS) return;
+    wanted(tenant, reason) {
+      if (reason === undefined) {
+        // A method came back.
+        if (unmet.size > 0) unmet.delete(tenant.id);
+        return;
+      }
+      if (Date.now() - (unmet.get(tenant.id) ?? 0) < LOG_INTERVAL_MS) return;
       unmet.set(tenant.id, Date.now());
       logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because nothing meets the policy of the tenant');
     },

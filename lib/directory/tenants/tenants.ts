@@ -5,13 +5,13 @@
  * does not exist for it.
  */
 import { type Static, Type } from '@sinclair/typebox';
+import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { Tenant } from '../../store/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
-import { signInMethods } from './sign-in-policy.js';
+import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
 
 const fields = {
   name: line(),
@@ -19,7 +19,8 @@ const fields = {
   signIn: Type.Optional(
     inputSchema({
       methods: Type.Optional(
-        Type.Array(Type.Union(signInMethods.map((method) => Type.Literal(method))), { minItems: 1, uniqueItems: true }),
+        // Whether there are such methods is looked up when the record is written.
+        Type.Array(token(), { minItems: 1, uniqueItems: true }),
       ),
       requireMfa: Type.Optional(Type.Boolean()),
       selfRegistration: Type.Optional(Type.Boolean()),
@@ -53,8 +54,14 @@ export interface Tenants {
   enable(tid: string): Promise<Tenant>;
 }
 
-export function createTenants({ collections, caches, withCutoff }: DirectoryContext): Tenants {
+export function createTenants({ collections, caches, withCutoff, means }: DirectoryContext): Tenants {
   const rows = createCachedCollection('tenants', collections.tenants, caches);
+  const checkMethods = async (methods: readonly string[] = []): Promise<void> => {
+    const offered = await Promise.all(methods.map((method) => means.offers(method)));
+    const unknown = offered.indexOf(false);
+    if (unknown >= 0)
+      throw new IdpError('invalid_record', { path: `/signIn/methods/${unknown}`, expected: 'a sign-in method that exists' });
+  };
   return {
     get: rows.get,
     peek: rows.peek,
@@ -67,11 +74,13 @@ export function createTenants({ collections, caches, withCutoff }: DirectoryCont
     enable: (tid) => rows.update(tid, (row) => patched(row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
+      await checkMethods(input.signIn?.methods);
       const { id, ...given } = input;
       return rows.insert(newRecord(idFor(id), { ...defined(given), status: 'active' as const }));
     },
     async update(tid, patch) {
       checkInput(tenantPatch, patch);
+      await checkMethods(patch.signIn?.methods);
       return rows.update(tid, (row) => patched(row, patch));
     },
   };

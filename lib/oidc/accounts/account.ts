@@ -13,10 +13,11 @@ import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
+import { createSilentCheck, isStrongEnough } from './requirements.js';
 
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
-  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string }): Promise<Account | undefined>;
+  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string; readonly scope?: string }): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
   /** The account of an `oid`, if what began with this sign-in may go on. */
@@ -26,6 +27,14 @@ export interface Accounts {
     login: PinnedLogin | undefined,
     /** The client that it was begun with. */
     client: Client,
+  ): Promise<DirectoryAccount | undefined>;
+  /** {@link loadUsable}, if tokens may be minted for it without asking anybody. */
+  loadMintable(
+    ctx: object,
+    oid: string,
+    login: PinnedLogin | undefined,
+    client: Client,
+    scopes: readonly string[],
   ): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
@@ -45,6 +54,8 @@ export interface ClaimsRequest {
   readonly login?: PinnedLogin | undefined;
   /** Claims that are asked for one by one. */
   readonly names?: ReadonlySet<string>;
+  /** Of an access token. */
+  readonly audience?: readonly string[];
 }
 
 export function createAccounts(parts: OidcParts): Accounts {
@@ -68,7 +79,8 @@ export function createAccounts(parts: OidcParts): Accounts {
     };
   };
 
-  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, { client, record = callerOf(client), login, names = none }) => {
+  const claimsOf: Accounts['claimsOf'] = async (account, use, scopes, request) => {
+    const { client, record = callerOf(client), login, names = none, audience } = request;
     const pseudonym = client && pseudonymOf(parts, client);
     const subject = {
       person: account.person,
@@ -80,32 +92,46 @@ export function createAccounts(parts: OidcParts): Accounts {
       ...(pseudonym ? { pseudonym } : {}),
       lookups: lookupsOf(directory, account, record),
     };
-    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names) : {};
+    const claims = scopes.size + names.size > 0 ? await resolver.resolve(subject, scopes, use, names, audience) : {};
     const own = { ...protocolClaims(account, login, pseudonym), ...(use === 'id_token' && login ? { idp: login.idp } : {}) };
     // First, as oidc-provider has them, and last, since no plugin replaces them.
     return { ...own, ...claims, ...own };
   };
 
-  /** When the user signed in for what this request uses: a sign-in before `notBefore` is void. */
-  const loginTime = (ctx: KoaContextWithOIDC, token?: { readonly grantId?: string }): Date | undefined => {
-    if (!token) return instant(sessionOf(ctx)?.loginTs);
-    const grant = token.grantId && (adapters.peekGrant(ctx, token.grantId) as unknown as OurGrant | undefined);
-    return grant ? instant(grant.login?.authTime) : undefined;
+  /** The sign-in that a token came of. */
+  const loginOfToken = (ctx: KoaContextWithOIDC, { grantId }: { readonly grantId?: string }): PinnedLogin | undefined =>
+    grantId === undefined ? undefined : (adapters.peekGrant(ctx, grantId) as unknown as OurGrant | undefined)?.login;
+
+  const mayMint = createSilentCheck(parts);
+
+  const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
+    const account = await load(ctx, oid);
+    if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
+    return login === undefined || isStrongEnough(account, login) ? account : undefined;
   };
 
   return {
     load,
-    async loadUsable(ctx, oid, login, client) {
-      const account = await load(ctx, oid);
-      return account && isUsable(account, instant(login?.authTime)) && maySignInTo(client, account) ? account : undefined;
+    loadUsable,
+    async loadMintable(ctx, oid, login, client, scopes) {
+      const account = await loadUsable(ctx, oid, login, client);
+      const record = clientOf(client);
+      if (!account || !login || !record) return account;
+      return (await mayMint({ client: record, account, login, scopes })) ? account : undefined;
     },
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
-      const account = await load(ctx, oid);
-      if (!account || !isUsable(account, loginTime(ctx, token))) return undefined;
-      // Whose session it is, is for the prompts to judge.
-      if (token && ctx.oidc.client && !maySignInTo(ctx.oidc.client, account)) return undefined;
+      const { client, route } = ctx.oidc;
+      const login = token && loginOfToken(ctx, token);
+      const scopes = token?.scope?.split(' ') ?? [];
+      // Whose session it is, and what it proved, is for the prompts to judge.
+      const account = await (token && client
+        ? route === 'token'
+          ? this.loadMintable(ctx, oid, login, client, scopes)
+          : loadUsable(ctx, oid, login, client)
+        : load(ctx, oid));
+      if (!account || !isUsable(account, instant(token ? login?.authTime : sessionOf(ctx)?.loginTs))) return undefined;
       return {
         accountId: oid,
         async claims(use, scope, asked) {
@@ -135,26 +161,17 @@ const isOfTenants = (caller: Partial<Caller> | undefined, tid: string): boolean 
 
 const instant = (seconds: number | undefined): Date | undefined => (seconds === undefined ? undefined : new Date(seconds * 1000));
 
-/** Each is done once, and only when a claim asks. No claim can tell a caller about tenants that are not its own. */
-function lookupsOf({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups {
-  const once = <T>(load: () => T): (() => T) => {
-    let found: { readonly value: T } | undefined;
-    return () => {
-      found ??= { value: load() };
-      return found.value;
-    };
-  };
-  return {
-    subsidiary: once(() => accounts.subsidiary(person)),
-    groups: once(() => accounts.groups(person)),
-    linkedAccounts: once(async () => {
-      const family = await accounts.family(person);
-      return family
-        .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
-        .map((account) => ({ ...account, canSignIn: isUsable(account) }));
-    }),
-  };
-}
+/** No claim can tell a caller about tenants that are not its own. */
+const lookupsOf = ({ accounts }: Directory, { person }: DirectoryAccount, caller: Partial<Caller> | undefined): ClaimLookups => ({
+  subsidiary: () => accounts.subsidiary(person),
+  groups: () => accounts.groups(person),
+  async linkedAccounts() {
+    const family = await accounts.family(person);
+    return family
+      .filter(({ tenant }) => tenant.id === person.tid || isOfTenants(caller, tenant.id))
+      .map((account) => ({ ...account, canSignIn: isUsable(account) }));
+  },
+});
 
 /** `sub` of a grant, which asserts one for life; where no grant is at hand (a logout token), of the session's grant for the client. */
 export async function subjectOf(accounts: Accounts, ctx: KoaContextWithOIDC | undefined, oid: string, clientId: string): Promise<string> {

@@ -1,17 +1,17 @@
 import { type Account, type Directory, isUsable, subOf } from '../../directory/index.js';
+import { isAllowedMethod } from './requirements.js';
 
 /** What a session says about its sign-in. */
 interface SignedIn {
   readonly accountId?: string | undefined;
   readonly loginTs?: number | undefined;
-  readonly amr?: readonly string[] | undefined;
   readonly sub?: string | undefined;
   readonly idp?: string | undefined;
 }
 
 /**
  * The accounts that this sign-in is good for, the current one first: those linked to it whose `sub` it proved, which are usable, and whose tenants
- * ask for nothing stronger.
+ * allow its method. What else a tenant asks is asked after the switch.
  */
 export async function reachableAccounts({ accounts }: Directory, session: SignedIn): Promise<readonly Account[]> {
   const { accountId, loginTs = 0, sub } = session;
@@ -22,13 +22,6 @@ export async function reachableAccounts({ accounts }: Directory, session: Signed
   return family.filter(
     (account) =>
       account.person.user.id === accountId ||
-      (subOf(account.person.user) === sub && isUsable(account, since) && isStrongEnough(account, session)),
+      (subOf(account.person.user) === sub && isUsable(account, since) && isAllowedMethod(account, session)),
   );
-}
-
-/** Whether the tenant asks for no more than this sign-in. */
-export function isStrongEnough({ tenant: { signIn = {} } }: Account, { amr, idp }: SignedIn): boolean {
-  const { requireMfa = false, methods } = signIn;
-  const isSecured = !requireMfa || amr?.includes('mfa') === true;
-  return isSecured && (methods === undefined || methods.includes(idp === 'local' ? 'password' : (idp ?? '')));
 }

@@ -7,6 +7,7 @@ import { epochSeconds } from '../epoch-seconds.js';
 export interface PinnedLogin extends LoginContext {
   /** When the session ends whatever happens, in seconds since the epoch: without `offline_access` no token outlives it. */
   readonly sessionEndsAt: number;
+  readonly provenAt?: Readonly<Record<string, number>>;
 }
 
 /** What we keep on oidc-provider's session beside its own members. */
@@ -15,6 +16,8 @@ export interface SessionExtras {
   sub?: string;
   idp?: string;
   act?: LoginContext['act'];
+  /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
+  provenAt?: Readonly<Record<string, number>>;
   grants?: readonly SessionGrant[];
 }
 
@@ -35,6 +38,26 @@ export interface GrantRecord {
 
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
+/** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
+export function startSignIn(session: OurSession, { sub, idp }: Pick<SessionExtras, 'sub' | 'idp'>): void {
+  Object.assign(session, { sub, idp, act: undefined, provenAt: undefined });
+}
+
+/** Proofs that were given for a sign-in after it began. */
+export interface LaterProofs {
+  readonly oid: string;
+  /** As the session has it. */
+  readonly loginTs: number | undefined;
+  readonly provenAt: Readonly<Record<string, number>>;
+}
+
+/** Adds proofs to the sign-in that they were given for; to another, nothing. */
+export function strengthenSignIn(session: OurSession, { oid, loginTs, provenAt }: LaterProofs): void {
+  if (session.accountId !== oid || session.loginTs !== loginTs) return;
+  session.amr = [...new Set([...(session.amr ?? []), ...Object.keys(provenAt)])];
+  session.provenAt = { ...session.provenAt, ...provenAt };
+}
+
 /** The login context of the grant this request is about; undefined before there is one. */
 export const pinnedLogin = (ctx: KoaContextWithOIDC | undefined): PinnedLogin | undefined =>
   (ctx?.oidc.entities.Grant as OurGrant | undefined)?.login;
@@ -48,6 +71,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     amr: session.amr ?? [],
     authTime,
     ...(session.act ? { act: session.act } : {}),
+    ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     sessionEndsAt: authTime + sessionAbsolute,
   };
 }

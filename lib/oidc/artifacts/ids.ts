@@ -2,21 +2,12 @@ import { createHmac, randomFillSync } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { artifactKey, SLOT_LENGTH, slotOf } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
+import { modelOf, type TaggedKind, tagOf } from './models.js';
 
 /**
  * The shape of the ids we hand out: slot (11 characters), one that tells the kind, 32 random ones (192 bits). A session's grants, codes and
  * tokens carry the slot of its uid, so one commit can hold them all; the kind lets a look-up for another kind answer without I/O.
  */
-const kindTags = {
-  AccessToken: 'a',
-  ClientCredentials: 'c',
-  Grant: 'g',
-  AuthorizationCode: 'k',
-  PushedAuthorizationRequest: 'p',
-  RefreshToken: 'r',
-} as const;
-export type TaggedKind = keyof typeof kindTags;
-
 const RANDOM = 32;
 const UID = 22;
 
@@ -36,11 +27,11 @@ function random(length: number): string {
 
 /** @param neighbour an id or session uid whose slot the new id shares. */
 export const createId = (kind: TaggedKind, neighbour?: string): string =>
-  `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${kindTags[kind]}${random(RANDOM)}`;
+  `${neighbour === undefined ? random(SLOT_LENGTH) : slotOf(neighbour)}${tagOf(kind)}${random(RANDOM)}`;
 
 /** The refresh token that follows: the same one for every retry, so that a grace needs no stored token. */
 export const successorOf = (refreshToken: string, key: Buffer): string =>
-  `${slotOf(refreshToken)}${kindTags.RefreshToken}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
+  `${slotOf(refreshToken)}${tagOf('RefreshToken')}${createHmac('sha256', key).update(refreshToken).digest('base64url').slice(0, RANDOM)}`;
 
 export const createSessionUid = (): string => random(UID);
 
@@ -54,9 +45,9 @@ export const partsOfSessionId = (id: string): { readonly uid: string; readonly s
   id.length === UID + RANDOM ? { uid: id.slice(0, UID), secret: id.slice(UID) } : undefined;
 
 const tokenKinds: Readonly<Record<string, 'AccessToken' | 'ClientCredentials' | 'RefreshToken'>> = {
-  [kindTags.AccessToken]: 'AccessToken',
-  [kindTags.ClientCredentials]: 'ClientCredentials',
-  [kindTags.RefreshToken]: 'RefreshToken',
+  [tagOf('AccessToken')]: 'AccessToken',
+  [tagOf('ClientCredentials')]: 'ClientCredentials',
+  [tagOf('RefreshToken')]: 'RefreshToken',
 };
 
 /** The kind of a token of ours; undefined for anything else. */
@@ -64,8 +55,8 @@ export const kindOfToken = (id: string) => (id.length === SLOT_LENGTH + 1 + RAND
 
 /** Where a model's record is kept, or undefined for an id that cannot be one. */
 export function keyOf(kind: string, id: string): ArtifactKey | undefined {
-  if (!(kind in kindTags)) return artifactKey(kind, id);
-  const tag = kindTags[kind as TaggedKind];
+  const { tag } = modelOf(kind);
+  if (tag === undefined) return artifactKey(kind, id);
   if (id.length !== SLOT_LENGTH + 1 + RANDOM || id[SLOT_LENGTH] !== tag) return undefined;
   return kind === 'Grant' ? grantKey(id) : artifactKey(kind, id);
 }

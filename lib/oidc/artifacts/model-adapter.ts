@@ -9,6 +9,7 @@ import { slotOfKey } from '../../store/artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../store/artifact-store.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import { keyOf, partsOfSessionId, pushedIdOf } from './ids.js';
+import { type Model, modelOf } from './models.js';
 import { perRequest } from './per-request.js';
 import { mergeSessions, type SessionPayload } from './session-merge.js';
 import type { StoredForm } from './stored-form.js';
@@ -51,11 +52,9 @@ export function createModelAdapters(options: ModelAdapterOptions): ModelAdapters
   };
 }
 
-/** Models that are listed and ended by account. */
-const ofAccount = new Set(['Session', 'Grant']);
-
 class ModelAdapter implements Adapter {
   readonly #model: string;
+  readonly #row: Model;
   readonly #options: ModelAdapterOptions;
   readonly #unitOf: (ctx: object | undefined) => UnitOfWork;
   /** The session as a request wrote it last, and the version it wrote over. */
@@ -63,13 +62,14 @@ class ModelAdapter implements Adapter {
 
   constructor(model: string, options: ModelAdapterOptions, unitOf: (ctx: object | undefined) => UnitOfWork) {
     this.#model = model;
+    this.#row = modelOf(model);
     this.#options = options;
     this.#unitOf = unitOf;
   }
 
   /** A session is found by its whole identifier: the uid in it, which names its record, is no secret. */
   find(id: string): Promise<AdapterPayload | undefined> {
-    return this.#model === 'Session' && !partsOfSessionId(id) ? Promise.resolve(undefined) : this.#find(id);
+    return this.#isSession && !partsOfSessionId(id) ? Promise.resolve(undefined) : this.#find(id);
   }
 
   async #find(id: string): Promise<AdapterPayload | undefined> {
@@ -82,7 +82,7 @@ class ModelAdapter implements Adapter {
     if (!artifact) return undefined;
     const payload = this.#options.form.decode(this.#model, id, artifact);
     if (!payload) return undefined;
-    if (this.#options.tokens.isOfGrant(this.#model)) {
+    if (this.#row.ofGrant) {
       const grant = artifact.links?.grant && unit.read(artifact.links.grant);
       if (!(grant instanceof Promise ? await grant : grant)) return undefined;
     }
@@ -98,9 +98,9 @@ class ModelAdapter implements Adapter {
     const ctx = Provider.ctx;
     const unit = this.#unitOf(ctx);
     const end = payload.exp ?? epochSeconds() + expiresIn;
-    if (this.#model === 'Session') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
-    else if (this.#model === 'ReplayDetection') await this.#putOnce(this.#write(id, payload, end), ctx);
-    else if (this.#model === 'Grant') unit.put({ ...this.#write(id, payload, end), if: 'absent' });
+    if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
+    else if (this.#row.write === 'at once') await this.#putOnce(this.#write(id, payload, end), ctx);
+    else if (this.#row.ofAccount) unit.put({ ...this.#write(id, payload, end), if: 'absent' });
     else this.#options.tokens.put(unit, this.#model, id, payload, end);
     if (!ctx) await unit.commit();
   }
@@ -120,13 +120,13 @@ class ModelAdapter implements Adapter {
   #write(id: string, payload: AdapterPayload, end: number): Put {
     const key = this.#keyOf(id);
     if (!key) throw new TypeError(`not an id of ${this.#model}`);
-    const account = ofAccount.has(this.#model) && payload.accountId ? { account: payload.accountId } : {};
+    const account = this.#row.ofAccount && payload.accountId ? { account: payload.accountId } : {};
     return { op: 'put', key, value: this.#options.form.encode(this.#model, id, payload), expiresAt: end * 1000, ...account };
   }
 
   async consume(id: string): Promise<void> {
     const { ctx } = Provider;
-    const use = ctx && this.#model === 'RefreshToken' ? this.#options.useOf(ctx, id) : undefined;
+    const use = ctx && this.#row.spent?.again === 'retries' ? this.#options.useOf(ctx, id) : undefined;
     this.#options.tokens.spend(this.#unitOf(ctx), this.#model, id, use);
   }
 
@@ -152,22 +152,26 @@ class ModelAdapter implements Adapter {
     return undefined;
   }
 
+  get #isSession(): boolean {
+    return this.#row.form === 'session';
+  }
+
   #keyOf(id: string): ArtifactKey | undefined {
-    return keyOf(this.#model, this.#model === 'Session' ? (partsOfSessionId(id)?.uid ?? id) : id);
+    return keyOf(this.#model, this.#isSession ? (partsOfSessionId(id)?.uid ?? id) : id);
   }
 
   /** Records this request will want next come along in the same round trip. */
   #follow(ctx: KoaContextWithOIDC | undefined): readonly string[] {
-    if (this.#model === 'Session') {
+    if (this.#isSession) {
       const { client_id: clientId } = ctx?.query ?? {};
       return typeof clientId === 'string' ? [grantLinkOf(clientId)] : [];
     }
-    return this.#options.tokens.follow(this.#model);
+    return this.#row.follow;
   }
 
   /** A request that was pushed is in a slot of its own, and wanted right after the session. @see RFC 9126 §4 */
   #along(ctx: KoaContextWithOIDC | undefined): readonly ArtifactKey[] {
-    const { request_uri: uri } = (this.#model === 'Session' && ctx?.query) || {};
+    const { request_uri: uri } = (this.#isSession && ctx?.query) || {};
     const id = typeof uri === 'string' ? pushedIdOf(uri) : undefined;
     const key = id === undefined ? undefined : keyOf('PushedAuthorizationRequest', id);
     return key ? [key] : [];
@@ -181,11 +185,12 @@ class ModelAdapter implements Adapter {
     ctx: KoaContextWithOIDC | undefined,
   ): Promise<AdapterPayload | undefined> {
     const spentAt = artifact.consumedAt as number;
-    if (this.#model === 'AuthorizationCode') {
+    const { again } = this.#row.spent ?? {};
+    if (again === 'ends') {
       await this.#options.tokens.endReplayed(unit, payload.jti as string, ctx?.oidc?.client?.clientId);
       return undefined;
     }
-    const spent = this.#model === 'RefreshToken' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
+    const spent = again === 'retries' ? await this.#options.tokens.findSpent(unit, payload.jti as string) : undefined;
     // The successor says all that the spent one said.
     return spent?.successor ? { ...spent.successor, jti: payload.jti } : { ...payload, consumed: Math.floor(spentAt / 1000) };
   }

@@ -3,6 +3,7 @@ import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact } from '../../store/artifact-store.js';
 import type { Keyring } from '../../store/keyring.js';
 import { partsOfSessionId } from './ids.js';
+import { modelOf } from './models.js';
 
 /** What a protocol record looks like at rest: nothing in it can be replayed. */
 export interface StoredForm {
@@ -22,13 +23,14 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
       const record: Json = { ...payload, jti: undefined, kind: undefined, exp: undefined };
       // A token that ends with its session is the only one that asks for it.
       if (!payload.expiresWithSession) record.sessionUid = undefined;
-      if (model === 'Session') {
+      const { form } = modelOf(model);
+      if (form === 'session') {
         // A session that says the same again is the same text.
         record.uid = record.iat = undefined;
         record.secretHash = digest(partsOfSessionId(id)?.secret ?? '');
       }
-      if (model === 'PushedAuthorizationRequest') record.request = forAnyClock(record.request);
-      if (model === 'Interaction') {
+      if (form === 'pushed request') record.request = forAnyClock(record.request);
+      if (form === 'interaction') {
         record.returnTo = undefined;
         if (record.session) record.session = { ...(record.session as Json), cookie: undefined };
         if (typeof record.parJti === 'string') record.parJti = keyring.encrypt('interaction', id, record.parJti);
@@ -38,14 +40,15 @@ export function createStoredForm(keyring: Keyring, resumeUrl: (uid: string) => s
     decode(model, id, { value, expiresAt }) {
       const record = JSON.parse(value) as Json;
       record.exp = Math.floor(expiresAt / 1000);
-      if (model === 'Session') {
+      const { form } = modelOf(model);
+      if (form === 'session') {
         const parts = partsOfSessionId(id);
         if (parts && !isSame(digest(parts.secret), record.secretHash)) return undefined;
         record.uid = parts?.uid ?? id;
         record.secretHash = undefined;
         return Object.assign(record, parts ? { kind: model, jti: id } : { kind: model }) as AdapterPayload;
       }
-      if (model === 'Interaction') {
+      if (form === 'interaction') {
         record.returnTo = resumeUrl(id);
         if (typeof record.parJti === 'string') record.parJti = keyring.decrypt('interaction', id, record.parJti);
       }

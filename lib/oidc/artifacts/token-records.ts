@@ -1,6 +1,7 @@
 import type { AdapterPayload } from 'oidc-provider';
 import type { Artifact, ArtifactKey, Put } from '../../store/artifact-store.js';
 import { createSalt, keyOf, successorOf } from './ids.js';
+import { modelOf } from './models.js';
 import type { StoredForm } from './stored-form.js';
 import type { UnitOfWork } from './unit-of-work.js';
 
@@ -23,11 +24,6 @@ export interface RefreshUse {
   /** Seconds in which using it again is a retry; absent: as the options say. */
   readonly grace?: number;
 }
-
-/** Models whose record is worthless without its grant: a revoked grant leaves nothing live. */
-const ofGrant = new Set(['AccessToken', 'RefreshToken', 'AuthorizationCode']);
-/** Models that are written once, under an id that nobody else has. */
-const isNew = new Set(['ClientCredentials', 'PushedAuthorizationRequest']);
 
 /** Longer than any request runs. */
 const REQUEST_MS = 60_000;
@@ -69,22 +65,13 @@ export class TokenRecords {
     this.#successorSecret = successorSecret;
   }
 
-  /** Records that are wanted next: they come along in the same round trip. */
-  follow(model: string): readonly string[] {
-    return model === 'RefreshToken' ? ['grant', 'successor'] : ofGrant.has(model) ? ['grant'] : [];
-  }
-
-  isOfGrant(model: string): boolean {
-    return ofGrant.has(model);
-  }
-
   /** The token and its grant, when both are live, belong together and the token was not spent. */
   async find(unit: UnitOfWork, model: string, id: string): Promise<LiveToken | undefined> {
     const key = keyOf(model, id);
-    const artifact = key && (await unit.read(key, this.follow(model)));
+    const artifact = key && (await unit.read(key, modelOf(model).follow));
     if (!artifact || artifact.consumedAt !== undefined) return undefined;
     const token = this.#form.decode(model, id, artifact);
-    if (!token || !ofGrant.has(model)) return token && { token };
+    if (!token || !modelOf(model).ofGrant) return token && { token };
     const grant = this.#grantOf(unit, artifact, token);
     return grant && grant.clientId === token.clientId && grant.accountId === token.accountId ? { token, grant } : undefined;
   }
@@ -92,7 +79,7 @@ export class TokenRecords {
   /** Undefined for one that was not spent, or is unknown. */
   async findSpent(unit: UnitOfWork, id: string): Promise<SpentRefreshToken | undefined> {
     const key = keyOf('RefreshToken', id);
-    const artifact = key && (await unit.read(key, this.follow('RefreshToken')));
+    const artifact = key && (await unit.read(key, modelOf('RefreshToken').follow));
     const token = artifact?.consumedAt === undefined ? undefined : this.#form.decode('RefreshToken', id, artifact);
     if (!token) return undefined;
     const spentAt = artifact?.consumedAt as number;
@@ -124,7 +111,7 @@ export class TokenRecords {
    */
   async endReplayed(unit: UnitOfWork, code: string, clientId: string | undefined): Promise<void> {
     const key = keyOf('AuthorizationCode', code);
-    const artifact = key && (await unit.read(key, this.follow('AuthorizationCode')));
+    const artifact = key && (await unit.read(key, modelOf('AuthorizationCode').follow));
     if (artifact?.consumedAt === undefined) return;
     const token = this.#form.decode('AuthorizationCode', code, artifact);
     const isRetry = Date.now() - artifact.consumedAt < this.#lifetimes.grace * 1000;
@@ -143,12 +130,13 @@ export class TokenRecords {
   put(unit: UnitOfWork, model: string, id: string, payload: AdapterPayload, end: number): void {
     const key = keyOf(model, id);
     if (!key) throw new TypeError(`not an id of ${model}`);
+    const { write: way, ofGrant } = modelOf(model);
     // Of two refreshes within the grace the first wrote the token that both answer with.
-    if (model === 'RefreshToken' && unit.peek(key)) return;
-    const grant = ofGrant.has(model) && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
+    if (way === 'if unknown' && unit.peek(key)) return;
+    const grant = ofGrant && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
     const write: Writable<Put> = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: end * 1000 };
     if (grant) write.links = { grant };
-    if (isNew.has(model)) write.if = 'absent';
+    if (way === 'new') write.if = 'absent';
     unit.put(write);
   }
 
@@ -159,21 +147,23 @@ export class TokenRecords {
   spend(unit: UnitOfWork, model: string, id: string, use?: RefreshUse): void {
     const key = keyOf(model, id);
     const artifact = key && unit.peek(key);
-    if (model === 'RefreshToken') this.#holdGrant(artifact, unit);
+    const { remembered, again } = modelOf(model).spent ?? {};
+    const isRetried = again === 'retries';
+    if (isRetried) this.#holdGrant(artifact, unit);
     if (!artifact || artifact.consumedAt !== undefined) return;
     const { version: _version, ...record } = artifact;
     const consumedAt = Date.now();
     // Within its grace a refresh token that comes again is answered all the same.
-    const isAnsweredAgain = model === 'RefreshToken' && (use?.grace ?? this.#lifetimes.grace) > 0;
-    const value = model === 'RefreshToken' ? this.#spentForm(id, artifact, use) : record.value;
+    const isAnsweredAgain = isRetried && (use?.grace ?? this.#lifetimes.grace) > 0;
+    const value = isRetried ? this.#spentForm(id, artifact, use) : record.value;
     const write: Put = {
       ...record,
       value: isAnsweredAgain ? value : withNonce(value),
       op: 'put',
       consumedAt,
-      expiresAt: Math.max(record.expiresAt, consumedAt + this.#rememberedFor(model) * 1000),
+      expiresAt: Math.max(record.expiresAt, consumedAt + (remembered ? this.#lifetimes[remembered] : 0) * 1000),
       if: 'unconsumed',
-      ...(model === 'RefreshToken' ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
+      ...(isRetried ? { links: { ...record.links, successor: this.successorKey(id) } } : {}),
     };
     if (isAnsweredAgain) unit.put(write);
     else unit.spend(write);
@@ -181,7 +171,7 @@ export class TokenRecords {
 
   /** Ends a live token, and with it all that its grant has brought about. */
   revoke(unit: UnitOfWork, model: string, id: string, token: AdapterPayload): void {
-    const grant = ofGrant.has(model) && token.grantId ? keyOf('Grant', token.grantId) : undefined;
+    const grant = modelOf(model).ofGrant && token.grantId ? keyOf('Grant', token.grantId) : undefined;
     for (const key of [keyOf(model, id), grant]) {
       if (key) unit.remove(key, tombstoneEnd(unit.peek(key)?.expiresAt));
     }
@@ -207,11 +197,6 @@ export class TokenRecords {
     if (!grant) return;
     const { version: _version, ...record } = grant;
     unit.put({ ...record, op: 'put' });
-  }
-
-  #rememberedFor(model: string): number {
-    if (model === 'AuthorizationCode') return this.#lifetimes.spentCode;
-    return model === 'PushedAuthorizationRequest' ? this.#lifetimes.spentRequest : 0;
   }
 }
 

@@ -1,12 +1,13 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
+import type { SignInOffers } from '../../contract/sign-in-offers.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
 import { carriedOf, customLimits } from './parameters.js';
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
 export const createRequestCheck =
-  (scopes: Scopes) =>
+  (scopes: Scopes, offers: SignInOffers) =>
   (ctx: KoaContextWithOIDC): void => {
     const { params, client } = ctx.oidc;
     const carried = carriedOf(ctx);
@@ -18,7 +19,7 @@ export const createRequestCheck =
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
-    checkAuthenticationRequirements(params.acr_values as string | undefined);
+    checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
     if (asked.includes('offline_access') && mayStayOffline) {
@@ -45,10 +46,14 @@ const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
  * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
  * @see OpenID Connect Core Error Code unmet_authentication_requirements
  */
-function checkAuthenticationRequirements(acrValues: string | undefined): void {
+function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void {
   const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
   if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
-  const unmet = [mfa && 'mfa', impersonate && 'impersonate', idp !== 'local' && 'idp'].filter(Boolean);
+  const unmet = [
+    mfa && !offers.serves('mfa') && 'mfa',
+    impersonate && !offers.serves('impersonate') && 'impersonate',
+    idp !== 'local' && 'idp',
+  ].filter(Boolean);
   if (unmet.length > 0)
     throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
 }

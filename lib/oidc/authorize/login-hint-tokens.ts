@@ -2,8 +2,8 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jo
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { hashedKey } from '../../store/artifact-key.js';
-import { isStrongEnough } from '../accounts/linked-accounts.js';
-import { sessionOf } from '../accounts/login-context.js';
+import { sessionOf, startSignIn } from '../accounts/login-context.js';
+import { isAllowedMethod } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
@@ -56,7 +56,7 @@ async function read({ options, keys }: OidcParts, client: Client, token: string)
   try {
     const { typ, alg, kid = '' } = decodeProtectedHeader(token);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
-    const own = decodeJwt(token).iss === options.issuer ? keys.byKid(kid) : undefined;
+    const own = decodeJwt(token).iss === options.issuer ? keys().byKid(kid) : undefined;
     const payload = own
       ? (await jwtVerify(token, own.publicKey, { algorithms: [own.alg], clockTolerance: CLOCK_TOLERANCE_SECONDS })).payload
       : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
@@ -111,7 +111,8 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   const login = { amr: ['external'], idp };
   const isAnother = session.accountId !== undefined && session.sub !== subOf(user);
   if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;
-  if (!isStrongEnough(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
+  // What else the tenant asks is asked next.
+  if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
   const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
@@ -121,7 +122,7 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   ]);
   if (!ok) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
-  Object.assign(session, { sub: subOf(user), idp, act: undefined });
+  startSignIn(session, { sub: subOf(user), idp });
   session.resetIdentifier();
   return true;
 }

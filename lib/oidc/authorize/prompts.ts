@@ -5,10 +5,12 @@ import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { sessionOf } from '../accounts/login-context.js';
+import { isAllowedMethod } from '../accounts/requirements.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { idTokenHint } from '../upstream/id-token.js';
+import { requirementPrompt } from './requirement-prompts.js';
 
 const { Check, Prompt, base } = interactionPolicy;
 
@@ -22,6 +24,12 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     const { accountId } = sessionOf(ctx);
     if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
     return accounts.load(ctx, accountId).then((account) => account === undefined || isOfTenant(ctx, account));
+  };
+  /** Whether its tenant allows the way that the user signed in, by now. */
+  const isOfAllowedMethod = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
+    const session = sessionOf(ctx);
+    if (!session.accountId || !ctx.oidc.account) return true;
+    return accounts.load(ctx, session.accountId).then((account) => account === undefined || isAllowedMethod(account, session));
   };
   /** Accounts of the sign-in that may answer the request. */
   const fitting = async (ctx: KoaContextWithOIDC): Promise<readonly string[]> => {
@@ -64,6 +72,11 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
       unless(isCurrentOfTenant(ctx), () => signInAgain(ctx, mismatches.tenant)),
     ),
   );
+  login?.checks.add(
+    new Check('method', mismatches.method, 'login_required', (ctx) =>
+      unless(isOfAllowedMethod(ctx), () => signInAgain(ctx, mismatches.method)),
+    ),
+  );
   policy.add(
     new Prompt(
       { name: 'select_account', requestable: true },
@@ -89,6 +102,8 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     ),
     0,
   );
+  // After the account is settled, before anything is given in its name.
+  for (const requirement of parts.offers.requirements()) policy.add(requirementPrompt(requirement, accounts), policy.length - 1);
   // Whether a client needs consent is for its record to say, native or not.
   consent?.checks.remove('native_client_prompt');
   // What cannot be asked for is not looked for: each check costs every authorization some promises. With `configure` anything may be.
@@ -105,6 +120,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 
 const mismatches = {
   hint: 'id_token_hint and the signed-in account do not match',
+  method: 'the tenant of the signed-in account allows other ways to sign in',
   tenant: 'the signed-in account is not of a tenant that may sign in here',
 };
 

@@ -26,20 +26,28 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
 /** What oidc-provider emits when a request is refused, by the endpoints at which clients authenticate. */
 const refusals = ['grant.error', 'introspection.error', 'revocation.error', 'pushed_authorization_request.error'];
 
-/**
- * Counts a request that was refused for its secret or assertion, once it was refused.
- * @throws IdpError `too_many_requests`
- */
-export function createRefusalCount(provider: Provider, countWrongSecret: CountWrongSecret): (ctx: Context) => Promise<void> {
+/** Requests that were refused for their secret or assertion. */
+export interface RefusalCount {
+  /** Takes note of those that the provider refuses. */
+  watch(provider: Provider): void;
+  /** Counts a request, once it was refused. @throws IdpError `too_many_requests` */
+  count(ctx: Context): Promise<void>;
+}
+
+export function createRefusalCount(countWrongSecret: CountWrongSecret): RefusalCount {
   const refused = perRequest((): { id?: string | undefined } => ({}));
-  const emitter = provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, error: Error) => void): void };
-  for (const event of refusals)
-    emitter.on(event, (ctx, error) => {
-      if (error instanceof errors.InvalidClientAuth) refused(ctx).id = presentedId(ctx);
-    });
-  return async (ctx) => {
-    const { id } = refused(ctx);
-    if (id !== undefined) await countWrongSecret(ctx, id);
+  return {
+    watch(provider) {
+      const emitter = provider as unknown as { on(event: string, listener: (ctx: KoaContextWithOIDC, error: Error) => void): void };
+      for (const event of refusals)
+        emitter.on(event, (ctx, error) => {
+          if (error instanceof errors.InvalidClientAuth) refused(ctx).id = presentedId(ctx);
+        });
+    },
+    async count(ctx) {
+      const { id } = refused(ctx);
+      if (id !== undefined) await countWrongSecret(ctx, id);
+    },
   };
 }
 

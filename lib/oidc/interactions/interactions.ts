@@ -10,13 +10,18 @@ import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
 import type { Interaction, Interactions, SignIn } from '../../contract/extension.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
+import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
+import type { LaterProofs } from '../accounts/login-context.js';
+import { isAllowedMethod } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
+import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
 import { changeSession, endSignIn } from '../sessions/sessions.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
@@ -25,7 +30,7 @@ import { createRestart, parametersOf } from './restart.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
-  const { directory, artifacts, showPage, browsers, browserState, claims, logger } = parts;
+  const { directory, artifacts, showPage, browsers, browserState, claims, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
 
@@ -74,7 +79,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return {
         uid,
         browser,
-        prompt: details.prompt.name as Interaction['prompt'],
+        ...promptOf(details.prompt.name),
         client: record,
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
@@ -87,7 +92,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     async signIn(ctx, { prompt, client }, signIn) {
       const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
-      if (!account || !(await directory.credentials.holds(account, proof))) return undefined;
+      if (!account || !isAllowedMethod(account, signIn) || !(await directory.credentials.holds(account, proof))) return undefined;
       const notBefore = notBeforeOf(account);
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
@@ -117,6 +122,26 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
 
     remembered: choice.remembered,
     forget: choice.forget,
+
+    async strengthen(ctx, { oid }, amr) {
+      const details = await find(ctx);
+      const { accountId, loginTs } = await provider().Session.get(ctx);
+      if (!details || accountId === undefined || accountId !== oid) return undefined;
+      const { proofs } = (details.lastSubmission ?? {}) as { readonly proofs?: LaterProofs };
+      const before = proofs?.oid === oid && proofs.loginTs === loginTs ? proofs.provenAt : {};
+      const now = epochSeconds();
+      const provenAt = { ...before, ...Object.fromEntries(amr.map((each) => [each, now])) };
+      logger.info({ requestId: requestIdOf(ctx), client: String(details.params.client_id), user: oid, amr }, 'sign-in strengthened');
+      return finish(ctx, { proofs: { oid, loginTs, provenAt } satisfies LaterProofs });
+    },
+
+    goOn: (ctx) => finish(ctx, {}),
+
+    async showRequirement(ctx, interaction) {
+      const requirement = offers.requirements().find(({ name }) => name === interaction.requirement);
+      if (!requirement) throw new IdpError('not_found');
+      await requirement.show(ctx, interaction);
+    },
 
     async allow(ctx, interaction) {
       const { oid, client, parameters } = interaction;
@@ -148,7 +173,14 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       await details.persist();
     }
     if (isSamePerson) {
-      await changeSession(artifacts, keyOf('Session', uid), (session) => ({ ...session, accountId: oid, loginTs, amr: [...amr], idp }));
+      await changeSession(artifacts, keyOf('Session', uid), (session) => ({
+        ...session,
+        accountId: oid,
+        loginTs,
+        amr: [...amr],
+        idp,
+        provenAt: undefined,
+      }));
       return;
     }
     const notices = new LogoutNotices(parts);
@@ -156,6 +188,12 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     browserState.clear(ctx);
     notices.release();
   }
+}
+
+/** What the pages show for a prompt of oidc-provider. */
+function promptOf(name: string): Pick<Interaction, 'prompt' | 'requirement'> {
+  const requirement = requirementOf(name);
+  return requirement === undefined ? { prompt: name as Interaction['prompt'] } : { prompt: 'requirement', requirement };
 }
 
 /** That an account was chosen, or created; whoever has to be asked anything else is still asked. */

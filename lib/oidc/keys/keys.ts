@@ -1,7 +1,7 @@
 /**
  * The service's signing keys: to sign with, to publish, and for oidc-provider.
  *
- * `jwt` makes a JWT of the service, `rotation` builds the protocol anew when the keys change. Where keys come from is not
+ * `jwt` makes a JWT of the service, `rotation` has them replaced in time. Where keys come from is not
  * known here: the options give them, or `lib/directory/signing-keys` makes them.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';

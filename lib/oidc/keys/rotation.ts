@@ -4,48 +4,45 @@ import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
 
-/** The protocol, built anew when the signing keys change. A request under way ends on the one that it began on. */
-export interface RotatingProtocol<P> {
-  /** What a request that comes now is answered by. */
-  current(): P;
+/** Has the signing keys in use replaced when others take their turn. */
+export interface RotatingKeys {
   /** @throws IdpError `keys_given`, `key_not_announced`. */
   rotate(options?: { readonly now?: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface RotatingProtocolOptions<P> {
+export interface RotatingKeysOptions {
   /** Private JWKs that never change; without any, the keys are those of the rotation. */
   readonly given: readonly JWK[] | undefined;
   readonly rotation: KeyRotation;
   /** Calls back when the keys were written, here or on another node. */
   readonly watch: (listener: () => void) => void;
-  readonly build: (keys: SigningKeys) => P;
+  /** Begins to use keys. */
+  readonly use: (keys: SigningKeys) => void;
   readonly logger: Logger;
 }
 
 /** Milliseconds between two looks at the clock. */
 const INTERVAL_MS = 1000;
 
-/** @throws what {@link KeyRotation.load} and `build` throw, at the start; later the protocol stays as it is until they do not. */
-export async function createRotatingProtocol<P>(options: RotatingProtocolOptions<P>): Promise<RotatingProtocol<P>> {
-  const { given, rotation, watch, build, logger } = options;
+/** @throws what {@link KeyRotation.load} and `use` throw, at the start; later the keys stay as they are until those do not. */
+export async function createRotatingKeys(options: RotatingKeysOptions): Promise<RotatingKeys> {
+  const { given, rotation, watch, use, logger } = options;
   if (given) {
-    const protocol = build(loadSigningKeys(given));
+    use(loadSigningKeys(given));
     return {
-      current: () => protocol,
       rotate: () => Promise.reject(new IdpError('keys_given')),
       close: async () => {},
     };
   }
 
-  let protocol: P;
-  let built = '';
+  let used = '';
   let dueAt = 0;
   const read = async (): Promise<void> => {
     const loaded = await rotation.load();
     const next = loaded.jwks.map(({ kid }) => kid).join(' ');
-    if (next !== built) protocol = build(loadSigningKeys(loaded.jwks));
-    [built, dueAt] = [next, loaded.dueAt];
+    if (next !== used) use(loadSigningKeys(loaded.jwks));
+    [used, dueAt] = [next, loaded.dueAt];
   };
   let reading: Promise<void> = read();
   await reading;
@@ -86,7 +83,6 @@ export async function createRotatingProtocol<P>(options: RotatingProtocolOptions
   const timer = setInterval(look, INTERVAL_MS).unref();
 
   return {
-    current: () => protocol,
     async rotate(rotateOptions) {
       await rotation.rotate(rotateOptions);
       await load();

@@ -29,7 +29,10 @@ export const createGrantLoader =
     const resources = resourceScopesOf(ctx, scopes);
     const known = session.grantIdFor(client.clientId);
     const existing = known ? ((await provider.Grant.find(known)) as OurGrant | undefined) : undefined;
-    const isSameLogin = existing?.accountId === account.accountId && existing.login.authTime === session.loginTs;
+    const isSameLogin =
+      existing?.accountId === account.accountId &&
+      existing.login.authTime === session.loginTs &&
+      isSameProof(existing.login.amr, session.amr ?? []);
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
     // What was withdrawn must not live on in a grant that holds more than is allowed now.
     const covers =
@@ -66,6 +69,10 @@ export const createGrantLoader =
     rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
     return grant;
   };
+
+/** A factor that was added makes another grant: the one before never says more than it did. */
+const isSameProof = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((each) => other.includes(each));
 
 /** What was right when the sign-in began need not be so any more when it ends. @throws InvalidRedirectUri, UnauthorizedClient */
 function checkRegistration({ oidc: { params } }: KoaContextWithOIDC, client: ProviderClient): void {

@@ -85,9 +85,10 @@ function noticesOf({ grants = [], authorizations = {}, accountId, sub }: Session
 }
 
 /** Sends logout tokens: each attempt has one of its own, because they live for two minutes. @see OpenID Connect Back-Channel Logout 1.0 §2.5 */
-export function sendLogoutTokens(parts: OidcParts, provider: Provider): void {
+export function sendLogoutTokens(parts: OidcParts, current: () => Provider): void {
   parts.directory.deliveries.handle(KIND, async ({ data }: Delivery) => {
     const { clientId, sid, sub } = data as unknown as Notice;
+    const provider = current();
     const client = (await provider.Client.find(clientId)) as (Client & { backchannelLogoutUri?: string }) | undefined;
     // Who is gone, or wants to hear no more, has nothing to be told.
     if (!client?.backchannelLogoutUri || !clientOf(client)) return;

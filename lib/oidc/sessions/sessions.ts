@@ -90,5 +90,16 @@ export const endSignIn = (
     announce,
   );
 
-const signedOut = ({ accountId: _, sub, loginTs, amr, acr, idp, act, authorizations, grants, ...rest }: SessionPayload): SessionPayload =>
-  rest;
+const signedOut = ({
+  accountId: _,
+  sub,
+  loginTs,
+  amr,
+  acr,
+  idp,
+  act,
+  provenAt,
+  authorizations,
+  grants,
+  ...rest
+}: SessionPayload): SessionPayload => rest;

@@ -13,19 +13,31 @@ import type { AccessTokenModel } from '../upstream/access-token.js';
 
 const decoder = new TextDecoder();
 
+/** A person's part in an access token. */
+export interface AboutHolder {
+  readonly client: Client;
+  readonly account: Account;
+  readonly login: PinnedLogin | undefined;
+  readonly scope: string | undefined;
+  /** API resources that the token is for. */
+  readonly audiences: readonly string[];
+}
+
 /**
  * What an access token says, the same whether it is read by introspection or by a resource server.
  * @see RFC 9068 §2.2
  */
-export const accessTokenClaims = (
-  { protocolClaims }: Accounts,
-  account: Account,
-  login: PinnedLogin | undefined,
-  pseudonym: ((oid: string) => string) | undefined,
-): Record<string, unknown> => ({
-  ...protocolClaims(account, login, pseudonym),
-  ...(login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {}),
-});
+export type AccessTokenClaims = (about: AboutHolder) => Promise<Record<string, unknown>>;
+
+export const createAccessTokenClaims =
+  (parts: OidcParts, accounts: Accounts): AccessTokenClaims =>
+  async ({ client, account, login, scope = '', audiences }) => {
+    const ofSignIn = login ? { amr: login.amr, idp: login.idp, auth_time: login.authTime } : {};
+    if (!parts.claims.isForAccessTokens || audiences.length === 0)
+      return { ...accounts.protocolClaims(account, login, pseudonymOf(parts, client)), ...ofSignIn };
+    const claims = await accounts.claimsOf(account, 'access_token', new Set(scope.split(' ')), { client, login, audience: audiences });
+    return { ...claims, ...ofSignIn };
+  };
 
 /** The key that a token is bound to. @see RFC 7800 §3.1, RFC 9449 §6.1, RFC 8705 §3.1 */
 export function confirmationOf({ jkt, 'x5t#S256': x5t }: Pick<AccessTokenRecord, 'jkt' | 'x5t#S256'>): { cnf?: object } {
@@ -79,6 +91,7 @@ export interface AccessTokens {
 
 export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes: Scopes): AccessTokens {
   const { keys, options, directory } = parts;
+  const claimsOf = createAccessTokenClaims(parts, accounts);
 
   async function holderOf(ctx: KoaContextWithOIDC, { accountId, clientId }: AccessTokenModel): Promise<Holder | undefined> {
     const account = accountId ? await accounts.load(ctx, accountId) : undefined;
@@ -106,7 +119,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
       const payload = {
         // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
         ...token.extra,
-        ...(holder ? accessTokenClaims(accounts, holder.account, holder.login, pseudonym) : {}),
+        ...(holder ? await claimsOf({ client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
         iss: options.issuer,
         sub: holder ? (pseudonym?.(holder.sub) ?? holder.sub) : token.clientId,
         aud: audiences.length > 0 ? audiences : [options.issuer],
@@ -118,7 +131,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
         iat: token.iat,
         exp: token.exp,
       };
-      const key = signingKeyFor(client, keys);
+      const key = signingKeyFor(client, keys(ctx));
       return signedJwt(key, 'at+jwt', payload);
     },
 
@@ -126,7 +139,7 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
       const token = unwrapToken(value);
       try {
         const { typ, kid = '', alg } = decodeProtectedHeader(token);
-        const key = keys.byKid(kid);
+        const key = keys().byKid(kid);
         if (!key || typ !== 'at+jwt' || alg !== key.alg) return undefined;
         const { payload } = await compactVerify(token, key.publicKey, { algorithms: [key.alg] });
         const { jti, iss } = JSON.parse(decoder.decode(payload)) as { jti?: unknown; iss?: unknown };

@@ -9,7 +9,7 @@ import { type Caller, callerOf, isClient } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
-import { type AccessTokenRecord, accessTokenClaims, audiencesOf, confirmationOf } from './access-token-jwt.js';
+import { type AccessTokenRecord, audiencesOf, confirmationOf, createAccessTokenClaims } from './access-token-jwt.js';
 import type { FindToken } from './found-token.js';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
@@ -31,9 +31,14 @@ export type DescribeToken = (
   login: PinnedLogin | undefined,
 ) => Promise<TokenDescription | undefined>;
 
-export const createDescribeToken =
-  (parts: OidcParts, accounts: Accounts, scopes: Scopes, findClient: (id: string) => Promise<Client | undefined>): DescribeToken =>
-  async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
+export const createDescribeToken = (
+  parts: OidcParts,
+  accounts: Accounts,
+  scopes: Scopes,
+  findClient: (id: string) => Promise<Client | undefined>,
+): DescribeToken => {
+  const claimsOf = createAccessTokenClaims(parts, accounts);
+  return async (ctx, caller, { kind, clientId, accountId, scope, aud: resource, iat }, login) => {
     const audiences = audiencesOf(scopes, ctx, { aud: kind === 'RefreshToken' ? undefined : resource, scope });
     const asking = callerOf(caller);
     if (!asking || caller.clientAuthMethod === 'none') return undefined;
@@ -49,9 +54,10 @@ export const createDescribeToken =
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const pseudonym = pseudonymOf(parts, client);
     const sub = login?.sub ?? subOf(account.person.user);
-    const claims = accessTokenClaims(accounts, account, login, pseudonym);
+    const claims = await claimsOf({ client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
     return { aud, members: { sub: pseudonym?.(sub) ?? sub, nbf: iat, username: account.person.user.userName, ...claims } };
   };
+};
 
 /** Whether access tokens that were issued to others are the caller's to read. */
 const mayRead = (caller: Caller, audiences: readonly string[]): boolean =>

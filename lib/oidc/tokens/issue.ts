@@ -51,7 +51,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client);
     const own = { sub: pseudonymOf(parts, client)?.(sub) ?? sub, tid, oid, idp, ...level, amr, auth_time: authTime, act };
     const payload = { ...own, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss: options.issuer };
-    return signedJwt(signingKeyFor(client, keys), undefined, payload);
+    return signedJwt(signingKeyFor(client, keys(request.ctx)), undefined, payload);
   }
 
   return async (request, issuance) => {
@@ -59,7 +59,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { source, gty, asked, proof, refreshToken } = issuance;
     const { accountId = '', grantId = '' } = source;
     const grant = issuance.grant as unknown as GrantRecord;
-    const account = await accounts.loadUsable(ctx, accountId, grant.login, client);
+    const account = await accounts.loadMintable(ctx, accountId, grant.login, client, asked.split(' '));
     if (!account) throw new errors.InvalidGrant('referenced account not found');
 
     const { login } = grant;

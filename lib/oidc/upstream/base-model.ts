@@ -1,5 +1,6 @@
 import Provider from 'oidc-provider';
-import { createId, type TaggedKind } from '../artifacts/ids.js';
+import { createId } from '../artifacts/ids.js';
+import { type TaggedKind, taggedKinds } from '../artifacts/models.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import { isPairwise } from './client.js';
 
@@ -45,7 +46,7 @@ function inPayload(model: object): readonly string[] {
 
 /** Ids of ours in place of those of models/base_model.js, and records that are written as opaque ones are. */
 export function customiseIds(provider: Provider, successorOf: SuccessorOf): void {
-  for (const kind of tagged) {
+  for (const kind of taggedKinds) {
     Object.assign(provider[kind].prototype, {
       generateTokenId(this: { grantId?: string; format?: string }) {
         this.format = 'opaque';
@@ -56,8 +57,6 @@ export function customiseIds(provider: Provider, successorOf: SuccessorOf): void
   for (const kind of ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'RefreshToken', 'Session'] as const)
     Object.assign(provider[kind].prototype, { getValueAndPayload: valueAndPayload });
 }
-
-const tagged = ['Grant', 'AuthorizationCode', 'PushedAuthorizationRequest', 'AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
 /** The id of the refresh token that follows another. */
 export type SuccessorOf = (refreshToken: string) => string;

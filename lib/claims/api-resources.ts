@@ -1,0 +1,23 @@
+import { missing, withMeant } from '../config-problem.js';
+import { ConfigError } from '../errors.js';
+import { declarationsOf } from './checks.js';
+import type { ClaimSet } from './contract.js';
+
+/**
+ * Checks that the API resources exist whose access tokens are to have claims.
+ * @param list all ids there are.
+ * @throws ConfigError `invalid_options`, with each that does not.
+ */
+export async function checkApiResources(sets: readonly ClaimSet[], list: () => Promise<readonly string[]>): Promise<void> {
+  const named = sets.flatMap((set) =>
+    declarationsOf(set).flatMap(([claim, { apiResources = [] }]) =>
+      apiResources.map((id, index) => ({ id, path: ['claims', set.name, claim, 'apiResources', index] })),
+    ),
+  );
+  if (named.length === 0) return;
+  const all = await list();
+  const problems = named.flatMap(({ id, path }) =>
+    all.includes(id) ? [] : [withMeant(missing(path, 'the id of an API resource that exists'), id, all)],
+  );
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+}

@@ -1,0 +1,39 @@
+/** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
+export type { AcrValues } from './acr-values.js';
+export {
+  type Awaitable,
+  type ClaimContext,
+  type ClaimRecords,
+  type ClaimSet,
+  type ClaimTarget,
+  defineClaims,
+  type LinkedAccount,
+  type LoginContext,
+} from './claims/contract.js';
+export type {
+  AccountClaims,
+  Caller,
+  CallerState,
+  Extension,
+  ExtensionContext,
+  Interaction,
+  Interactions,
+  KnownAccount,
+  ProtocolPage,
+  ShowPage,
+  SignIn,
+} from './contract/extension.js';
+export { type Locale, locales } from './contract/locales.js';
+export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
+export type { Account, Directory, Proof, RegistrationInput, TenantDirectory } from './directory/index.js';
+export { ConfigError, type ConfigProblem, type ErrorCode, IdpError } from './errors.js';
+export type { EventMap, EventName, IdpEvent } from './events.js';
+export { addressBlock } from './http/client-address.js';
+export { clientAuth } from './http/client-auth.js';
+export { form } from './http/form.js';
+export { type Child, Html, html } from './http/html.js';
+export { answerJson } from './http/json.js';
+export { parametersOf } from './http/parameters.js';
+export { hashSource, type PagePolicy, pageHeaders } from './http/security-headers.js';
+export type { Logger } from './logger.js';
+export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records.js';

@@ -1,0 +1,78 @@
+/**
+ * What requests, tenants and extensions ask of a sign-in. A browser's sign-in that lacks something is shown a page (`authorize/requirement-prompts`);
+ * a grant's, of which nobody can be asked anything, gives no tokens.
+ */
+import { type AcrValues, parseAcrValues } from '../../acr-values.js';
+import type { Ask, Demand, Requirement, SignedIn } from '../../contract/requirement.js';
+import type { Account } from '../../directory/index.js';
+import type { Client } from '../../store/records.js';
+import type { OidcDependencies } from '../context.js';
+import type { OurSession, PinnedLogin } from './login-context.js';
+
+/** The sign-in of a session, or of a grant. */
+export interface KnownSignIn {
+  readonly amr?: readonly string[] | undefined;
+  readonly idp?: string | undefined;
+  readonly provenAt?: SignedIn['provenAt'] | undefined;
+  readonly act?: SignedIn['act'] | undefined;
+}
+
+export const ofSession = (session: OurSession): KnownSignIn & { readonly authTime: number } => ({
+  amr: session.amr,
+  idp: session.idp,
+  provenAt: session.provenAt,
+  act: session.act,
+  authTime: session.loginTs ?? 0,
+});
+
+/** Whether the tenant's users may have signed in like this. */
+export const isAllowedMethod = ({ tenant: { signIn } }: Account, { idp = 'local' }: KnownSignIn): boolean =>
+  signIn?.methods === undefined || signIn.methods.includes(idp === 'local' ? 'password' : idp);
+
+/** Whether the demand stands, for the tenant or the request. */
+const stands: Readonly<Record<Demand, (account: Account, acr: AcrValues) => boolean>> = {
+  mfa: ({ tenant }, acr) => acr.mfa || tenant.signIn?.requireMfa === true,
+  impersonate: (_, acr) => acr.impersonate !== false,
+};
+
+const isProven: Readonly<Record<Demand, (signIn: KnownSignIn) => boolean>> = {
+  mfa: ({ amr = [] }) => amr.includes('mfa'),
+  impersonate: ({ act }) => act !== undefined,
+};
+
+/** Whether the sign-in is what the tenant asks for by now, as far as its record says. */
+export const isStrongEnough = (account: Account, signIn: KnownSignIn): boolean =>
+  isAllowedMethod(account, signIn) && (!stands.mfa(account, nothingAsked) || isProven.mfa(signIn));
+
+const nothingAsked = parseAcrValues(undefined);
+
+/** What the requirement says of a sign-in; the demand that it serves is judged here. */
+export async function judge(
+  { serves, check }: Requirement,
+  account: Account,
+  signIn: KnownSignIn & { readonly authTime: number },
+  ask: Ask,
+): Promise<'met' | 'open' | 'refused'> {
+  const { amr = [], idp = 'local', provenAt = {}, act, authTime } = signIn;
+  const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
+  const found = await check(account, signedIn, ask);
+  if (found !== 'met' || serves === undefined) return found;
+  return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';
+}
+
+export interface SilentMint {
+  readonly client: Client;
+  readonly account: Account;
+  readonly login: PinnedLogin;
+  readonly scopes: readonly string[];
+}
+
+/** Whether tokens may be minted from a grant without asking anybody. */
+export const createSilentCheck =
+  ({ offers }: Pick<OidcDependencies, 'offers'>) =>
+  async ({ client, account, login, scopes }: SilentMint): Promise<boolean> => {
+    const ask: Ask = { client, scopes, parameters: {}, acr: nothingAsked, isSilent: true };
+    for (const requirement of offers.requirements())
+      if (requirement.silent === 'refuse' && (await judge(requirement, account, login, ask)) !== 'met') return false;
+    return true;
+  };

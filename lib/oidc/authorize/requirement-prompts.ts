@@ -1,0 +1,39 @@
+/** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
+import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
+import type { Ask, Requirement } from '../../contract/requirement.js';
+import type { Client } from '../../store/records.js';
+import type { Accounts } from '../accounts/account.js';
+import { sessionOf } from '../accounts/login-context.js';
+import { judge, ofSession } from '../accounts/requirements.js';
+import { clientOf } from '../clients/clients.js';
+
+const { Check, Prompt } = interactionPolicy;
+
+/** Names of the prompts; no prompt of a request can be one. */
+const PREFIX = 'requirement ';
+
+/** The requirement that a prompt is of. */
+export const requirementOf = (prompt: string): string | undefined => (prompt.startsWith(PREFIX) ? prompt.slice(PREFIX.length) : undefined);
+
+export function requirementPrompt(requirement: Requirement, accounts: Accounts) {
+  const { name, error } = requirement;
+  const isOpen = async (ctx: KoaContextWithOIDC): Promise<boolean> => {
+    const session = sessionOf(ctx);
+    const client = clientOf(ctx.oidc.client);
+    const account = session.accountId ? await accounts.load(ctx, session.accountId) : undefined;
+    // The prompts before this one see to both.
+    if (!account || !client) return false;
+    const found = await judge(requirement, account, ofSession(session), askOf(ctx, client));
+    if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
+    return found === 'open';
+  };
+  return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
+}
+
+function askOf({ oidc }: KoaContextWithOIDC, client: Client): Ask {
+  const given = Object.entries(oidc.params ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const parameters = Object.fromEntries(given);
+  const scopes = parameters.scope?.split(' ').filter(Boolean) ?? [];
+  return { client, scopes, parameters, acr: parseAcrValues(parameters.acr_values), isSilent: false };
+}

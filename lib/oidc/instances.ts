@@ -1,0 +1,87 @@
+/**
+ * An oidc-provider for each set of signing keys: they are fixed when it is made. All that does not depend on them is made once, in `protocol`.
+ */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { reachedLevel } from '../acr-values.js';
+import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
+import { watchFailures } from './authorize/failures.js';
+import type { RefusalCount } from './clients/authentication.js';
+import { type ConfigurationParts, createConfiguration, routes } from './configuration.js';
+import type { OidcParts } from './context.js';
+import { createDocuments, type Documents } from './discovery.js';
+import type { SigningKeys } from './keys/keys.js';
+import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
+
+/** An oidc-provider, the keys that it signs with, and the documents that it publishes. */
+export interface Instance {
+  readonly provider: Provider;
+  readonly keys: SigningKeys;
+  readonly documents: Documents;
+}
+
+export interface Instances {
+  /** The one that answers a request that comes now. */
+  current(): Instance;
+  /** The one that a request began on, and ends on. */
+  of(ctx: object): Instance;
+  /** Makes one for other keys, which is the current one from then on. Where that fails, the one before stays. */
+  begin(keys: SigningKeys): void;
+}
+
+export interface InstanceParts extends ConfigurationParts {
+  readonly parts: OidcParts;
+  readonly hooks: Omit<ProviderHooks, 'acr'>;
+  readonly refusals: RefusalCount;
+  /** Members that extensions add to the discovery document. */
+  readonly discovery: () => Readonly<Record<string, unknown>>;
+}
+
+export function createInstances(made: InstanceParts): Instances {
+  const all = new WeakMap<object, Instance>();
+  let latest: Instance | undefined;
+  const current = (): Instance => {
+    if (!latest) throw new TypeError('the service has no signing keys yet');
+    return latest;
+  };
+  return {
+    current,
+    of: (ctx) => all.get((ctx as Pick<Context, 'app'>).app) ?? current(),
+    begin(keys) {
+      const instance = createInstance(made, keys);
+      all.set(instance.provider, instance);
+      latest = instance;
+    },
+  };
+}
+
+function createInstance({ parts, hooks, refusals, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
+  const { options } = parts;
+  const configuration = createConfiguration(parts, keys, used);
+  const acrValues = new Set(configuration.acrValues);
+  const provider = createHookedProvider(options.issuer, configuration, {
+    ...hooks,
+    acr({ oidc }) {
+      const level = reachedLevel(oidc.session?.amr);
+      // With `configure`, a host may have levels of its own.
+      return level !== undefined && acrValues.has(level) ? level : undefined;
+    },
+  });
+  watchFailures(provider, parts);
+  refusals.watch(provider);
+  provider.on('interaction.ended', (ctx) => {
+    const { login, proofs } = (ctx.oidc.result ?? {}) as { login?: { sub?: string; idp?: string }; proofs?: LaterProofs };
+    if (login) startSignIn(sessionOf(ctx), login as never);
+    if (proofs) strengthenSignIn(sessionOf(ctx), proofs);
+  });
+  onAuthorizationResponse(provider, (ctx, out) => {
+    out.scope ??= ctx.oidc.params?.scope;
+    // With an ID token as well. A signed response says it itself. @see RFC 9207 §2, JARM §2.1
+    if (!ctx.oidc.responseMode?.includes('jwt')) out.iss = options.issuer;
+  });
+  provider.on('end_session.success', (ctx) => used.logout.endGrants(ctx));
+
+  options.onProvider?.(provider as never);
+  seal(provider);
+  return { provider, keys, documents: createDocuments(parts, used.scopes, routes, discovery()) };
+}

@@ -1,0 +1,113 @@
+/**
+ * Tests of a host's own plugins and extensions, without a server: the parts of the service, given what a request would give them.
+ *
+ * What a plugin is asked here, it is asked by the resolver that answers tokens and userinfo.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from '../claims/contract.js';
+import { createClaimResolver } from '../claims/resolver.js';
+import type { Logger } from '../logger.js';
+import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records.js';
+
+/** Whom a plugin is asked about, and for what. Members that are left out have plausible values. */
+export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'login' | 'pseudonym'>> {
+  readonly person?: Partial<Omit<Person, 'user'>> & { readonly user?: Partial<User> };
+  readonly tenant?: Partial<Tenant>;
+  /** The groups of the user, for plugins that need them. @default none */
+  readonly groups?: readonly Partial<Group>[];
+  /** The subsidiary that the person is assigned to. @default none */
+  readonly subsidiary?: Partial<Subsidiary>;
+  /** Other accounts of the family. @default none */
+  readonly linkedAccounts?: ClaimRecords['linkedAccounts'];
+  /** Scopes that were granted, as a request has them: `'openid hr'`. */
+  readonly scopes: string;
+  /** @default 'userinfo' */
+  readonly target?: ClaimTarget;
+  /** For the target `access_token`: ids of the API resources that the token is for. */
+  readonly apiResources?: readonly string[];
+  /** Claims that the instance maps to other scopes, as the option `claimMapping` does. */
+  readonly claimMapping?: ClaimMapping;
+  /** Hears of claims that were left out since the plugin failed. @default console */
+  readonly logger?: Logger;
+}
+
+/**
+ * The claims that a plugin gives, computed by the resolver of the service: with its checks, time-outs and `onError`.
+ * @throws ConfigError for a plugin that the service would refuse at start; UnavailableError `claims_unavailable` when it fails and has
+ * `onError: 'fail'`.
+ * @example
+ * ```ts
+ * import { defineClaims } from 'tenant-idp';
+ * import { resolveClaims } from 'tenant-idp/testing';
+ *
+ * const badges = defineClaims({
+ *   name: 'badges',
+ *   claims: {
+ *     badge: { scope: 'badges', type: 'string', description: 'Number of the badge', value: ({ person }) => person.externalId },
+ *   },
+ * });
+ * const { badge } = await resolveClaims(badges, { person: { externalId: '4711' }, scopes: 'openid badges', target: 'id_token' });
+ * console.log(badge); // 4711
+ * ```
+ */
+export async function resolveClaims(plugin: ClaimSet, request: ClaimsRequest): Promise<Record<string, unknown>> {
+  const { scopes, target = 'userinfo', apiResources = [], claimMapping = {}, logger = console } = request;
+  const resolver = createClaimResolver([plugin], { logger, mapping: claimMapping });
+  const granted = new Set(scopes.split(' ').filter((scope) => scope !== ''));
+  return resolver.resolve(subjectOf(request, granted), granted, target, undefined, apiResources);
+}
+
+function subjectOf(request: ClaimsRequest, scopes: ReadonlySet<string>): ClaimSubject {
+  const { client, login, pseudonym, linkedAccounts = [] } = request;
+  const tenant: Tenant = { ...stored(), name: 'Acme', status: 'active', ...request.tenant };
+  const groups = (request.groups ?? []).map(
+    (group): Group => ({ ...stored(), tid: tenant.id, name: 'Staff', permissionIds: [], ...group }),
+  );
+  const subsidiary: Subsidiary | undefined = request.subsidiary && {
+    ...stored(),
+    tid: tenant.id,
+    name: 'Acme North',
+    ...request.subsidiary,
+  };
+  const { user: givenUser, ...givenPerson } = request.person ?? {};
+  const user: User = {
+    id: randomUUID(),
+    userName: 'alice@example.com',
+    userNameKey: 'alice@example.com',
+    emailVerified: true,
+    isParent: linkedAccounts.length > 0 && givenUser?.parentUserId === undefined,
+    groupIds: groups.map(({ id }) => id),
+    status: 'active',
+    externalIdentities: [],
+    externalIdentityKeys: [],
+    ...givenUser,
+  };
+  const person: PersonWithUser = {
+    ...stored(),
+    tid: tenant.id,
+    givenName: 'Alice',
+    familyName: 'Adams',
+    phoneNumberVerified: false,
+    attributes: {},
+    pendingEvents: [],
+    ...(subsidiary && { subsidiaryId: subsidiary.id }),
+    ...givenPerson,
+    user,
+  };
+  return {
+    person,
+    user,
+    tenant,
+    scopes,
+    ...(client && { client }),
+    ...(login && { login }),
+    ...(pseudonym && { pseudonym }),
+    lookups: {
+      subsidiary: () => subsidiary,
+      groups: () => groups,
+      linkedAccounts: async () => [{ person, tenant, canSignIn: true }, ...linkedAccounts],
+    },
+  };
+}
+
+const stored = () => ({ id: randomUUID(), version: 1, createdAt: new Date(), updatedAt: new Date() });

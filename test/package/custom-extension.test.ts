@@ -1,0 +1,69 @@
+/** examples/custom-extension as a stranger has it: copied out of the packed tarball, compiled against it, run outside the repository. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
+import { freePort } from '../support/example.js';
+import { type InstalledPackage, installPackage } from './installed-package.js';
+
+jest.setTimeout(120_000);
+
+const redirectUri = 'http://localhost:3001/callback';
+let installed: InstalledPackage;
+let compiled: readonly string[];
+let child: ChildProcess;
+let issuer: string;
+
+beforeAll(async () => {
+  installed = await installPackage();
+  const { project } = installed;
+  await cp(join(project, 'node_modules/tenant-idp/examples/custom-extension'), join(project, 'src'), { recursive: true });
+  const files = (await readdir(join(project, 'src'))).map((name) => `src/${name}`);
+  compiled = await installed.compile(files, '--rootDir', 'src', '--outDir', 'built');
+  const port = await freePort();
+  issuer = `http://localhost:${port}`;
+  child = spawn(process.execPath, ['built/main.js'], { cwd: project, env: { ...process.env, PORT: String(port) }, stdio: 'pipe' });
+  let said = '';
+  child.stderr?.on('data', (data: Buffer) => (said += data.toString()));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => resolve());
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${said}`)));
+  });
+});
+
+afterAll(async () => {
+  if (child?.exitCode === null) {
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  }
+  await installed?.remove();
+});
+
+/** Signs somebody in to the client `web` and redeems the code. */
+async function tokensOf(userName: string, parameters: Record<string, string> = {}, agent = new Agent()): Promise<Json> {
+  const { verifier, challenge } = createPkce();
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const url = authorizeUrl(issuer, { redirect_uri: redirectUri, ...pkce, ...parameters });
+  const { location = '' } = await signIn(agent, url, userName, userName);
+  const code = new URL(location).searchParams.get('code') ?? '';
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+  const { json } = await postForm(`${issuer}/connect/token`, fields, { authorization: basic('web', 'web-secret') });
+  return json;
+}
+
+describe('issue 12 C: examples/custom-extension on the packed tarball', () => {
+  test('compiles as it is', () => {
+    expect(compiled).toEqual([]);
+  });
+
+  describe('notes', () => {
+    test('are in discovery, and answered', async () => {
+      const { notes_endpoint: endpoint } = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
+      const { access_token: token } = await tokensOf('alice', { scope: 'openid notes' });
+      const answer = await fetch(endpoint, { headers: { authorization: `Bearer ${token}` } });
+      expect([answer.status, await answer.json()]).toEqual([200, { notes: [] }]);
+    });
+  });
+});
