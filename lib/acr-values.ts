@@ -44,8 +44,12 @@ export function parseAcrValues(text: string | undefined): AcrValues {
  * `acr`: what somebody else vouched for (`external`) is not known to be any.
  * @see OpenID Connect Core §2
  */
-export const acrLevels: readonly string[] = ['pwd'];
+const acrLevels: readonly string[] = ['mfa', 'pwd'];
 
-export const reachedLevel = (amr: readonly string[] = []): string | undefined => acrLevels.find((level) => amr.includes(level));
+/** Those that can be reached here. */
+export const offeredLevels = (hasSecondFactor: boolean): readonly string[] => (hasSecondFactor ? acrLevels : ['pwd']);
+
+export const reachedLevel = (amr: readonly string[] = [], levels: readonly string[] = acrLevels): string | undefined =>
+  levels.find((level) => amr.includes(level));
 
 const nothing: AcrValues = { mfa: false, impersonate: false };

@@ -16,6 +16,7 @@ import { createAttempts, createExtensionContext } from './extension-context.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
+import { checkGuards, type Guarded } from './http/bearer.js';
 import { createAddressOf } from './http/client-address.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
@@ -146,7 +147,20 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
-  const context = createExtensionContext({ options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger });
+  const guards: Guarded[] = [];
+  const guard = (guarded: Guarded) => void guards.push(guarded);
+  const context = createExtensionContext({
+    options,
+    protocol,
+    directory,
+    keyring,
+    claims,
+    browsers,
+    attempts,
+    countWrongSecret,
+    logger,
+    guard,
+  });
   const showPage = pagesOf(extensions)(context);
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));
@@ -178,6 +192,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     limits: options.limits,
     logger,
   });
+  await begun(checkGuards(guards, directory));
   const callback = createCallback(app);
   const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });
   const servers = createServers((req, res) =>

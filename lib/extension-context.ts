@@ -2,6 +2,7 @@
 import type { ClaimResolver } from './claims/resolver.js';
 import type { ExtensionContext } from './contract/extension.js';
 import type { Directory } from './directory/index.js';
+import { createBearer, type Guarded } from './http/bearer.js';
 import { createCsrf } from './http/csrf.js';
 import { requestIdOf } from './http/request-id.js';
 import type { Logger } from './logger.js';
@@ -22,6 +23,8 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   readonly logger: Logger;
+  /** Hears of each guard that an extension puts before a route. */
+  readonly guard: (guarded: Guarded) => void;
 }
 
 export function createExtensionContext(parts: ExtensionContextParts): ExtensionContext {
@@ -38,6 +41,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,
     claims: protocol.claims,
+    bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,

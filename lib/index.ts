@@ -30,6 +30,7 @@ export type {
 } from './contract/extension.js';
 export { type Locale, locales } from './contract/locales.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
+export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,

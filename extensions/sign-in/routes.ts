@@ -19,12 +19,17 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const chooser = createChooser(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
-  const identifierView = (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) =>
-    ({
+  const identifierView = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) => {
+    const { password, buttons } = await interactions.ways(interaction);
+    return {
       page: 'identifier',
       ...steps.form(ctx, interaction, '/identifier'),
+      // Where there is neither a password nor a button, a method may know the name.
+      ...(password || buttons.length === 0 ? {} : { isElsewhere: true }),
+      ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons } } : {}),
       ...more,
-    }) as PageView<'identifier'>;
+    } as PageView<'identifier'>;
+  };
   const passwordView = (ctx: Context, interaction: Interaction, identifier: string, more: Partial<PageView<'password'>> = {}) =>
     ({
       page: 'password',
@@ -41,15 +46,36 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (interaction.prompt === 'requirement') return interactions.showRequirement(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
-    const hint = interaction.parameters.login_hint?.trim();
-    if (hint && ctx.query.restart === undefined) return page(ctx, interaction, passwordView(ctx, interaction, hint.slice(0, 320)));
-    return page(ctx, interaction, identifierView(ctx, interaction, hint ? { identifier: hint.slice(0, 320) } : {}));
+    const { only } = await interactions.ways(interaction);
+    if (only !== undefined && (await interactions.begin(ctx, interaction, only))) return;
+    const hint = interaction.parameters.login_hint?.trim().slice(0, 320);
+    if (hint && ctx.query.restart === undefined) return askPassword(ctx, interaction, hint);
+    return page(ctx, interaction, await identifierView(ctx, interaction, hint ? { identifier: hint } : {}));
+  });
+
+  /** Asks for the password of a name, unless a sign-in method knows the name. */
+  async function askPassword(ctx: Context, interaction: Interaction, identifier: string): Promise<void> {
+    const idp = await interactions.idpOf(interaction, identifier);
+    if (idp !== undefined && (await interactions.begin(ctx, interaction, idp))) return;
+    const { password } = await interactions.ways(interaction);
+    await page(ctx, interaction, password ? passwordView(ctx, interaction, identifier) : await identifierView(ctx, interaction));
+  }
+
+  router.post(`${base}/method`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    if (await interactions.begin(ctx, interaction, field(ctx, 'idp'))) return;
+    return page(ctx, interaction, await identifierView(ctx, interaction), 400);
   });
 
   router.post(`${base}/account`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     const account = interaction && (await chooser.choose(ctx, interaction));
-    if (account) return page(ctx, interaction, passwordView(ctx, interaction, account.person.user.userName));
+    if (!account) return;
+    const ofTenant = { ...interaction, tids: [account.tenant.id] };
+    const { only } = await interactions.ways(ofTenant);
+    if (only !== undefined && (await interactions.begin(ctx, ofTenant, only))) return;
+    return askPassword(ctx, ofTenant, account.person.user.userName);
   });
 
   router.post(`${base}/create`, form, async (ctx: Context) => {
@@ -61,8 +87,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await posted(ctx);
     if (!interaction) return;
     const identifier = field(ctx, 'identifier').trim();
-    if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
-    return page(ctx, interaction, passwordView(ctx, interaction, identifier));
+    if (identifier === '') return page(ctx, interaction, await identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
+    return askPassword(ctx, interaction, identifier);
   });
 
   router.post(`${base}/password`, form, async (ctx: Context) => {
@@ -71,7 +97,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (!interaction) return;
     const identifier = field(ctx, 'identifier').trim();
     const password = field(ctx, 'password');
-    if (identifier === '') return page(ctx, interaction, identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
+    if (identifier === '') return page(ctx, interaction, await identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
     const organisation = field(ctx, 'organisation').trim().slice(0, 200);
     const view = (more: Partial<PageView<'password'>>) =>
       passwordView(ctx, interaction, identifier, { ...(organisation === '' ? {} : { organisation }), ...more });
@@ -98,7 +124,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const account = /^\d{1,15}$/.test(provenAt) ? await directory.accounts.findByOid(oid) : undefined;
     const proof = account && (await directory.credentials.proofOf(account, new Date(Number(provenAt))));
     if (!proof || !csrf.check(ctx, choiceOf(interaction, oid, proof), token)) {
-      return page(ctx, interaction, identifierView(ctx, interaction), 400);
+      return page(ctx, interaction, await identifierView(ctx, interaction), 400);
     }
     return signIn(ctx, interaction, oid, proof);
   });

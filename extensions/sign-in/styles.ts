@@ -204,6 +204,7 @@ button.account {
 }
 button.account:hover { background: var(--hover); border-color: var(--link); }
 button.account > svg { color: var(--muted); }
+.or { text-align: center; color: var(--muted); }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding } from '../../lib/extension-door.js';
+import type { Branding, SignInButton } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */
@@ -58,8 +58,12 @@ export interface ConsentScope {
 }
 
 interface PageModels {
-  /** Posts `identifier`. */
-  identifier: Form & { readonly identifier?: string } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
+  /** Posts `identifier`, or `idp` to the `action` of `others`. With `isElsewhere`, one of these is all that there is. */
+  identifier: Form & {
+    readonly identifier?: string;
+    readonly isElsewhere?: true;
+    readonly others?: { readonly action: string; readonly buttons: readonly SignInButton[] };
+  } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
   /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
   password: Form & {
     readonly identifier: string;

@@ -3,7 +3,7 @@
 import type { ClaimMapping, ClaimSet } from '../claims/contract.js';
 import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../claims/declarations.js';
 import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
-import type { ConfigProblem } from '../errors.js';
+import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
 import type { Extension } from './extension.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
@@ -12,13 +12,26 @@ const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const callback: Check = ['a function', isFunction];
 
+/** A code is that of a refusal or of a failure, and one word in a log. */
+function isErrorCodes(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value as Readonly<Record<string, Partial<ErrorEntry> | undefined>>).every(([code, entry]) => {
+    const { status, description } = entry ?? {};
+    const isStatus = Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
+    return /^[a-z][a-z0-9_]*$/.test(code) && isStatus && typeof description === 'string' && description !== '';
+  });
+}
+
 const members: Readonly<Record<keyof Extension, Check>> = {
   name: ['a name', (value) => typeof value === 'string' && value !== ''],
   routes: callback,
+  errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
+  errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
   claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
   pages: callback,
   discovery: callback,
   requirements: callback,
+  signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   close: callback,
 };
@@ -41,7 +54,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
       ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findClaimConflicts(sets, mapping)],
+    conflicts: [...findPageConflict(all), ...findErrorConflicts(all), ...findClaimConflicts(sets, mapping)],
   };
 }
 
@@ -72,6 +85,18 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
     ...wrongMembers,
     ...(isObject(around) ? unknownMembers(around as object, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
   ];
+}
+
+/** Codes that two extensions declare, or that are the service's. */
+function findErrorConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
+  const owners = new Map(Object.keys(errorTable).map((code) => [code, 'the service']));
+  return extensions.flatMap(({ name, errorCodes }) =>
+    Object.keys(isObject(errorCodes) ? (errorCodes as object) : {}).flatMap((code) => {
+      const owner = owners.get(code);
+      owners.set(code, owner ?? name);
+      return owner ? [{ path: 'extensions', expected: `one owner of the error ${code}`, received: `${owner} and ${name}` }] : [];
+    }),
+  );
 }
 
 /** Exactly one extension shows pages. */

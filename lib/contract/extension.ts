@@ -8,15 +8,19 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
 import type { Account, Directory } from '../directory/index.js';
+import type { ErrorEntry } from '../errors.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
-import type { Interactions } from './interaction.js';
+import type { BearerState } from './bearer.js';
+import type { Interactions } from './interactions.js';
 import type { Locale } from './locales.js';
 import type { Requirement } from './requirement.js';
+import type { SignInMethod } from './sign-in-method.js';
 
-export type { Interaction, Interactions, KnownAccount, SignIn } from './interaction.js';
+export type { Interaction, KnownAccount, SignIn } from './interaction.js';
+export type { Interactions } from './interactions.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -108,6 +112,12 @@ export interface ExtensionContext {
   readonly browserStateCookie: string;
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
+  /**
+   * Middleware that lets pass who shows a live access token for the API resource, with these scopes, and puts it on `ctx.state.accessToken`.
+   * 401 `invalid_token` and 403 `insufficient_scope` come with `WWW-Authenticate`. The API resource and the scopes have to exist when the service starts.
+   * @see RFC 6750
+   */
+  bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -137,6 +147,13 @@ export interface Extension {
   readonly name: string;
   /** Routes below the issuer; a path of the protocol's own is refused. */
   readonly routes?: (router: Router, context: ExtensionContext) => void;
+  /**
+   * How errors of its routes look: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
+   * @default a page below `own` and for browsers, else `oauth`
+   */
+  readonly errors?: 'problem' | 'oauth' | 'page';
+  /** Codes of its own errors, made by `defineErrors`. */
+  readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
@@ -144,6 +161,8 @@ export interface Extension {
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware about a named endpoint of the protocol. */
   readonly around?: Readonly<Record<string, (context: ExtensionContext) => Middleware>>;
+  /** Ways to sign in beside the password. */
+  readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** What is asked of a person who is signed in, before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
   readonly close?: () => Promise<void>;

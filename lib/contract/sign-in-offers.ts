@@ -1,15 +1,20 @@
 /** What people can sign in by and be asked for here: put together from all extensions. */
 
+import type { Awaitable } from '../claims/contract.js';
 import type { SignInMeans } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import { type Demand, demands, type Requirement, requirementErrors } from './requirement.js';
+import type { SignInMethod } from './sign-in-method.js';
 
 export interface SignInOffers {
   /** In the order that they are asked in. */
   requirements(): readonly Requirement[];
   serves(demand: Demand): boolean;
+  readonly methods: () => readonly SignInMethod[];
+  /** The method of a provider, if there is one by now; a promise only if that has to be looked up. */
+  methodOf(idp: string): Awaitable<SignInMethod | undefined>;
   /** What the policy of a tenant can count on. */
   readonly means: SignInMeans;
 }
@@ -24,27 +29,49 @@ export interface FilledOffers extends SignInOffers {
 
 export function createSignInOffers(extensions: readonly Extension[]): FilledOffers {
   let requirements: readonly Requirement[] = [];
+  let methods: readonly SignInMethod[] = [];
   const serves = (demand: Demand): boolean => requirements.some((requirement) => requirement.serves === demand);
+  const methodOf: SignInOffers['methodOf'] = (idp) => {
+    const own = methods.find(({ name }) => name === idp);
+    if (own) return own;
+    const serving = methods.filter(({ serves: isServed }) => isServed !== undefined);
+    if (serving.length === 0) return undefined;
+    return Promise.all(serving.map(async (method) => ((await method.serves?.(idp)) ? method : undefined))).then((found) =>
+      found.find(Boolean),
+    );
+  };
   return {
     requirements: () => requirements,
+    methods: () => methods,
+    methodOf,
     means: {
       get hasSecondFactor() {
         return serves('mfa');
       },
-      offers: (method) => method === 'password',
+      offers(name) {
+        if (name === 'password') return true;
+        const method = methodOf(name);
+        return method instanceof Promise ? method.then((found) => found !== undefined) : method !== undefined;
+      },
     },
     serves,
     async fill(context) {
       const owned = extensions.flatMap(({ name: owner, requirements: of }) =>
         (of?.(context) ?? []).map((requirement) => ({ owner, requirement })),
       );
-      const invalid = owned.flatMap(({ owner, requirement }) => problemsOf(owner, requirement));
+      const ways = extensions.flatMap(({ name: owner, signInMethods: of }) => (of?.(context) ?? []).map((method) => ({ owner, method })));
+      const invalid = [
+        ...owned.flatMap(({ owner, requirement }) => problemsOf(owner, requirement)),
+        ...ways.flatMap(({ owner, method }) => problemsOfMethod(owner, method)),
+      ];
       if (invalid.length > 0) throw new ConfigError('invalid_options', invalid);
       const conflicts = [
         ...sharedClaims(owned, ({ requirement: { name } }) => [`the requirement ${name}`]),
         ...sharedClaims(owned, ({ requirement: { serves } }) => (serves ? [`what serves ${serves}`] : [])),
       ];
+      conflicts.push(...sharedClaims(ways, ({ method: { name } }) => [`the sign-in method ${name}`]));
       if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+      methods = ways.map(({ method }) => method);
       requirements = ordered(owned.map(({ requirement }) => requirement));
     },
   };
@@ -80,6 +107,23 @@ function problemsOf(owner: string, requirement: Requirement): readonly ConfigPro
     ['error', `one of ${requirementErrors.join(', ')}`, requirementErrors.includes(error)],
     ['silent', 'refuse or pass', silent === 'refuse' || silent === 'pass'],
     ['show', 'a function', typeof show === 'function'],
+  ];
+  return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
+}
+
+/** What a name of `acr_values` can be. */
+const methodPattern = /^[!-~]{1,200}$/;
+const ownMethods = new Set(['local', 'password']);
+
+function problemsOfMethod(owner: string, { name, serves, buttons, idpOf, begin }: SignInMethod): readonly ConfigProblem[] {
+  const path = `extensions.${owner}.signInMethods${typeof name === 'string' ? `.${name}` : ''}`;
+  const optional = (value: unknown): boolean => value === undefined || typeof value === 'function';
+  const checks: readonly (readonly [string, string, boolean])[] = [
+    ['name', 'a name without spaces, other than password and local', methodPattern.test(name) && !ownMethods.has(name)],
+    ['serves', 'a function', optional(serves)],
+    ['buttons', 'a function', optional(buttons)],
+    ['idpOf', 'a function', optional(idpOf)],
+    ['begin', 'a function', typeof begin === 'function'],
   ];
   return checks.flatMap(([member, expected, isRight]) => (isRight ? [] : [{ path: `${path}.${member}`, expected }]));
 }

@@ -81,7 +81,7 @@ export interface Directory {
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   /** @internal */
-  readonly policies: Pick<PolicyWatch, 'begin' | 'problems'>;
+  readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
   readonly deliveries: Deliveries;
   /** @internal for `applySeed`. */
   readonly seedLedger: SeedLedger;

@@ -1,5 +1,5 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
-import { acrLevels } from '../acr-values.js';
+import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records.js';
@@ -69,7 +69,7 @@ export function createConfiguration(
   const prompts = [...policy].flatMap(({ name, requestable }) => (requestable ? name : []));
 
   const configuration: Configuration = {
-    acrValues: acrLevels,
+    acrValues: [...offeredLevels(parts.offers.serves('mfa'))],
     adapter: (model: string) => (model === 'Client' ? clients : adapters.factory(model)),
     allowOmittingSingleRegisteredRedirectUri: false,
     assertJwtClientAuthClaimsAndHeader: (_ctx, payload, header) => checkClientAssertion(payload, header),

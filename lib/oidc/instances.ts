@@ -3,7 +3,7 @@
  */
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { reachedLevel } from '../acr-values.js';
+import { offeredLevels, reachedLevel } from '../acr-values.js';
 import { type LaterProofs, sessionOf, startSignIn, strengthenSignIn } from './accounts/login-context.js';
 import { watchFailures } from './authorize/failures.js';
 import type { RefusalCount } from './clients/authentication.js';
@@ -58,14 +58,12 @@ export function createInstances(made: InstanceParts): Instances {
 function createInstance({ parts, hooks, refusals, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
   const { options } = parts;
   const configuration = createConfiguration(parts, keys, used);
+  // With `configure`, a host may have levels of its own.
   const acrValues = new Set(configuration.acrValues);
+  const levels = offeredLevels(parts.offers.serves('mfa')).filter((level) => acrValues.has(level));
   const provider = createHookedProvider(options.issuer, configuration, {
     ...hooks,
-    acr({ oidc }) {
-      const level = reachedLevel(oidc.session?.amr);
-      // With `configure`, a host may have levels of its own.
-      return level !== undefined && acrValues.has(level) ? level : undefined;
-    },
+    acr: ({ oidc }) => reachedLevel(oidc.session?.amr, levels),
   });
   watchFailures(provider, parts);
   refusals.watch(provider);

@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ReadAccessToken } from '../contract/bearer.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
 import { isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
@@ -49,6 +50,7 @@ import { createGrantTypes } from './tokens/grant-types.js';
 import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
 import { createPlainDoor } from './tokens/plain-door.js';
 import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
+import { createReadAccessToken } from './tokens/read-access-token.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
@@ -63,6 +65,7 @@ export interface Protocol {
   readonly app: ProtocolApp['app'];
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
+  readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
   /** The endpoints' paths by name, below the issuer. */
@@ -181,6 +184,7 @@ export function createProtocol(
     },
     interactions: createInteractions(parts, provider),
     claims: createAccountClaims(parts, accounts, findClient),
+    readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     routes,

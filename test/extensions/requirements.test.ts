@@ -123,7 +123,9 @@ describe('4.2 mfa, with a requirement that serves it', () => {
     const page = await withFactor(agent, await signIn(agent, url({ acr_values: 'mfa' })));
     expect(asked(page)).toBe('terms');
     const tokens = await redeemed(await answer(agent, page, { decision: 'accept' }));
-    expect(decodeJwt(tokens.id_token)).toMatchObject({ amr: ['pwd', 'mfa'] });
+    expect(decodeJwt(tokens.id_token)).toMatchObject({ amr: ['pwd', 'mfa'], acr: 'mfa' });
+    const discovery = await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+    expect(discovery.acr_values_supported).toEqual(['mfa', 'pwd']);
     expect((await introspect(service.issuer, tokens.access_token)).json).toMatchObject({ active: true, amr: ['pwd', 'mfa'] });
     expect(membersOf(await agent.get(url({ acr_values: 'mfa', prompt: 'none' })))).toHaveProperty('code');
   });

@@ -1,4 +1,5 @@
 /** Every page in every state, with ordinary and with awkward content. */
+import type { Locale } from '../../extensions/sign-in/texts/index.js';
 import { locales } from '../../extensions/sign-in/texts/locale.js';
 import type { LanguageMenu, PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
 
@@ -28,6 +29,14 @@ const longUserName = 'maximiliane.bartholomaeus-schwarzenberger+fachverwaltung@e
 const form = { action: '/interaction/1', csrf: 'token', cancel: '/interaction/1/cancel' };
 const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenantName: 'Acme Industries AS' };
 const identifier = { page: 'identifier', ...form } as const;
+const labelled = (name: string) => Object.fromEntries(locales.map((locale) => [locale, name])) as Record<Locale, string>;
+const others = {
+  action: '/interaction/1/method',
+  buttons: [
+    { idp: 'eid', label: labelled('Sign in with e-ID') },
+    { idp: 'contoso', label: labelled('Sign in at Contoso Verwaltungsdigitalisierung und Rechenzentrum') },
+  ],
+};
 const password = { page: 'password', ...form, identifier: 'alice@acme.test', restart: '/interaction/1' } as const;
 const choices = [
   { value: '1', ...alice },
@@ -78,6 +87,8 @@ export const gallery: readonly GalleryPage[] = [
     view: password,
     frame: { ...frame, languages: { locales, link: '/i?ui_locales=', form: { action: '/i/identifier', fields: { csrf: 'token' } } } },
   },
+  { name: 'identifier-others', view: { ...identifier, others }, frame },
+  { name: 'identifier-elsewhere', view: { ...identifier, isElsewhere: true, others }, frame: long },
   { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
   { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },
   { name: 'identifier-busy', view: { ...identifier, problem: 'busy' }, frame },

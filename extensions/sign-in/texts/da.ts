@@ -11,6 +11,7 @@ export const da: Texts = {
 
   'signIn.title': 'Log ind på {client}',
   'signIn.title.plain': 'Log ind',
+  'signIn.or': 'eller',
   'identifier.label': 'E-mail eller brugernavn',
   'identifier.submit': 'Fortsæt',
   'identifier.missing': 'Indtast din e-mail eller dit brugernavn.',

@@ -11,6 +11,7 @@ export const de: Texts = {
 
   'signIn.title': 'Bei {client} anmelden',
   'signIn.title.plain': 'Anmelden',
+  'signIn.or': 'oder',
   'identifier.label': 'E-Mail-Adresse oder Benutzername',
   'identifier.submit': 'Weiter',
   'identifier.missing': 'Geben Sie Ihre E-Mail-Adresse oder Ihren Benutzernamen ein.',

@@ -10,6 +10,7 @@ export const en = {
 
   'signIn.title': 'Sign in to {client}',
   'signIn.title.plain': 'Sign in',
+  'signIn.or': 'or',
   'identifier.label': 'E-mail or user name',
   'identifier.submit': 'Continue',
   'identifier.missing': 'Enter your e-mail or user name.',

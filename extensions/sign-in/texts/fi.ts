@@ -11,6 +11,7 @@ export const fi: Texts = {
 
   'signIn.title': 'Kirjaudu: {client}',
   'signIn.title.plain': 'Kirjaudu sisään',
+  'signIn.or': 'tai',
   'identifier.label': 'Sähköposti tai käyttäjätunnus',
   'identifier.submit': 'Jatka',
   'identifier.missing': 'Anna sähköpostiosoite tai käyttäjätunnus.',

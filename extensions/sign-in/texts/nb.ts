@@ -11,6 +11,7 @@ export const nb: Texts = {
 
   'signIn.title': 'Logg inn på {client}',
   'signIn.title.plain': 'Logg inn',
+  'signIn.or': 'eller',
   'identifier.label': 'E-post eller brukernavn',
   'identifier.submit': 'Fortsett',
   'identifier.missing': 'Skriv inn e-posten eller brukernavnet ditt.',

@@ -11,6 +11,7 @@ export const sv: Texts = {
 
   'signIn.title': 'Logga in på {client}',
   'signIn.title.plain': 'Logga in',
+  'signIn.or': 'eller',
   'identifier.label': 'E-post eller användarnamn',
   'identifier.submit': 'Fortsätt',
   'identifier.missing': 'Ange din e-post eller ditt användarnamn.',

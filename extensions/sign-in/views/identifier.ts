@@ -1,5 +1,5 @@
-/** Who signs in. */
-import { html } from '../../../lib/extension-door.js';
+/** Who signs in, or where. */
+import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
 import { cancelButton, field, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
@@ -16,18 +16,30 @@ export function identifierView(view: PageView<'identifier'>, context: PageContex
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(problem, atFault ? 'identifier' : undefined)}
 ${hiddenFields({ csrf: view.csrf })}
-${field({
-  name: 'identifier',
-  label: text('identifier.label'),
-  type: 'text',
-  autocomplete: 'username',
-  value: view.identifier,
-  problem: atFault ? problem : undefined,
-  autofocus: atFault || problem === undefined,
-  attributes: html` inputmode="email" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="next" dir="auto"`,
-})}
-<button class="button" type="submit">${text('identifier.submit')}</button>
+${
+  !view.isElsewhere &&
+  html`${field({
+    name: 'identifier',
+    label: text('identifier.label'),
+    type: 'text',
+    autocomplete: 'username',
+    value: view.identifier,
+    problem: atFault ? problem : undefined,
+    autofocus: atFault || problem === undefined,
+    attributes: html` inputmode="email" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="next" dir="auto"`,
+  })}
+<button class="button" type="submit">${text('identifier.submit')}</button>`
+}
+${otherWays(view, context)}
 ${cancelButton(view, context)}
 </form>`,
   };
 }
+
+const otherWays = ({ others, isElsewhere }: PageView<'identifier'>, { text, frame }: PageContext): Html | false =>
+  others !== undefined &&
+  html`${!isElsewhere && html`<p class="or">${text('signIn.or')}</p>`}
+${others.buttons.map(
+  ({ idp, label }) =>
+    html`<button class="button neutral" type="submit" formaction="${others.action}" formnovalidate name="idp" value="${idp}">${label[frame.locale]}</button>`,
+)}`;

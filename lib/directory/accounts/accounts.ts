@@ -4,10 +4,10 @@
  * Here are how accounts are found, linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
  * `linking` proves at its top that no order of steps breaks a family.
  */
-import type { Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records.js';
+import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
-import { hasUser } from '../persons/user-record.js';
+import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 
@@ -24,6 +24,8 @@ export interface Narrowed {
   readonly tids?: readonly string[] | undefined;
   /** What the person calls their organisation: the name or number of a tenant or a subsidiary. @default whichever */
   readonly organisation?: string | undefined;
+  /** Those whose tenants allow this sign-in method. @default whichever */
+  readonly method?: string | undefined;
 }
 
 /** Across tenants: for sign-in and protocol code, which learn the tenant from the account. Everybody else goes through a tenant. */
@@ -34,6 +36,8 @@ export interface Accounts {
   named(id: string): Promise<readonly Account[]>;
   /** All accounts that share the person's `sub`, itself included, usable or not. */
   family(person: PersonWithUser): Promise<readonly Account[]>;
+  /** All accounts that an external identity was recorded for, in whatever tenants, usable or not. */
+  ofIdentity(identity: ExternalIdentity): Promise<readonly Account[]>;
   /** A user name as names are compared. */
   nameKey(userName: string): string;
   /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
@@ -84,6 +88,9 @@ const folded = (name: string): string =>
     .normalize('NFKC')
     .toLowerCase()
     .replace(/[\s.]+/g, '');
+
+const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
+  method === undefined || (signIn?.methods?.includes(method) ?? true);
 
 /** From this many tenants on, one look-up of the name in all tenants is less work than one in each. */
 const MANY_TENANTS = 16;
@@ -172,6 +179,10 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
     findByOid,
     family,
 
+    async ofIdentity(identity) {
+      return accounts((await persons.find({ byExternalIdentity: [externalIdentityKey(identity)] })).filter(hasUser));
+    },
+
     async named(id) {
       const account = await findByOid(id);
       if (!account) return [];
@@ -181,24 +192,28 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
 
     nameKey: userNameKey,
 
-    async candidates(userName, { tids, organisation = '' } = {}) {
+    async candidates(userName, { tids, organisation = '', method } = {}) {
       const key = userName.length > USER_NAME_LENGTH ? '' : userNameKey(userName);
       if (key === '') return [];
       const known: Account[] = [];
       const selfMade: Account[] = [];
       for await (const account of usableByName(key, tids)) {
-        if (!(await isOf(account, organisation))) continue;
+        if (!allows(account, method) || !(await isOf(account, organisation))) continue;
         (isSelfMade(account) ? selfMade : known).push(account);
         if (ofOwners(known).length < known.length) break;
       }
       return ofOwners([...known, ...selfMade]);
     },
 
-    async candidatesAmong(oids, userName, { tids, organisation = '' } = {}) {
+    async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {
       const key = userNameKey(userName);
       const found = await Promise.all(oids.map(findByOid));
       const named = found.flatMap((account) =>
-        account && account.person.user.userNameKey === key && isUsable(account) && (tids?.includes(account.tenant.id) ?? true)
+        account &&
+        account.person.user.userNameKey === key &&
+        isUsable(account) &&
+        allows(account, method) &&
+        (tids?.includes(account.tenant.id) ?? true)
           ? account
           : [],
       );

@@ -53,7 +53,7 @@ export function changedUser({ userName, emailVerified, externalIdentities }: Par
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
 
 /** How an external identity is looked up. */
-const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);
+export const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);
 
 function namedUser(userName: string): Pick<User, 'userName' | 'userNameKey'> {
   const key = userNameKey(userName);

@@ -26,6 +26,8 @@ export interface PolicyWatch {
   begin(): Promise<void>;
   /** To be called when somebody wants to sign in to the tenant, or to go on: a refusal is told with its reason, once a minute. */
   wanted(tenant: Tenant, reason: string | undefined): void;
+  /** Whether there is such a sign-in method by now. */
+  readonly offers: SignInMeans['offers'];
   problems(): readonly { readonly code: 'policy_unmet'; readonly collection: 'tenants'; readonly id: string }[];
 }
 
@@ -73,6 +75,7 @@ export function createPolicyWatch(
       logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because nothing meets the policy of the tenant');
     },
 
+    offers: (method) => means.offers(method),
     problems: () => [...unmet.keys()].map((id) => ({ code: 'policy_unmet', collection: 'tenants', id })),
   };
 }

@@ -8,6 +8,7 @@ export interface PinnedLogin extends LoginContext {
   /** When the session ends whatever happens, in seconds since the epoch: without `offline_access` no token outlives it. */
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
+  readonly method?: string;
 }
 
 /** What we keep on oidc-provider's session beside its own members. */
@@ -15,6 +16,8 @@ export interface SessionExtras {
   /** As at the sign-in: a link made meanwhile counts from the next one. */
   sub?: string;
   idp?: string;
+  /** Where it is neither the password nor called as its `idp`. */
+  method?: string;
   act?: LoginContext['act'];
   /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
   provenAt?: Readonly<Record<string, number>>;
@@ -39,8 +42,8 @@ export interface GrantRecord {
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
-export function startSignIn(session: OurSession, { sub, idp }: Pick<SessionExtras, 'sub' | 'idp'>): void {
-  Object.assign(session, { sub, idp, act: undefined, provenAt: undefined });
+export function startSignIn(session: OurSession, { sub, idp, method }: Pick<SessionExtras, 'sub' | 'idp' | 'method'>): void {
+  Object.assign(session, { sub, idp, method, act: undefined, provenAt: undefined });
 }
 
 /** Proofs that were given for a sign-in after it began. */
@@ -70,6 +73,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     idp: session.idp ?? 'local',
     amr: session.amr ?? [],
     authTime,
+    ...(session.method ? { method: session.method } : {}),
     ...(session.act ? { act: session.act } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     sessionEndsAt: authTime + sessionAbsolute,

@@ -13,6 +13,7 @@ import type { OurSession, PinnedLogin } from './login-context.js';
 export interface KnownSignIn {
   readonly amr?: readonly string[] | undefined;
   readonly idp?: string | undefined;
+  readonly method?: string | undefined;
   readonly provenAt?: SignedIn['provenAt'] | undefined;
   readonly act?: SignedIn['act'] | undefined;
 }
@@ -20,14 +21,23 @@ export interface KnownSignIn {
 export const ofSession = (session: OurSession): KnownSignIn & { readonly authTime: number } => ({
   amr: session.amr,
   idp: session.idp,
+  method: session.method,
   provenAt: session.provenAt,
   act: session.act,
   authTime: session.loginTs ?? 0,
 });
 
 /** Whether the tenant's users may have signed in like this. */
-export const isAllowedMethod = ({ tenant: { signIn } }: Account, { idp = 'local' }: KnownSignIn): boolean =>
-  signIn?.methods === undefined || signIn.methods.includes(idp === 'local' ? 'password' : idp);
+export const isAllowedMethod = ({ tenant: { signIn } }: Account, signedIn: KnownSignIn): boolean =>
+  signIn?.methods === undefined || signIn.methods.some((name) => namesOf(signedIn).includes(name));
+
+/** What `signIn.methods` may call the way of a sign-in. */
+const namesOf = ({ idp = 'local', method }: KnownSignIn): readonly string[] =>
+  idp === 'local' ? [method ?? 'password'] : [idp, ...(method === undefined ? [] : [method])];
+
+/** Whether a sign-in is by the method or provider that `idp:` in `acr_values` asks for. */
+export const isAskedMethod = (asked: string | undefined, signedIn: KnownSignIn): boolean =>
+  asked === undefined || (signedIn.idp ?? 'local') === asked || namesOf(signedIn).includes(asked);
 
 /** Whether the demand stands, for the tenant or the request. */
 const stands: Readonly<Record<Demand, (account: Account, acr: AcrValues) => boolean>> = {

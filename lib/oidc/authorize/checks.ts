@@ -8,7 +8,7 @@ import { carriedOf, customLimits } from './parameters.js';
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
 export const createRequestCheck =
   (scopes: Scopes, offers: SignInOffers) =>
-  (ctx: KoaContextWithOIDC): void => {
+  (ctx: KoaContextWithOIDC): void | Promise<void> => {
     const { params, client } = ctx.oidc;
     const carried = carriedOf(ctx);
     const record = clientOf(client);
@@ -19,12 +19,12 @@ export const createRequestCheck =
     const asked = carried.scope?.split(' ').filter(Boolean) ?? [];
     if (asked.length === 0) throw new errors.InvalidRequest('scope is required');
     checkScopes(asked, record.allowedScopes, scopes.known(ctx));
-    checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
     // oidc-provider keeps offline_access for prompt=consent only; whether it takes a page to allow it is for the client's record to say.
     const mayStayOffline = client.grantTypeAllowed('refresh_token') && String(params.response_type).split(' ').includes('code');
     if (asked.includes('offline_access') && mayStayOffline) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
+    return checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
   };
 
 /** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */
@@ -46,14 +46,18 @@ const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
  * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
  * @see OpenID Connect Core Error Code unmet_authentication_requirements
  */
-function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void {
+function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void | Promise<void> {
   const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
   if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
-  const unmet = [
-    mfa && !offers.serves('mfa') && 'mfa',
-    impersonate && !offers.serves('impersonate') && 'impersonate',
-    idp !== 'local' && 'idp',
-  ].filter(Boolean);
+  const asked = [mfa && !offers.serves('mfa') && 'mfa', impersonate && !offers.serves('impersonate') && 'impersonate'];
+  const method = idp === 'local' || offers.methodOf(idp);
+  if (method instanceof Promise) return method.then((found) => refuseUnmet([...asked, !found && 'idp']));
+  return refuseUnmet([...asked, !method && 'idp']);
+}
+
+/** @throws UnmetAuthenticationRequirements */
+function refuseUnmet(asked: readonly (string | false)[]): void {
+  const unmet = asked.filter(Boolean);
   if (unmet.length > 0)
     throw new errors.UnmetAuthenticationRequirements(`acr_values ask for what this service has not: ${unmet.join(', ')}`);
 }

@@ -1,9 +1,10 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
 import { hashedKey } from '../../store/artifact-key.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
-import { isAllowedMethod } from '../accounts/requirements.js';
+import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
 import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
@@ -111,6 +112,7 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   const login = { amr: ['external'], idp };
   const isAnother = session.accountId !== undefined && session.sub !== subOf(user);
   if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;
+  if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
   // What else the tenant asks is asked next.
   if (!isAllowedMethod(account, login) || !isUsable(account, new Date(authTime * 1000))) return false;
   const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));

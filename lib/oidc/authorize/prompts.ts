@@ -5,7 +5,7 @@ import type { Accounts } from '../accounts/account.js';
 import { isHintOf } from '../accounts/hints.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import { sessionOf } from '../accounts/login-context.js';
-import { isAllowedMethod } from '../accounts/requirements.js';
+import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
@@ -25,10 +25,11 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
     if (!accountId || !ctx.oidc.account || tenantsFor(ctx) === undefined) return true;
     return accounts.load(ctx, accountId).then((account) => account === undefined || isOfTenant(ctx, account));
   };
-  /** Whether its tenant allows the way that the user signed in, by now. */
+  /** Whether the request asks for the way that the user signed in, and the tenant allows it by now. */
   const isOfAllowedMethod = (ctx: KoaContextWithOIDC): boolean | Promise<boolean> => {
     const session = sessionOf(ctx);
     if (!session.accountId || !ctx.oidc.account) return true;
+    if (!isAskedMethod(parseAcrValues(ctx.oidc.params?.acr_values as string | undefined).idp, session)) return false;
     return accounts.load(ctx, session.accountId).then((account) => account === undefined || isAllowedMethod(account, session));
   };
   /** Accounts of the sign-in that may answer the request. */
@@ -120,7 +121,7 @@ export function createPromptPolicy(parts: OidcParts, accounts: Accounts) {
 
 const mismatches = {
   hint: 'id_token_hint and the signed-in account do not match',
-  method: 'the tenant of the signed-in account allows other ways to sign in',
+  method: 'the way that the user signed in is not the one that is asked for, or not one that the tenant allows',
   tenant: 'the signed-in account is not of a tenant that may sign in here',
 };
 

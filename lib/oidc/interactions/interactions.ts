@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Interaction as ProviderInteraction } from 'oidc-provider';
+import { parseAcrValues } from '../../acr-values.js';
 import type { Interaction, Interactions, SignIn } from '../../contract/extension.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
@@ -15,7 +16,7 @@ import { requestIdOf } from '../../http/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
 import type { LaterProofs } from '../accounts/login-context.js';
-import { isAllowedMethod } from '../accounts/requirements.js';
+import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
@@ -27,12 +28,14 @@ import { changeSession, endSignIn } from '../sessions/sessions.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
 import { createRestart, parametersOf } from './restart.js';
+import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
   const { directory, artifacts, showPage, browsers, browserState, claims, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
+  const ways = createSignInWays(parts);
 
   const expired = async (ctx: Context): Promise<undefined> => {
     const offer = await restart.offer(ctx, String(ctx.params?.uid));
@@ -84,15 +87,18 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),
+        ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
 
-    async signIn(ctx, { prompt, client }, signIn) {
+    async signIn(ctx, { prompt, client, idp: asked }, given) {
+      const signIn = await ways.named(given);
       const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
-      if (!account || !isAllowedMethod(account, signIn) || !(await directory.credentials.holds(account, proof))) return undefined;
+      if (!account || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
+      if (!(await directory.credentials.holds(account, proof))) return undefined;
       const notBefore = notBeforeOf(account);
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
@@ -103,9 +109,21 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp }, 'signed in');
       return finish(ctx, {
         ...chosen(prompt),
-        login: { accountId: signIn.oid, ts, amr: signIn.amr, idp: signIn.idp, sub: subOf(account.person.user), proof },
+        login: {
+          accountId: signIn.oid,
+          ts,
+          amr: signIn.amr,
+          idp: signIn.idp,
+          method: signIn.method,
+          sub: subOf(account.person.user),
+          proof,
+        },
       });
     },
+
+    ways: ways.ways,
+    idpOf: ways.idpOf,
+    begin: ways.begin,
 
     async accounts(ctx, interaction) {
       const details = await find(ctx);
@@ -162,7 +180,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
    * Another account in a browser that is signed in. One of the same person takes the session over and ends nothing. Another person's sign-in is a
    * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
    */
-  async function switchAccount(ctx: Context, { oid, amr, idp }: SignIn, loginTs: number): Promise<void> {
+  async function switchAccount(ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> {
     const { uid, accountId } = await provider().Session.get(ctx);
     if (!accountId || accountId === oid) return;
     const details = await find(ctx);
@@ -179,6 +197,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         loginTs,
         amr: [...amr],
         idp,
+        method,
         provenAt: undefined,
       }));
       return;
@@ -188,6 +207,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     browserState.clear(ctx);
     notices.release();
   }
+}
+
+function askedIdp({ acr_values: acrValues }: Interaction['parameters']): Pick<Interaction, 'idp'> {
+  const { idp } = parseAcrValues(acrValues);
+  return idp === undefined ? {} : { idp };
 }
 
 /** What the pages show for a prompt of oidc-provider. */

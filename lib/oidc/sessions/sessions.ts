@@ -97,6 +97,7 @@ const signedOut = ({
   amr,
   acr,
   idp,
+  method,
   act,
   provenAt,
   authorizations,

@@ -19,7 +19,7 @@ export function sessionClass(Base: Class): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [...membersOf(Base), 'sub', 'idp', 'act', 'provenAt', 'grants'];
+      return [...membersOf(Base), 'sub', 'idp', 'method', 'act', 'provenAt', 'grants'];
     }
 
     resetIdentifier(): void {

@@ -1,0 +1,58 @@
+/** A sign-in method of tests: another provider, played by a route of its own that asks nobody anything. */
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'koa';
+import { type Extension, locales, type SignInMethod } from 'tenant-idp';
+
+/** Who the provider says it is. */
+export interface Upstream {
+  subject: string;
+  readonly seen: Record<string, string>[];
+}
+
+export const label = (text: string) => Object.fromEntries(locales.map((locale) => [locale, `${text} (${locale})`])) as never;
+
+/** @param idps providers besides the method's own name. */
+export function upstreamMethod(name: string, upstream: Upstream, more: Partial<SignInMethod> = {}): Extension {
+  const states = new Map<string, { readonly uid: string; readonly idp: string }>();
+  const redirect = (ctx: Context, target: string) => {
+    ctx.status = 303;
+    ctx.redirect(target);
+  };
+  return {
+    name: `method-${name}`,
+    signInMethods: ({ own, url }) => [
+      {
+        name,
+        buttons: () => [{ idp: name, label: label(`Use ${name}`) }],
+        begin(ctx, { uid, parameters }, idp) {
+          const state = randomUUID();
+          states.set(state, { uid, idp });
+          upstream.seen.push({ ...parameters, idp });
+          redirect(ctx, url(`${own}/${name}/provider?state=${state}`));
+        },
+        ...more,
+      },
+    ],
+    routes(router, { own, url, interactions, directory }) {
+      router.get(`${own}/${name}/provider`, (ctx) =>
+        redirect(ctx, url(`${own}/${name}/callback?state=${ctx.query.state}&sub=${upstream.subject}`)),
+      );
+      // The cookies of the sign-in are for its own path.
+      router.get(`${own}/${name}/callback`, (ctx) =>
+        redirect(ctx, url(`${own}/interaction/${states.get(String(ctx.query.state))?.uid}/${name}?${ctx.querystring}`)),
+      );
+      router.get(`${own}/interaction/:uid/${name}`, async (ctx) => {
+        const interaction = await interactions.load(ctx);
+        if (!interaction) return;
+        const state = states.get(String(ctx.query.state));
+        states.delete(String(ctx.query.state));
+        if (state?.uid !== interaction.uid) return ctx.throw(400);
+        const [account] = await directory.accounts.ofIdentity({ idp: state.idp, subject: String(ctx.query.sub) });
+        const proof = account && (await directory.credentials.proofOf(account, new Date()));
+        const signIn = account && proof && { oid: account.person.user.id, amr: ['external'], idp: state.idp, proof };
+        const target = signIn && (await interactions.signIn(ctx, interaction, signIn));
+        redirect(ctx, target ?? (await interactions.abort(ctx, interaction)));
+      });
+    },
+  };
+}
