@@ -7,7 +7,7 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { discoveryOf, pagesOf } from './contract/contributions.js';
+import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
@@ -16,6 +16,7 @@ import { createAttempts, createExtensionContext } from './extension-context.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
+import { checkGuards, type Guarded } from './http/bearer.js';
 import { createAddressOf } from './http/client-address.js';
 import { form } from './http/form.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
@@ -105,7 +106,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE_MS),
     logger,
     issuer,
-    ownMetadata: options.configure !== undefined,
+    clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
@@ -142,10 +143,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
+    grantTypes: grantTypesOf(extensions, () => context),
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
+  const guards: Guarded[] = [];
+  const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
     options,
     protocol,
@@ -158,6 +162,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     extensions,
     showPage: (ctx, page) => showPage(ctx, page),
+    guard,
   });
   const showPage = pagesOf(extensions)(context);
   await begun(offers.fill(context));
@@ -190,6 +195,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     limits: options.limits,
     logger,
   });
+  await begun(checkGuards(guards, directory));
   const callback = createCallback(app);
   const welcome = createWelcome({ issuer, authorization: routes.authorization, clients: options.seed?.clients ?? [], showPage });
   const servers = createServers((req, res) =>
@@ -228,13 +234,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
-  const { issuer, seed, directory, configure } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const standard = { extensions, claims: standardClaims({ initialsAsPicture: false }), endpoints: Object.keys(routes) };
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),
     isAlone: directory === undefined,
-    ownMetadata: configure !== undefined,
+    clientRules: clientRulesOf({ configure }, invalid.length > 0 ? [] : [...extensions, ...(given ?? [])]),
     identityScopes: findIdentityScopes(input, standard),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };

@@ -1,6 +1,7 @@
 /** Every error of our own: one table, compared with docs/reference.md by a test. */
 
-interface ErrorEntry {
+/** What a code stands for. */
+export interface ErrorEntry {
   /** HTTP status when the error reaches a caller. */
   readonly status: number;
   /** What went wrong and what to do, in one sentence. */
@@ -21,6 +22,8 @@ export const errorTable = {
   claims_unavailable: { status: 503, description: 'Claims could not be computed; try again shortly.' },
   invalid_request: { status: 400, description: 'A parameter is missing, is there twice, or has a value that is not allowed.' },
   invalid_client: { status: 401, description: 'The client is unknown, or did not prove who it is.' },
+  invalid_token: { status: 401, description: 'The access token is missing, unknown, over, or for somebody else.' },
+  unsupported_media_type: { status: 415, description: 'The body is to be JSON.' },
   invalid_scope: { status: 400, description: 'A scope is not one that grants claims about users.' },
   insufficient_scope: { status: 403, description: 'The client is not allowed one of the scopes.' },
   too_many_requests: { status: 429, description: 'Too many attempts failed; try again after the seconds in `Retry-After`.' },
@@ -61,9 +64,11 @@ export class IdpError extends Error {
     readonly code: ErrorCode,
     readonly details: Readonly<Record<string, unknown>> = {},
     options?: ErrorOptions,
+    /** @internal */
+    { status, description }: ErrorEntry = errorTable[code],
   ) {
-    super(errorTable[code].description, options);
-    this.status = errorTable[code].status;
+    super(description, options);
+    this.status = status;
   }
 
   /** Whether it is an error of ours, with one of the codes. */
@@ -78,6 +83,39 @@ export class IdpError extends Error {
       return undefined;
     };
   }
+}
+
+/** Makes errors of an extension's own codes. */
+export interface ExtensionErrors<Code extends string> {
+  /** An error to throw: `details` are for the caller and hold no secrets; `cause` is for logs only. */
+  (code: Code, details?: Readonly<Record<string, unknown>>, options?: ErrorOptions): IdpError;
+  /** What the extension declares as `errorCodes`. */
+  readonly codes: Readonly<Record<Code, ErrorEntry>>;
+}
+
+/**
+ * Adds codes to the table of errors: an error of one is answered as those of the service are.
+ * @example
+ * ```ts
+ * import { defineErrors, type Extension } from 'tenant-idp/extension';
+ *
+ * const errors = defineErrors({ shop_closed: { status: 409, description: 'The shop is closed.' } });
+ * export const shop: Extension = {
+ *   name: 'shop',
+ *   errorCodes: errors.codes,
+ *   errors: 'problem',
+ *   routes(router) {
+ *     router.post('/orders', () => {
+ *       throw errors('shop_closed', { opensAt: '09:00' });
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function defineErrors<Code extends string>(codes: Readonly<Record<Code, ErrorEntry>>): ExtensionErrors<Code> {
+  const make = (code: Code, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions): IdpError =>
+    new IdpError(code as never, details, options, codes[code]);
+  return Object.assign(make, { codes });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Extension, ExtensionContext, ShowPage } from './contract/extension
 import { locales } from './contract/locales.js';
 import { textsOf } from './contract/page-additions.js';
 import type { Directory } from './directory/index.js';
+import { createBearer, type Guarded } from './http/bearer.js';
 import { createCsrf } from './http/csrf.js';
 import { requestIdOf } from './http/request-id.js';
 import type { Logger } from './logger.js';
@@ -26,6 +27,8 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly logger: Logger;
   readonly extensions: readonly Extension[];
   readonly showPage: ShowPage;
+  /** Hears of each guard that an extension puts before a route. */
+  readonly guard: (guarded: Guarded) => void;
 }
 
 export function createExtensionContext(parts: ExtensionContextParts): ExtensionContext {
@@ -43,6 +46,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,
     claims: protocol.claims,
+    bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,

@@ -1,4 +1,5 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
+export { type Static, Type } from '@sinclair/typebox';
 export type { AcrValues } from './acr-values.js';
 export {
   type Awaitable,
@@ -10,6 +11,7 @@ export {
   type LinkedAccount,
   type LoginContext,
 } from './claims/contract.js';
+export type { AccessToken, BearerState } from './contract/bearer.js';
 export type {
   AccountClaims,
   Caller,
@@ -23,19 +25,29 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
+export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export type { Text, View, ViewPart } from './contract/view.js';
 export type { Account, Directory, Proof, RegistrationInput, TenantDirectory } from './directory/index.js';
-export { ConfigError, type ConfigProblem, type ErrorCode, IdpError } from './errors.js';
+export {
+  ConfigError,
+  type ConfigProblem,
+  defineErrors,
+  type ErrorCode,
+  type ErrorEntry,
+  type ExtensionErrors,
+  IdpError,
+} from './errors.js';
 export type { EventMap, EventName, IdpEvent } from './events.js';
 export { addressBlock } from './http/client-address.js';
 export { clientAuth } from './http/client-auth.js';
 export { form } from './http/form.js';
 export { type Child, Html, html } from './http/html.js';
 export { answerJson } from './http/json.js';
+export { type JsonShape, json } from './http/json-guard.js';
 export { parametersOf } from './http/parameters.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/security-headers.js';
 export type { Logger } from './logger.js';

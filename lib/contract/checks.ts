@@ -3,19 +3,34 @@
 import type { ClaimMapping, ClaimSet } from '../claims/contract.js';
 import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../claims/declarations.js';
 import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
-import type { ConfigProblem } from '../errors.js';
+import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
 import type { Extension } from './extension.js';
 import { findAdditionConflicts, findPageProblems } from './page-additions.js';
+import { sharedClaims } from './shared-claims.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const callback: Check = ['a function', isFunction];
+const isGrantTypes = (value: unknown): boolean =>
+  isObject(value) && Object.entries(value as object).every(([name, create]) => URL.canParse(name) && isFunction(create));
+
+/** A code is that of a refusal or of a failure, and one word in a log. */
+function isErrorCodes(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value as Readonly<Record<string, Partial<ErrorEntry> | undefined>>).every(([code, entry]) => {
+    const { status, description } = entry ?? {};
+    const isStatus = Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
+    return /^[a-z][a-z0-9_]*$/.test(code) && isStatus && typeof description === 'string' && description !== '';
+  });
+}
 
 const members: Readonly<Record<keyof Extension, Check>> = {
   name: ['a name', (value) => typeof value === 'string' && value !== ''],
   routes: callback,
+  errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
+  errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
   claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
   pages: callback,
   discovery: callback,
@@ -27,6 +42,8 @@ const members: Readonly<Record<keyof Extension, Check>> = {
     'an array of additions with a name and a text',
     (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
   ],
+  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  grantTypes: ['an object of functions by absolute URI', isGrantTypes],
   close: callback,
 };
 
@@ -49,7 +66,13 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...given.flatMap((extension) => (isWellFormed(extension) ? findPageProblems(extension) : [])),
       ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findAdditionConflicts(all.filter(isWellFormed)), ...findClaimConflicts(sets, mapping)],
+    conflicts: [
+      ...findPageConflict(all),
+      ...findErrorConflicts(all),
+      ...findAdditionConflicts(all.filter(isWellFormed)),
+      ...findNameConflicts(all),
+      ...findClaimConflicts(sets, mapping),
+    ],
   };
 }
 
@@ -88,6 +111,18 @@ const isWellFormed = (extension: object): extension is Extension =>
     return value === undefined ? name !== 'name' : members[name][1](value);
   });
 
+/** Codes that two extensions declare, or that are the service's. */
+function findErrorConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
+  const owners = new Map(Object.keys(errorTable).map((code) => [code, 'the service']));
+  return extensions.flatMap(({ name, errorCodes }) =>
+    Object.keys(isObject(errorCodes) ? (errorCodes as object) : {}).flatMap((code) => {
+      const owner = owners.get(code);
+      owners.set(code, owner ?? name);
+      return owner ? [{ path: 'extensions', expected: `one owner of the error ${code}`, received: `${owner} and ${name}` }] : [];
+    }),
+  );
+}
+
 /** Exactly one extension shows pages. */
 function findPageConflict(extensions: readonly Extension[]): readonly ConfigProblem[] {
   const owners = extensions.filter(({ pages }) => pages !== undefined);
@@ -101,6 +136,18 @@ function findPageConflict(extensions: readonly Extension[]): readonly ConfigProb
         },
       ];
 }
+
+/** Each grant type, and each name of client metadata, has one owner. */
+const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
+  sharedClaims(
+    extensions.map(({ name: owner, grantTypes, clientMetadata }) => ({ owner, grantTypes, clientMetadata })),
+    ({ grantTypes, clientMetadata }) => [
+      ...namesIn(grantTypes).map((name) => `the grant type ${name}`),
+      ...namesIn(clientMetadata).map((name) => `client metadata ${name}`),
+    ],
+  );
+
+const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value as object) : []);
 
 /** Objects in a list; what else may be in it has a problem of its own. */
 const listAt = (value: unknown, name: string): readonly object[] => {

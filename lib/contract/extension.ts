@@ -8,11 +8,16 @@ import type Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
 import type { Account, Directory } from '../directory/index.js';
+import type { ErrorEntry } from '../errors.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
+
+import type { BearerState } from './bearer.js';
+import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
+
 import type { Locale } from './locales.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
@@ -114,6 +119,12 @@ export interface ExtensionContext {
   readonly browserStateCookie: string;
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
+  /**
+   * Middleware that lets pass who shows a live access token for the API resource, with these scopes, and puts it on `ctx.state.accessToken`.
+   * 401 `invalid_token` and 403 `insufficient_scope` come with `WWW-Authenticate`. The API resource and the scopes have to exist when the service starts.
+   * @see RFC 6750
+   */
+  bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -149,6 +160,13 @@ export interface Extension {
   readonly name: string;
   /** Routes below the issuer; a path of the protocol's own is refused. */
   readonly routes?: (router: Router, context: ExtensionContext) => void;
+  /**
+   * How errors of its routes look: `problem` (RFC 9457), `oauth` (`error` and `error_description` in JSON) or a `page`.
+   * @default a page below `own` and for browsers, else `oauth`
+   */
+  readonly errors?: 'problem' | 'oauth' | 'page';
+  /** Codes of its own errors, made by `defineErrors`. */
+  readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
@@ -164,5 +182,15 @@ export interface Extension {
   readonly texts?: ExtensionTexts;
   /** Words and links at the foot of the pages of a sign-in. */
   readonly pageAdditions?: readonly PageAddition[];
+  /**
+   * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
+   * before the service listens, and listed in discovery.
+   */
+  readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
+   * is checked when a client is written.
+   */
+  readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
   readonly close?: () => Promise<void>;
 }

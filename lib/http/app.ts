@@ -57,11 +57,11 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
-  const router = extensionRouter(extensions, context, Object.values(protocol.routes));
+  const { router, styleAt } = extensionRouter(extensions, context, Object.values(protocol.routes));
   const protocolMethodsOf = protocolMethods(protocol.routes);
   const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
   const admission = createAdmission(options.limits, logger);
-  const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`) });
+  const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
 
   const around = aroundEndpoints(extensions, context, protocol.routes);
   const build = ({ middleware }: ProtocolApp['app']): Middleware =>
@@ -154,11 +154,13 @@ function pathBelow(mountPath: string, url: string): string | undefined {
   return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
 }
 
-function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]): Router {
+function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]) {
   const router = new Router();
+  const styled: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
   const owners = new Map<string, string>(protocolRoutes.map((path) => [path, 'the protocol']));
-  for (const { name, routes } of extensions) {
+  for (const { name, routes, errors } of extensions) {
     const own = new Router();
+    if (errors) styled.push({ own, errors });
     routes?.(own, context);
     for (const { path, methods } of own.stack) {
       for (const method of methods.filter((each) => each !== 'HEAD')) {
@@ -173,5 +175,8 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
     }
     router.use(own.routes());
   }
-  return router;
+  return {
+    router,
+    styleAt: (path: string) => styled.find(({ own }) => own.match(path, '').path.length > 0)?.errors,
+  };
 }

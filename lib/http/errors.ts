@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa';
-import type { CallerState, ProtocolPage, ShowPage } from '../contract/extension.js';
+import type { CallerState, Extension, ProtocolPage, ShowPage } from '../contract/extension.js';
 import { IdpError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { loggedPath, requestIdOf } from './request-id.js';
@@ -12,10 +12,12 @@ interface ErrorHandlerOptions {
   readonly logger: Logger;
   /** Whether people look at the path, or programs call it. */
   readonly isPage: (path: string) => boolean;
+  /** How errors at a path look, where the extension that answers it said so. */
+  readonly styleAt: (path: string) => Extension['errors'];
 }
 
 /** The one place where what was thrown becomes HTTP: a page for people, an OAuth error for programs. Nothing internal gets out. */
-export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOptions): Middleware {
+export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorHandlerOptions): Middleware {
   return async function handleErrors(ctx, next) {
     try {
       await next();
@@ -33,7 +35,7 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
       ctx.status = status;
       ctx.remove('Location');
       // It may have been refused before it failed. @see RFC 9110 §11.6.1
-      if (status !== 401) ctx.remove('WWW-Authenticate');
+      if (status !== 401 && !isOfBearer(ctx, error)) ctx.remove('WWW-Authenticate');
       if (error instanceof IdpError && error.details.retryAfterSeconds !== undefined)
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
@@ -42,12 +44,12 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
         ctx.remove('Set-Cookie');
       }
       const code = codeOf(error, status);
-      const asPage = isPage(ctx.path) || wantsPage(ctx);
-      if (!asPage || !(await isShown(ctx, status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference })))
-        ctx.body = {
-          error: code,
-          error_description: status < 500 && error instanceof Error ? error.message : 'the service could not answer',
-        };
+      const style = styleAt(ctx.path) ?? (isPage(ctx.path) || wantsPage(ctx) ? 'page' : 'oauth');
+      const page: ProtocolPage = status === 503 ? { page: 'unavailable' } : { page: 'error', status, error: code, reference };
+      if (style === 'problem') {
+        ctx.body = JSON.stringify(problemOf(error, status, code));
+        ctx.set('Content-Type', 'application/problem+json');
+      } else if (style === 'oauth' || !(await isShown(ctx, page))) ctx.body = { error: code, error_description: wordsOf(error, status) };
       ctx.status = status;
     }
   };
@@ -63,6 +65,19 @@ export function createErrorHandler({ showPage, logger, isPage }: ErrorHandlerOpt
     }
   }
 }
+
+const wordsOf = (error: unknown, status: number): string =>
+  status < 500 && error instanceof Error ? error.message : 'the service could not answer';
+
+/** Details are told of what the caller did wrong, and of nothing else. @see RFC 9457 §3 */
+function problemOf(error: unknown, status: number, code: string): Readonly<Record<string, unknown>> {
+  const { details = {} } = status < 500 && error instanceof IdpError ? error : {};
+  return { ...details, type: `urn:tenant-idp:error:${code}`, title: wordsOf(error, status), status, code };
+}
+
+/** A refusal that says which token it takes. @see RFC 6750 §3 */
+const isOfBearer = (ctx: Context, error: unknown): boolean =>
+  IdpError.is(error, 'insufficient_scope', 'invalid_request') && /^Bearer /.test(ctx.response.get('WWW-Authenticate'));
 
 const statusOf = (error: unknown): number => {
   const { status, expose } = (error ?? {}) as { status?: unknown; expose?: unknown };

@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ReadAccessToken } from '../contract/bearer.js';
 import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
 import { isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
@@ -44,11 +45,13 @@ import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
+import { createExtensionGrants } from './tokens/extension-grants.js';
 import { createFindToken } from './tokens/found-token.js';
 import { createGrantTypes } from './tokens/grant-types.js';
 import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
 import { createPlainDoor } from './tokens/plain-door.js';
 import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
+import { createReadAccessToken } from './tokens/read-access-token.js';
 import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
@@ -63,6 +66,7 @@ export interface Protocol {
   readonly app: ProtocolApp['app'];
   readonly interactions: Interactions;
   readonly claims: AccountClaims;
+  readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
   /** The endpoints' paths by name, below the issuer. */
@@ -113,9 +117,10 @@ export function createProtocol(
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const find = createFindToken(tokens, accessTokens);
+  const extensionGrants = createExtensionGrants(parts, accounts, scopes);
   const handlers: Handlers | undefined = isAnsweredHere(options)
     ? {
-        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens),
+        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),
         introspect: createIntrospect(parts, describe, find),
         revoke: createRevoke(tokens, find),
         userinfo: createUserinfo(parts, accounts, scopes),
@@ -160,7 +165,19 @@ export function createProtocol(
   };
   const renderError = createErrorPage(parts);
   const { discovery } = dependencies;
-  const instances = createInstances({ parts, hooks, refusals, discovery, accounts, scopes, describe, logout, cookieKeys, renderError });
+  const instances = createInstances({
+    parts,
+    hooks,
+    extensionGrants,
+    refusals,
+    discovery,
+    accounts,
+    scopes,
+    describe,
+    logout,
+    cookieKeys,
+    renderError,
+  });
   sendLogoutTokens(parts, provider);
 
   const postedSignOuts = createPostedSignOuts(parts);
@@ -181,6 +198,7 @@ export function createProtocol(
     },
     interactions: createInteractions(parts, provider),
     claims: createAccountClaims(parts, accounts, findClient),
+    readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     routes,

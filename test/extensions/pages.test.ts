@@ -1,7 +1,7 @@
 /** house §5: pages of extensions in the look of the service, and what extensions add to the pages that are there. */
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
-import { type Extension, form, locales, type PageAddition } from 'tenant-idp/extension';
+import { type Extension, form, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
 import { startIdp } from '../support/idp.js';
@@ -39,7 +39,7 @@ const terms: Extension = {
     router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
-      const { csrf: token, agree } = ctx.request.body as Record<string, string>;
+      const { csrf: token, agree } = parametersOf(ctx, ['csrf', 'agree']);
       if (!csrf.check(ctx, interaction.uid, token)) return ctx.throw(403);
       if (agree !== 'yes') return interactions.showRequirement(ctx, interaction);
       accepted.add(interaction.oid ?? '');

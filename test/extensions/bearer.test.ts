@@ -1,0 +1,260 @@
+/** house §5: a route behind an access token, its JSON, and its errors. */
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import * as openid from 'openid-client';
+import { type BearerState, defineErrors, type Extension, json, Type } from 'tenant-idp/extension';
+import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { type Endpoints, endpointsOf } from '../support/endpoints.js';
+import { startIdp } from '../support/idp.js';
+import { discover } from '../support/relying-party.js';
+import { useIdp } from '../support/use-idp.js';
+
+const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock.' } });
+const strict = { additionalProperties: false } as const;
+const Order = Type.Object({ amount: Type.Integer({ minimum: 1 }) }, strict);
+
+const orders: Extension = {
+  name: 'orders',
+  errors: 'problem',
+  errorCodes: errors.codes,
+  routes(router, { bearer }) {
+    const mayRead = bearer('orders', 'orders.read');
+    router.get('/orders', mayRead, (ctx) => {
+      const { client, account, scopes, audiences, login, expiresAt } = (ctx.state as BearerState).accessToken;
+      ctx.body = { client: client.id, person: account?.person.givenName, scopes: [...scopes], audiences, idp: login?.idp, expiresAt };
+    });
+    router.get('/openid', bearer('orders', 'orders.read', 'email'), (ctx) => {
+      ctx.body = {};
+    });
+    router.post(
+      '/orders',
+      mayRead,
+      json({ body: Order, answer: Order, status: 201 }, (_ctx, { amount }) => {
+        if (amount > 100) throw errors('order_too_large', { stock: 100 });
+        return amount === 13 ? ({ amount, secret: 'kept' } as never) : { amount };
+      }),
+    );
+    router.delete(
+      '/orders',
+      mayRead,
+      json({}, () => undefined),
+    );
+  },
+};
+const styled = (name: string, style?: 'oauth' | 'page'): Extension => ({
+  name,
+  ...(style && { errors: style }),
+  routes(router, { bearer }) {
+    router.get(`/${name}`, bearer('orders'), () => {});
+  },
+});
+
+const service = useIdp({ extensions: [orders, styled('as-oauth', 'oauth'), styled('as-page', 'page'), styled('as-ever')] });
+let endpoints: Endpoints;
+let agent: Agent;
+beforeAll(async () => {
+  endpoints = endpointsOf(service.issuer);
+  ({ agent } = await obtainTokens(service.issuer));
+});
+afterEach(backToPresent);
+
+const scope = 'openid profile orders.read';
+const tokenOf = async (parameters: Record<string, unknown> = {}): Promise<string> =>
+  (await obtainTokens(service.issuer, { agent, scope, ...parameters })).tokens.access_token;
+async function call(path: string, token?: string, init: RequestInit = {}) {
+  const headers = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(init.headers as object) };
+  const response = await fetch(service.issuer + path, { ...init, headers });
+  const text = await response.text();
+  const challenge = response.headers.get('www-authenticate');
+  return { status: response.status, type: response.headers.get('content-type'), challenge, text, json: text && JSON.parse(text) };
+}
+const post = (token: string, body: string, type = 'application/json') =>
+  call('/orders', token, { method: 'POST', body, headers: { 'content-type': type } });
+
+describe('RFC 6750: a route behind an access token', () => {
+  test.each([
+    ['an opaque token', {}],
+    ['a JWT', { client: 'jwt', secret: 'jwt-secret' }],
+  ])('takes %s, and says whose it is', async (_, client) => {
+    expect((await call('/orders', await tokenOf(client))).json).toEqual({
+      client: 'client' in client ? client.client : 'web',
+      person: 'Alice',
+      scopes: ['openid', 'profile', 'orders.read'],
+      audiences: ['orders'],
+      idp: 'local',
+      expiresAt: expect.any(String),
+    });
+  });
+
+  test('takes the token of a client itself, which has no person', async () => {
+    const { access_token: token } = await endpoints.clientCredentials('orders.read');
+    expect((await call('/orders', token)).json).toEqual({
+      client: 'service',
+      scopes: ['orders.read'],
+      audiences: ['orders'],
+      expiresAt: expect.any(String),
+    });
+  });
+
+  test('§3.1 tells who brings none what is wanted, and of no error', async () => {
+    for (const headers of [{}, { authorization: 'Basic d2ViOndlYi1zZWNyZXQ=' }]) {
+      const answer = await call('/orders', undefined, { headers });
+      expect([answer.status, answer.challenge, answer.json.code]).toEqual([401, `Bearer realm="${service.issuer}"`, 'invalid_token']);
+    }
+  });
+
+  test('§3.1 answers malformed credentials 400', async () => {
+    for (const token of ['', 'two words', 'a,b']) {
+      const answer = await call('/orders', token);
+      expect([answer.status, answer.challenge]).toEqual([400, expect.stringContaining('error="invalid_request"')]);
+    }
+  });
+
+  test('§2.2, 2.3 takes no token from a URL or a form', async () => {
+    const token = await tokenOf();
+    expect((await call(`/orders?access_token=${token}`)).status).toBe(401);
+    const body = new URLSearchParams({ access_token: token }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await call('/orders', undefined, { method: 'POST', body, headers })).status).toBe(401);
+  });
+
+  test.each<[string, () => Promise<string>]>([
+    ['unknown', async () => 'unknown'],
+    ['for nobody but the issuer', () => tokenOf({ scope: 'openid' })],
+    ['a refresh token', async () => (await obtainTokens(service.issuer, { agent, scope: `${scope} offline_access` })).tokens.refresh_token],
+    ['an ID token', async () => (await obtainTokens(service.issuer, { agent, scope })).tokens.id_token],
+    ['revoked', () => revoked('web')],
+    ['revoked, a JWT', () => revoked('jwt')],
+    ['bound to a key', bound],
+  ])('§3.1 refuses a token that is %s', async (_, token) => {
+    const answer = await call('/orders', await token());
+    expect([answer.status, answer.challenge]).toEqual([401, `Bearer realm="${service.issuer}", error="invalid_token"`]);
+  });
+
+  test('§3.1 refuses a token that is over', async () => {
+    const tokens = [await tokenOf(), await tokenOf({ client: 'jwt', secret: 'jwt-secret' })];
+    passTime(3_601);
+    for (const token of tokens) expect((await call('/orders', token)).status).toBe(401);
+  });
+
+  test('§3.1 refuses a token whose person may not sign in any more', async () => {
+    const { users, persons } = service.idp.tenant((await service.idp.directory.tenants.find()).find(({ name }) => name === 'Acme')!.id);
+    const carol = (await persons.find({ limit: 10 })).find(({ givenName }) => givenName === 'Carol')!;
+    const token = await tokenOf({ agent: new Agent(), userName: 'carol@acme.test', password: 'carol' });
+    expect((await call('/orders', token)).status).toBe(200);
+    await users.disable(carol.user!.id);
+    expect((await call('/orders', token)).status).toBe(401);
+  });
+
+  test('§3.1 says which scopes are lacking', async () => {
+    const answer = await call('/openid', await tokenOf());
+    expect([answer.status, answer.challenge, answer.json.code]).toEqual([
+      403,
+      `Bearer realm="${service.issuer}", error="insufficient_scope", scope="orders.read email"`,
+      'insufficient_scope',
+    ]);
+    expect((await call('/openid', await tokenOf({ scope: `${scope} email` }))).status).toBe(200);
+  });
+
+  async function revoked(client: string): Promise<string> {
+    const token = await tokenOf({ client, secret: `${client}-secret` });
+    await endpoints.revoke(token, client);
+    return token;
+  }
+  async function bound(): Promise<string> {
+    const party = await discover(service.issuer, { client: 'web' });
+    const DPoP = openid.getDPoPHandle(party, await openid.randomDPoPKeyPair());
+    const { verifier, challenge } = createPkce();
+    const url = authorizeUrl(service.issuer, { scope, code_challenge: challenge, code_challenge_method: 'S256' });
+    const { location = '' } = await signIn(agent, url);
+    const { access_token: token } = await openid.authorizationCodeGrant(
+      party,
+      new URL(location),
+      { pkceCodeVerifier: verifier },
+      undefined,
+      {
+        DPoP,
+      },
+    );
+    return token;
+  }
+});
+
+describe('house §5: JSON in, JSON out', () => {
+  test('what is sent is checked before the route runs', async () => {
+    const token = await tokenOf();
+    expect(await post(token, '{"amount":3}')).toMatchObject({ status: 201, json: { amount: 3 } });
+    expect(await post(token, '{"amount":0}')).toMatchObject({ status: 422, json: { code: 'invalid_record', path: '/amount' } });
+    expect(await post(token, '{"amount":1,"more":1}')).toMatchObject({ status: 422, json: { path: '/more' } });
+    expect(await post(token, '{"amount":')).toMatchObject({ status: 400, json: { code: 'invalid_request', expected: 'JSON' } });
+    expect(await post(token, 'amount=1', 'application/x-www-form-urlencoded')).toMatchObject({ status: 415 });
+    expect(await post(token, JSON.stringify({ amount: 'x'.repeat(60_000) }))).toMatchObject({ status: 413 });
+  });
+
+  test('what is answered is checked before it is sent', async () => {
+    const answer = await post(await tokenOf(), '{"amount":13}');
+    expect([answer.status, answer.text]).toEqual([500, expect.not.stringContaining('kept')]);
+  });
+
+  test('nothing to answer is 204', async () => {
+    expect(await call('/orders', await tokenOf(), { method: 'DELETE' })).toMatchObject({ status: 204, text: '' });
+  });
+});
+
+describe('house §5: an extension chooses how its errors look', () => {
+  test('RFC 9457: problem details, with its own codes', async () => {
+    expect(await post(await tokenOf(), '{"amount":101}')).toMatchObject({
+      status: 409,
+      type: 'application/problem+json',
+      json: {
+        type: 'urn:tenant-idp:error:order_too_large',
+        title: 'The order is larger than the stock.',
+        status: 409,
+        code: 'order_too_large',
+        stock: 100,
+      },
+    });
+  });
+
+  test('problem details of a wrong method too', async () => {
+    expect(await call('/orders', undefined, { method: 'PUT' })).toMatchObject({ status: 405, type: 'application/problem+json' });
+  });
+
+  test.each([
+    ['/as-oauth', 'text/html', 'application/json; charset=utf-8'],
+    ['/as-page', 'application/json', 'text/html; charset=utf-8'],
+    ['/as-ever', 'application/json', 'application/json; charset=utf-8'],
+    ['/as-ever', 'text/html', 'text/html; charset=utf-8'],
+  ])('%s for who wants %s', async (path, accept, type) => {
+    const response = await fetch(service.issuer + path, { headers: { accept } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([401, type]);
+  });
+
+  test.each<[string, Extension[], RegExp]>([
+    [
+      'a code of the service',
+      [{ name: 'one', errorCodes: { not_found: { status: 404, description: 'No.' } } }],
+      /not_found.*the service and one/,
+    ],
+    ['a code of another', [orders, { name: 'two', errorCodes: errors.codes }], /order_too_large.*orders and two/],
+    [
+      'a code that is no refusal',
+      [{ name: 'one', errorCodes: { fine: { status: 200, description: 'Yes.' } } }],
+      /extensions\[0\]\.errorCodes/,
+    ],
+    ['a style that does not exist', [{ name: 'one', errors: 'xml' } as never], /extensions\[0\]\.errors/],
+    ['an API resource that does not exist', [guarded('order', 'orders.read')], /API resource 'order'.*/],
+    ['a scope that does not exist', [guarded('orders', 'orders.rea')], /scope 'orders.rea'.*/],
+  ])('%s is refused at start', async (_, extensions, message) => {
+    await expect(startIdp({ extensions })).rejects.toMatchObject({ message: expect.stringMatching(message) });
+  });
+});
+
+function guarded(audience: string, scope: string): Extension {
+  return {
+    name: 'one',
+    routes(router, { bearer }) {
+      router.get('/one', bearer(audience, scope), () => {});
+    },
+  };
+}
