@@ -2,11 +2,12 @@
  * oidc-provider by itself: static clients, claims that are there already, and nothing between it and its adapter. What is not set is its
  * default: tokens end with the session they come from, as ours do.
  */
+import type { RequestListener } from 'node:http';
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
 import { serveAsChild } from './child.js';
 import { createPlainRedisAdapters } from './plain-redis.js';
 import { createPublishedRedisAdapters } from './published-redis.js';
-import { apiScope, signingKeys, staticClients, userScopes } from './world.js';
+import { api, apiScope, jwtLifetime, signingKeys, staticClients, userScopes } from './world.js';
 
 const { BENCH_CLAIMS = '{}', BENCH_ADAPTER, BENCH_REDIS = '' } = process.env;
 const createAdapters = BENCH_ADAPTER === 'published' ? createPublishedRedisAdapters : createPlainRedisAdapters;
@@ -31,6 +32,7 @@ async function loadExistingGrant(ctx: KoaContextWithOIDC) {
   if (known) return provider.Grant.find(known);
   const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId });
   grant.addOIDCScope(`${userScopes} ${apiScope}`);
+  grant.addResourceScope(`urn:${api}`, `${userScopes} ${apiScope}`);
   await grant.save();
   return grant;
 }
@@ -81,14 +83,36 @@ const configuration = {
   },
 } as unknown as Configuration;
 
-await serveAsChild([
-  (issuer) => {
-    const provider = new Provider(issuer, configuration);
+/** JWT access tokens, which oidc-provider issues for a resource alone. */
+const jwtConfiguration: Configuration = {
+  ...configuration,
+  features: {
+    ...configuration.features,
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => `urn:${api}`,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, _resource, { idTokenSignedResponseAlg: alg }) => ({
+        scope: `${userScopes} ${apiScope}`,
+        audience: api,
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: jwtLifetime,
+        jwt: { sign: { alg: alg === 'ES256' ? 'ES256' : 'RS256' } },
+      }),
+    },
+  },
+};
+
+const serve =
+  (served: Configuration) =>
+  (issuer: string): RequestListener => {
+    const provider = new Provider(issuer, served);
     const callback = provider.callback();
     return (req, res) => {
       // A sign-in page that asks nothing.
       if (req.url?.startsWith('/sign-in')) void provider.interactionFinished(req, res, { login: { accountId: claims.sub } });
       else void callback(req, res);
     };
-  },
-]);
+  };
+
+await serveAsChild([serve(configuration), serve(jwtConfiguration)]);

@@ -34,6 +34,7 @@ export async function startContestant({ module, env, profile }: ContestantOption
   return {
     issuer: issuers[0],
     issuers,
+    jwtIssuer: module === 'bare' ? issuers[1] : undefined,
     cpuTime() {
       child.send('cpu');
       return answerOf<number>(child);

@@ -1,7 +1,7 @@
 /** Who is measured, each in a process and a database of its own, and how they are started. */
 import { Connection } from './connection.js';
 import { type Contestant, startContestant } from './contestant.js';
-import { obtainTokens } from './rows.js';
+import { obtainTokens } from './requests.js';
 import { userScopes } from './world.js';
 
 /** `plain`: oidc-provider on a plain, correct adapter; `control`: the same again; `published`: on its published example; `ours`. */

@@ -6,6 +6,8 @@ const CONNECTIONS = 16;
 /** A server under measurement. */
 export interface Participant {
   readonly issuer: string;
+  /** Serves rows of JWT access tokens, where that takes a configuration of its own. */
+  readonly jwtIssuer?: string | undefined;
   /** CPU time that its process has used so far, in microseconds. */
   cpuTime(): Promise<number>;
 }
@@ -24,7 +26,8 @@ export interface Load {
   close(): void;
 }
 
-export async function prepareLoad({ issuer, cpuTime }: Participant, row: Row): Promise<Load> {
+export async function prepareLoad({ cpuTime, ...participant }: Participant, row: Row): Promise<Load> {
+  const issuer = (row.ofJwts ? participant.jwtIssuer : undefined) ?? participant.issuer;
   const connections = Array.from({ length: CONNECTIONS }, () => new Connection(issuer));
   const scripts: Script[] = [];
   for (const connection of connections) scripts.push(await row.prepare(connection, issuer));

@@ -1,8 +1,18 @@
 /** What is measured: for each row a script that one connection runs again and again. */
-import { createHash, randomBytes } from 'node:crypto';
-import { Agent, signIn } from '../test/support/agent.js';
+import { randomBytes } from 'node:crypto';
 import type { Connection } from './connection.js';
-import { apiScope, authorizationOf, identityScopes, redirectUri, user, userScopes } from './world.js';
+import {
+  authorizationRequest,
+  authorize,
+  clientCredentials,
+  codeFlow,
+  introspect,
+  obtainTokens,
+  openSession,
+  type Tokens,
+  type WebClient,
+} from './requests.js';
+import { apiScope, authorizationOf, escapedAuthorizationOf, identityScopes, userScopes } from './world.js';
 
 /** One pass, counted as one request. */
 export type Script = () => Promise<void>;
@@ -11,60 +21,10 @@ export interface Row {
   readonly name: string;
   /** How many times as fast as oidc-provider on a plain adapter ours must be; 1 where nothing is said. */
   readonly goal?: number;
+  /** Whether access tokens are JWTs. */
+  readonly ofJwts?: boolean;
   /** What a script of its own needs is got here, before anything is counted. */
   prepare(connection: Connection, issuer: string): Promise<Script>;
-}
-
-type WebClient = 'web-es256' | 'web-rs256';
-
-interface Tokens {
-  readonly access_token: string;
-  readonly refresh_token: string;
-}
-
-const verifier = 'a-verifier-of-fifty-characters-as-clients-make-them';
-const challenge = createHash('sha256').update(verifier).digest('base64url');
-
-const authorizationRequest = (client: WebClient, scope: string) => ({
-  client_id: client,
-  response_type: 'code',
-  redirect_uri: redirectUri,
-  scope,
-  state: 'a-state-of-some-length',
-  nonce: 'a-nonce-of-some-length',
-  code_challenge: challenge,
-  code_challenge_method: 'S256',
-});
-
-const authorizePath = (client: WebClient, scope: string, prompt: Readonly<Record<string, string>>): string =>
-  `/connect/authorize?${new URLSearchParams({ ...authorizationRequest(client, scope), ...prompt })}`;
-
-/** Signs in as a browser does. @returns the header with the cookies of the session. */
-async function openSession(issuer: string, client: WebClient, scope: string): Promise<{ cookie: string }> {
-  const agent = new Agent();
-  await signIn(agent, issuer + authorizePath(client, scope, {}), user.userName, user.password);
-  const cookies = [...agent.cookies].filter(([, { path }]) => path === '/').map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
-  return { cookie: cookies.join('; ') };
-}
-
-/** @returns the code. */
-async function authorize(connection: Connection, client: WebClient, scope: string, session: { cookie: string }): Promise<string> {
-  const { headers } = await connection.get(authorizePath(client, scope, { prompt: 'none' }), session);
-  const code = new URL(headers.location ?? redirectUri).searchParams.get('code');
-  if (!code) throw new Error(`no code in ${headers.location}`);
-  return code;
-}
-
-async function codeFlow(connection: Connection, client: WebClient, scope: string, session: { cookie: string }): Promise<Tokens> {
-  const code = await authorize(connection, client, scope, session);
-  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
-  const { body } = await connection.post('/connect/token', fields, { authorization: authorizationOf(client) });
-  return JSON.parse(body) as Tokens;
-}
-
-/** Tokens of a sign-in of the connection's own. */
-export async function obtainTokens(connection: Connection, issuer: string, client: WebClient, scope: string): Promise<Tokens> {
-  return codeFlow(connection, client, scope, await openSession(issuer, client, scope));
 }
 
 const codeFlowRow = (client: WebClient, alg: string, goal: number): Row => ({
@@ -78,14 +38,14 @@ const codeFlowRow = (client: WebClient, alg: string, goal: number): Row => ({
   },
 });
 
-const refreshRow = (client: WebClient, alg: string, goal: number): Row => ({
+const refreshRow = (client: WebClient, alg: string, goal: number, authorization = authorizationOf(client)): Row => ({
   name: `refresh with rotation, ${alg}`,
   goal,
   async prepare(connection, issuer) {
     let { refresh_token: token } = await obtainTokens(connection, issuer, client, userScopes);
     return async () => {
       const fields = { grant_type: 'refresh_token', refresh_token: token };
-      const { body } = await connection.post('/connect/token', fields, { authorization: authorizationOf(client) });
+      const { body } = await connection.post('/connect/token', fields, { authorization });
       const { refresh_token: next } = JSON.parse(body) as Tokens;
       if (!next || next === token) throw new Error('the refresh token was not rotated');
       token = next;
@@ -100,18 +60,13 @@ const documentRow = (name: string, path: string): Row => ({
 });
 
 /** @param hint `token_type_hint`. */
-const introspectionRow = (name: string, hint: Readonly<Record<string, string>>): Row => ({
+const introspectionRow = (name: string, hint: Readonly<Record<string, string>>, authorization = authorizationOf('orders')): Row => ({
   name,
   async prepare(connection, issuer) {
     const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', `${userScopes} ${apiScope}`);
-    return () => introspect(connection, { token, ...hint }, true);
+    return () => introspect(connection, { token, ...hint }, true, authorization);
   },
 });
-
-async function introspect(connection: Connection, fields: Readonly<Record<string, string>>, active: boolean): Promise<void> {
-  const { body } = await connection.post('/connect/introspect', fields, { authorization: authorizationOf('orders') });
-  if (!body.includes(`"active":${active}`)) throw new Error(`introspection answered ${body}`);
-}
 
 const jwtIntrospectionRow: Row = {
   name: 'JWT introspection ES256',
@@ -155,11 +110,37 @@ const scopeIntrospectionRow = (name: string, conditional: boolean): Row => ({
   },
 });
 
-async function clientCredentials(connection: Connection): Promise<string> {
-  const fields = { grant_type: 'client_credentials', scope: apiScope };
-  const { body } = await connection.post('/connect/token', fields, { authorization: authorizationOf('service') });
-  return (JSON.parse(body) as Tokens).access_token;
-}
+/** Three rows of JWT access tokens, of which each is checked once. */
+const jwtRows = (alg: 'ES256' | 'RS256'): readonly Row[] => {
+  const suffix = alg === 'ES256' ? 'es256' : 'rs256';
+  const rowsOfReferences = [codeFlowRow(`web-jwt-${suffix}`, alg, 1), refreshRow(`web-jwt-${suffix}`, alg, 1)];
+  return [
+    {
+      name: `client credentials, JWT ${alg}`,
+      ofJwts: true,
+      async prepare(connection) {
+        const token = await clientCredentials(connection, `service-jwt-${suffix}`);
+        if (token.split('.').length !== 3) throw new Error(`not a JWT: ${token}`);
+        return async () => {
+          await clientCredentials(connection, `service-jwt-${suffix}`);
+        };
+      },
+    },
+    ...rowsOfReferences.map((row) => ({ ...row, name: `${row.name}, JWT access token`, ofJwts: true })),
+  ];
+};
+
+/** Requests that ours hands to oidc-provider, because something in them is unusual. */
+const providerDoorRows: readonly Row[] = [
+  {
+    name: 'client credentials',
+    prepare: async (connection: Connection) => async () => {
+      await clientCredentials(connection, 'service', escapedAuthorizationOf('service'));
+    },
+  },
+  refreshRow('web-es256', 'ES256', 1, escapedAuthorizationOf('web-es256')),
+  introspectionRow('introspection', {}, escapedAuthorizationOf('orders')),
+].map((row) => ({ ...row, name: `${row.name}, by oidc-provider` }));
 
 export const rows: readonly Row[] = [
   {
@@ -213,6 +194,9 @@ export const rows: readonly Row[] = [
       await connection.post('/connect/revocation', { token }, { authorization: authorizationOf('service') });
     },
   },
+  ...jwtRows('ES256'),
+  ...jwtRows('RS256'),
+  ...providerDoorRows,
   documentRow('discovery', '/.well-known/openid-configuration'),
   documentRow('key set', '/.well-known/openid-configuration/jwks'),
 ];

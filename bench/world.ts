@@ -12,6 +12,9 @@ export const apiScope = 'orders.read';
 
 const secretOf = (id: string): string => `${id}-secret`;
 export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${id}:${secretOf(id)}`).toString('base64')}`;
+/** The same credentials with an escape in them, which ours leaves to oidc-provider's own parser. */
+export const escapedAuthorizationOf = (id: string): string =>
+  `Basic ${Buffer.from(`${id}:${secretOf(id).replace('-', '%2D')}`).toString('base64')}`;
 
 const web = (alg: string) => ({
   redirect_uris: [redirectUri],
@@ -20,17 +23,28 @@ const web = (alg: string) => ({
   id_token_signed_response_alg: alg,
 });
 
-/** An application for each signing algorithm, a service, and the API that introspects. */
+const service = { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] };
+
+/** Applications and services for each signing algorithm; those in `jwt` get JWT access tokens. */
 const clients = [
   { id: 'web-es256', metadata: web('ES256') },
   { id: 'web-rs256', metadata: web('RS256') },
-  { id: 'service', metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] } },
+  { id: 'service', metadata: service },
 ];
-const api = 'orders';
+const jwtClients = [
+  { id: 'web-jwt-es256', metadata: web('ES256') },
+  { id: 'web-jwt-rs256', metadata: web('RS256') },
+  { id: 'service-jwt-es256', metadata: { ...service, id_token_signed_response_alg: 'ES256' } },
+  { id: 'service-jwt-rs256', metadata: { ...service, id_token_signed_response_alg: 'RS256' } },
+];
+/** How long a JWT access token lives, in seconds. */
+export const jwtLifetime = 600;
+/** The API resource that introspects. */
+export const api = 'orders';
 const apiMetadata = { grant_types: [], response_types: [], redirect_uris: [], introspection_signed_response_alg: 'ES256' };
 
 /** Clients as oidc-provider takes them. */
-export const staticClients = [...clients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
+export const staticClients = [...clients, ...jwtClients, { id: api, metadata: apiMetadata }].map(({ id, metadata }) => ({
   client_id: id,
   client_secret: secretOf(id),
   ...metadata,
@@ -63,13 +77,14 @@ export const seed = {
       ],
     },
   ],
-  clients: clients.map(({ id, metadata }) => ({
-    id,
-    name: id,
-    secret: secretOf(id),
-    metadata,
+  clients: [...clients, ...jwtClients].map((client) => ({
+    id: client.id,
+    name: client.id,
+    secret: secretOf(client.id),
+    metadata: client.metadata,
     allowedScopes: [...identityScopes.split(' '), apiScope],
     idTokenClaims: 'scopes' as const,
+    accessTokenType: client.id.includes('-jwt-') ? ('jwt' as const) : ('reference' as const),
   })),
   apiResources: [{ id: api, name: 'Orders', secret: secretOf(api), scopes: [apiScope], introspectionSignedResponseAlg: 'ES256' as const }],
 };

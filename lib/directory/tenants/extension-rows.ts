@@ -52,7 +52,7 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
 }
 
 /** Index of all rows of a tenant: extensions have no other of this name. */
-export const TENANT_INDEX = 'byTenant';
+const TENANT_INDEX = 'byTenant';
 
 /** What the store is asked to keep ready. */
 export const specOf = ({ name, indexes = {} }: ExtensionCollection): CollectionSpec => ({
