@@ -7,7 +7,7 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { discoveryOf, pagesOf } from './contract/contributions.js';
+import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
@@ -81,7 +81,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     lease: () => artifacts.lease('events', node, LEASE_MS),
     logger,
     issuer,
-    ownMetadata: options.configure !== undefined,
+    clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
@@ -118,6 +118,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     logger,
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
+    grantTypes: grantTypesOf(extensions, () => context),
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
@@ -134,6 +135,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     attempts,
     countWrongSecret,
     logger,
+    extensions,
+    showPage: (ctx, page) => showPage(ctx, page),
     guard,
   });
   const showPage = pagesOf(extensions)(context);
@@ -206,13 +209,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
 
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
-  const { issuer, seed, directory, configure } = (input ?? {}) as Partial<IdentityProviderOptions>;
+  const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
   const standard = { extensions, claims: standardClaims({ initialsAsPicture: false }), endpoints: Object.keys(routes) };
   const { invalid = [], conflicts = [] } = findExtensionProblems(input, standard);
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),
     isAlone: directory === undefined,
-    ownMetadata: configure !== undefined,
+    clientRules: clientRulesOf({ configure }, invalid.length > 0 ? [] : [...extensions, ...(given ?? [])]),
     identityScopes: findIdentityScopes(input, standard),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };

@@ -25,9 +25,12 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
+export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
+export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
+export type { Text, View, ViewPart } from './contract/view.js';
 export type { Account, Directory, Proof, RegistrationInput, TenantDirectory } from './directory/index.js';
 export {
   ConfigError,

@@ -4,9 +4,11 @@
  *     npm install tenant-idp && cp -r node_modules/tenant-idp/examples/custom-extension .
  *
  * - `notes`: an endpoint behind an access token, with rows of its own
+ * - `badges`: a grant type, whose tokens the service mints
  */
 import { fileURLToPath } from 'node:url';
 import { createIdentityProvider, type IdentityProvider, type Seed } from 'tenant-idp';
+import { badgeGrant, badges } from './badges.js';
 import { notes } from './notes.js';
 
 const seed = {
@@ -27,13 +29,23 @@ const seed = {
       metadata: { redirect_uris: ['http://localhost:3001/callback'], grant_types: ['authorization_code', 'refresh_token'] },
       allowedScopes: ['openid', 'profile', 'notes'],
     },
+    {
+      id: 'kiosk',
+      name: 'Kiosk',
+      secret: 'kiosk-secret',
+      metadata: { redirect_uris: [], response_types: [], grant_types: [badgeGrant] },
+      allowedScopes: ['openid', 'profile'],
+    },
   ],
   apiResources: [{ id: 'notes', name: 'Notes', secret: 'notes-secret', scopes: ['notes'] }],
 } satisfies Seed;
 
+/** What the badge readers prove themselves with. */
+const readerKey = process.env.READER_KEY ?? 'the key of the badge readers';
+
 /** Resolves when it serves. */
 export async function start(port: number): Promise<IdentityProvider> {
-  const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed, extensions: [notes] });
+  const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed, extensions: [notes, badges(readerKey)] });
   await idp.listen(port);
   return idp;
 }

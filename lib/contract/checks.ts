@@ -5,12 +5,16 @@ import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } fr
 import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
 import type { Extension } from './extension.js';
+import { findAdditionConflicts, findPageProblems } from './page-additions.js';
+import { sharedClaims } from './shared-claims.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const callback: Check = ['a function', isFunction];
+const isGrantTypes = (value: unknown): boolean =>
+  isObject(value) && Object.entries(value as object).every(([name, create]) => URL.canParse(name) && isFunction(create));
 
 /** A code is that of a refusal or of a failure, and one word in a log. */
 function isErrorCodes(value: unknown): boolean {
@@ -33,6 +37,13 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  texts: ['an object of catalogues by language', isObject],
+  pageAdditions: [
+    'an array of additions with a name and a text',
+    (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
+  ],
+  clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  grantTypes: ['an object of functions by absolute URI', isGrantTypes],
   close: callback,
 };
 
@@ -52,9 +63,16 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
   return {
     invalid: [
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
+      ...given.flatMap((extension) => (isWellFormed(extension) ? findPageProblems(extension) : [])),
       ...findClaimProblems(sets, mapping),
     ],
-    conflicts: [...findPageConflict(all), ...findErrorConflicts(all), ...findClaimConflicts(sets, mapping)],
+    conflicts: [
+      ...findPageConflict(all),
+      ...findErrorConflicts(all),
+      ...findAdditionConflicts(all.filter(isWellFormed)),
+      ...findNameConflicts(all),
+      ...findClaimConflicts(sets, mapping),
+    ],
   };
 }
 
@@ -87,6 +105,12 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
   ];
 }
 
+const isWellFormed = (extension: object): extension is Extension =>
+  (['name', 'texts', 'pageAdditions'] as const).every((name) => {
+    const value = valueAt(extension, [name]);
+    return value === undefined ? name !== 'name' : members[name][1](value);
+  });
+
 /** Codes that two extensions declare, or that are the service's. */
 function findErrorConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
   const owners = new Map(Object.keys(errorTable).map((code) => [code, 'the service']));
@@ -112,6 +136,18 @@ function findPageConflict(extensions: readonly Extension[]): readonly ConfigProb
         },
       ];
 }
+
+/** Each grant type, and each name of client metadata, has one owner. */
+const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
+  sharedClaims(
+    extensions.map(({ name: owner, grantTypes, clientMetadata }) => ({ owner, grantTypes, clientMetadata })),
+    ({ grantTypes, clientMetadata }) => [
+      ...namesIn(grantTypes).map((name) => `the grant type ${name}`),
+      ...namesIn(clientMetadata).map((name) => `client metadata ${name}`),
+    ],
+  );
+
+const namesIn = (value: unknown): readonly string[] => (isObject(value) ? Object.keys(value as object) : []);
 
 /** Objects in a list; what else may be in it has a problem of its own. */
 const listAt = (value: unknown, name: string): readonly object[] => {

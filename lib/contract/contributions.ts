@@ -1,6 +1,7 @@
 /** What extensions add to one whole, where each part has one owner. */
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
+import type { GrantType } from './grant-type.js';
 
 /**
  * Members of the discovery document.
@@ -18,6 +19,24 @@ export function discoveryOf(extensions: readonly Extension[], context: Extension
     }
   }
   return document;
+}
+
+/** What clients may be registered with here. */
+export const clientRulesOf = ({ configure }: { readonly configure?: unknown }, extensions: readonly Extension[]) => ({
+  ownMetadata: configure !== undefined,
+  grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
+  addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
+});
+
+/** Grant types by name, each made when it is first asked for. */
+export function grantTypesOf(extensions: readonly Extension[], context: () => ExtensionContext): ReadonlyMap<string, () => GrantType> {
+  const all = extensions.flatMap(({ grantTypes = {} }) => Object.entries(grantTypes));
+  return new Map(
+    all.map(([name, create]) => {
+      let made: GrantType | undefined;
+      return [name, () => (made ??= create(context()))];
+    }),
+  );
 }
 
 /** Of the extension that shows pages: the options were checked for one. */

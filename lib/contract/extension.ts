@@ -13,11 +13,16 @@ import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ApiResource, Client } from '../store/records.js';
+
 import type { BearerState } from './bearer.js';
+import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
+
 import type { Locale } from './locales.js';
+import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
+import type { View } from './view.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -57,6 +62,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** A page of an extension. */
+  | { readonly page: 'view'; readonly view: View }
   /** The first page of a service in development. `signIn` begins one, where a link can. */
   | {
       readonly page: 'welcome';
@@ -125,6 +132,12 @@ export interface ExtensionContext {
   readonly sessions: Sessions;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
+  /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
+  view(ctx: Context, view: View): Promise<void>;
+  /** The texts of all extensions in a language. */
+  texts(locale: Locale): Readonly<Record<string, string>>;
+  /** What extensions add to the pages of a sign-in. */
+  readonly pageAdditions: readonly PageAddition[];
   /** A token that proves a form came from our page of this interaction. */
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. */
@@ -165,5 +178,19 @@ export interface Extension {
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** What is asked of a person who is signed in, before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
+  /** The extension's words, in each of the pages' languages. */
+  readonly texts?: ExtensionTexts;
+  /** Words and links at the foot of the pages of a sign-in. */
+  readonly pageAdditions?: readonly PageAddition[];
+  /**
+   * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
+   * before the service listens, and listed in discovery.
+   */
+  readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
+   * is checked when a client is written.
+   */
+  readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
   readonly close?: () => Promise<void>;
 }

@@ -43,8 +43,18 @@ export interface SignInMeans {
   offers(method: string): boolean | Promise<boolean>;
 }
 
+/** What clients may be registered with beyond the service's own. */
+export interface ClientRules {
+  /** Whether a host may have names of its own (`extraClientMetadata` by `configure`); likely slips are told even so. */
+  readonly ownMetadata: boolean;
+  /** Grant types of extensions. @default none */
+  readonly grantTypes?: ReadonlySet<string>;
+  /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
+  readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
+}
+
 /** What every service of the directory is made from. */
-export interface DirectoryContext {
+export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;
   readonly caches: Pick<Caches, 'rows' | 'over' | 'watch' | 'changed'>;
   readonly keyring: Keyring;
@@ -53,8 +63,6 @@ export interface DirectoryContext {
   readonly withCutoff: WithCutoff;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
-  /** Whether clients may have metadata that only the host knows. */
-  readonly ownMetadata: boolean;
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;

@@ -12,7 +12,7 @@ import { type Authenticate, createAuthenticate } from './clients/authenticate.js
 import { existingScopes } from './clients/client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
 import { type Consents, createConsents } from './clients/consents.js';
-import { type DirectoryContext, openedCollections, type SignInMeans } from './context.js';
+import { type ClientRules, type DirectoryContext, openedCollections, type SignInMeans } from './context.js';
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
@@ -46,8 +46,8 @@ export interface DirectoryOptions {
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
   readonly identityScopes: ReadonlySet<string>;
-  /** Whether clients may have metadata that only the host knows. @default false */
-  readonly ownMetadata?: boolean;
+  /** What clients may be registered with beyond the service's own. @default nothing */
+  readonly clientRules?: ClientRules;
   /** What people can prove. @default passwords, and no second factor */
   readonly means?: SignInMeans;
 }
@@ -99,7 +99,7 @@ export interface Directory {
 
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, caches, keyring, hasher = createPasswords(), lease, logger, issuer, backOff } = options;
-  const { identityScopes, ownSecretLength = 1, ownMetadata = false, means = passwordsAlone } = options;
+  const { identityScopes, ownSecretLength = 1, clientRules = { ownMetadata: false }, means = passwordsAlone } = options;
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
@@ -112,7 +112,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     nudge: outbox.nudge,
     withCutoff: createWithCutoff(deliveries),
     ownSecretLength,
-    ownMetadata,
+    ...clientRules,
     identityScopes,
     means,
   };

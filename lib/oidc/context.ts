@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
+import type { GrantType } from '../contract/grant-type.js';
 import type { SignInOffers } from '../contract/sign-in-offers.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
@@ -34,6 +35,8 @@ export interface OidcDependencies {
   readonly logger: Logger;
   readonly showPage: ShowPage;
   readonly offers: SignInOffers;
+  /** Grant types of extensions, by name. */
+  readonly grantTypes: ReadonlyMap<string, () => GrantType>;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */

@@ -11,6 +11,7 @@ import { type ConfigurationParts, createConfiguration, routes } from './configur
 import type { OidcParts } from './context.js';
 import { createDocuments, type Documents } from './discovery.js';
 import type { SigningKeys } from './keys/keys.js';
+import type { ExtensionGrants } from './tokens/extension-grants.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
 
 /** An oidc-provider, the keys that it signs with, and the documents that it publishes. */
@@ -33,6 +34,7 @@ export interface InstanceParts extends ConfigurationParts {
   readonly parts: OidcParts;
   readonly hooks: Omit<ProviderHooks, 'acr'>;
   readonly refusals: RefusalCount;
+  readonly extensionGrants: ExtensionGrants;
   /** Members that extensions add to the discovery document. */
   readonly discovery: () => Readonly<Record<string, unknown>>;
 }
@@ -55,7 +57,7 @@ export function createInstances(made: InstanceParts): Instances {
   };
 }
 
-function createInstance({ parts, hooks, refusals, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
+function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ...used }: InstanceParts, keys: SigningKeys): Instance {
   const { options } = parts;
   const configuration = createConfiguration(parts, keys, used);
   // With `configure`, a host may have levels of its own.
@@ -65,6 +67,8 @@ function createInstance({ parts, hooks, refusals, discovery, ...used }: Instance
     ...hooks,
     acr: ({ oidc }) => reachedLevel(oidc.session?.amr, levels),
   });
+  for (const [name, type] of parts.grantTypes)
+    provider.registerGrantType(name, extensionGrants.handlerOfProvider(name, type) as never, [...type().parameters]);
   watchFailures(provider, parts);
   refusals.watch(provider);
   provider.on('interaction.ended', (ctx) => {

@@ -45,6 +45,7 @@ import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
+import { createExtensionGrants } from './tokens/extension-grants.js';
 import { createFindToken } from './tokens/found-token.js';
 import { createGrantTypes } from './tokens/grant-types.js';
 import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
@@ -116,9 +117,10 @@ export function createProtocol(
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
   const find = createFindToken(tokens, accessTokens);
+  const extensionGrants = createExtensionGrants(parts, accounts, scopes);
   const handlers: Handlers | undefined = isAnsweredHere(options)
     ? {
-        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens),
+        grantTypes: createGrantTypes(parts, accounts, scopes, accessTokens, extensionGrants),
         introspect: createIntrospect(parts, describe, find),
         revoke: createRevoke(tokens, find),
         userinfo: createUserinfo(parts, accounts, scopes),
@@ -163,7 +165,19 @@ export function createProtocol(
   };
   const renderError = createErrorPage(parts);
   const { discovery } = dependencies;
-  const instances = createInstances({ parts, hooks, refusals, discovery, accounts, scopes, describe, logout, cookieKeys, renderError });
+  const instances = createInstances({
+    parts,
+    hooks,
+    extensionGrants,
+    refusals,
+    discovery,
+    accounts,
+    scopes,
+    describe,
+    logout,
+    cookieKeys,
+    renderError,
+  });
   sendLogoutTokens(parts, provider);
 
   const postedSignOuts = createPostedSignOuts(parts);

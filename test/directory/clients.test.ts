@@ -173,7 +173,7 @@ describe('clients (design §3)', () => {
   });
 
   test('with metadata of the host, its names are taken, and slips told', async () => {
-    await using t = await testDirectory({ ownMetadata: true });
+    await using t = await testDirectory({ clientRules: { ownMetadata: true } });
     const { clients } = t.directory;
     expect((await clients.create({ ...web, metadata: { 'urn:host:colour': 'red' } })).client.metadata).toEqual({
       'urn:host:colour': 'red',

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { freePort } from '../support/example.js';
 import { type InstalledPackage, installPackage } from './installed-package.js';
@@ -56,6 +57,30 @@ async function tokensOf(userName: string, parameters: Record<string, string> = {
 describe('issue 12 C: examples/custom-extension on the packed tarball', () => {
   test('compiles as it is', () => {
     expect(compiled).toEqual([]);
+  });
+
+  describe('badges', () => {
+    test('what a badge reader read buys tokens of the person, once', async () => {
+      const { access_token: token } = await tokensOf('alice', { scope: 'openid' });
+      const userinfo = await (await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } })).json();
+      const reading = readBadge({ oid: userinfo.sub, at: Math.floor(Date.now() / 1000) }, 'the key of the badge readers');
+      const show = () =>
+        postForm(`${issuer}/connect/token`, { grant_type: badgeGrant, reading }, { authorization: basic('kiosk', 'kiosk-secret') });
+      const answers = await Promise.all(Array.from({ length: 10 }, show));
+      const [tokens, ...more] = answers.flatMap(({ status, json }) => (status === 200 ? json : []));
+      expect(more).toEqual([]);
+      expect(JSON.parse(Buffer.from(tokens.id_token.split('.')[1], 'base64url').toString())).toMatchObject({
+        sub: userinfo.sub,
+        idp: 'badge',
+      });
+      const forged = readBadge({ oid: userinfo.sub, at: Math.floor(Date.now() / 1000) }, 'another key');
+      const answer = await postForm(
+        `${issuer}/connect/token`,
+        { grant_type: badgeGrant, reading: forged },
+        { authorization: basic('kiosk', 'kiosk-secret') },
+      );
+      expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    });
   });
 
   describe('notes', () => {

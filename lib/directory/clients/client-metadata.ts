@@ -1,6 +1,7 @@
 /** What a client may be registered with, checked when it is written: oidc-provider would tell nobody before somebody uses the client. */
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records.js';
+import type { ClientRules } from '../context.js';
 
 type Metadata = Client['metadata'];
 
@@ -52,15 +53,12 @@ const refusedGrants: Readonly<Record<string, string>> = {
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
 export const authMethod = (metadata: Metadata): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 
-/**
- * Everything that is wrong with what a client is registered with.
- * @param rules `ownMetadata`: whether a host may have names of its own (`extraClientMetadata` by `configure`); likely slips are told even so.
- */
+/** Everything that is wrong with what a client is registered with. */
 export function findClientProblems(
   { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,
-  { ownMetadata }: { readonly ownMetadata: boolean },
+  rules: ClientRules,
 ): readonly RecordProblem[] {
-  const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, ownMetadata) ?? []);
+  const problems = Object.keys(metadata).flatMap((name) => problemOfName(name, metadata[name], rules) ?? []);
   const report = (path: string, expected: string): void => void problems.push({ path, expected });
   // @see RFC 9700 §2.1.1, RFC 8252 §6
   if (requirePkce === false && (authMethod(metadata) === 'none' || metadata.application_type === 'native'))
@@ -69,12 +67,17 @@ export function findClientProblems(
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
   // Secrets are the record's, and end as they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
-  return [...problems, ...listProblems(metadata), ...logoutUriProblems(metadata)];
+  return [...problems, ...listProblems(metadata, rules), ...logoutUriProblems(metadata)];
 }
 
-function problemOfName(name: string, ownMetadata: boolean): RecordProblem | undefined {
-  if (known.has(name)) return undefined;
+function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadata }: ClientRules): RecordProblem | undefined {
   const path = `/metadata/${name}`;
+  const check = addedMetadata?.get(name);
+  if (check) {
+    const expected = check(value);
+    return expected === undefined ? undefined : { path, expected };
+  }
+  if (known.has(name)) return undefined;
   const reason = Object.hasOwn(refused, name) ? refused[name] : undefined;
   if (reason !== undefined) return { path, expected: reason };
   const didYouMean = nearest(name, [...known]);
@@ -85,20 +88,21 @@ function problemOfName(name: string, ownMetadata: boolean): RecordProblem | unde
 const lists = ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'];
 
 /** @see RFC 7591 §2 */
-function listProblems(metadata: Metadata): readonly RecordProblem[] {
+function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly RecordProblem[] {
   return lists.flatMap((name): readonly RecordProblem[] => {
     const path = `/metadata/${name}`;
     const { [name]: list = [] } = metadata;
     if (!Array.isArray(list)) return [{ path, expected: 'a list' }];
     return list.flatMap((value, index) => {
-      const expected = name.endsWith('_uris') ? expectedUri(name, value, metadata) : expectedText(name, value);
+      const expected = name.endsWith('_uris') ? expectedUri(name, value, metadata) : expectedText(name, value, grantTypes);
       return expected === undefined ? [] : [{ path: `${path}/${index}`, expected }];
     });
   });
 }
 
-function expectedText(name: string, value: unknown): string | undefined {
+function expectedText(name: string, value: unknown, served: ClientRules['grantTypes']): string | undefined {
   if (typeof value !== 'string') return 'a string';
+  if (served?.has(value)) return undefined;
   return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
 }
 

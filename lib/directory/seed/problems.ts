@@ -1,5 +1,6 @@
 import type { ConfigProblem } from '../../errors.js';
 import { findClientProblems } from '../clients/client-metadata.js';
+import type { ClientRules } from '../context.js';
 import { seedIds } from './ids.js';
 import { findSeedReferenceProblems } from './references.js';
 import { findSeedFormProblems, type Seed, seedPath } from './schema.js';
@@ -9,14 +10,14 @@ interface Surroundings {
   readonly issuer: string;
   /** Whether the directory has nothing yet that the seed could refer to. */
   readonly isAlone: boolean;
-  readonly ownMetadata: boolean;
+  readonly clientRules: ClientRules;
   readonly identityScopes: ReadonlySet<string>;
 }
 
 /** All that can be said of a seed before the stores are open. */
 export async function findSeedProblems(
   seed: unknown,
-  { issuer, isAlone, ownMetadata, identityScopes }: Surroundings,
+  { issuer, isAlone, clientRules, identityScopes }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
   if (seed === undefined) return [];
   const malformed = findSeedFormProblems(seed);
@@ -28,7 +29,7 @@ export async function findSeedProblems(
     ...references,
     ...scopes,
     ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
-      findClientProblems({ ...client, metadata }, { ownMetadata }).map(({ path, ...problem }) => ({
+      findClientProblems({ ...client, metadata }, clientRules).map(({ path, ...problem }) => ({
         ...problem,
         path: seedPath('clients', index, ...path.split('/').slice(1)),
       })),

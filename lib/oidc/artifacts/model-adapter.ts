@@ -100,7 +100,6 @@ class ModelAdapter implements Adapter {
     const end = payload.exp ?? epochSeconds() + expiresIn;
     if (this.#row.write === 'merged') await this.#upsertSession(id, payload as SessionPayload, end, ctx, unit);
     else if (this.#row.write === 'at once') await this.#putOnce(this.#write(id, payload, end), ctx);
-    else if (this.#row.ofAccount) unit.put({ ...this.#write(id, payload, end), if: 'absent' });
     else this.#options.tokens.put(unit, this.#model, id, payload, end);
     if (!ctx) await unit.commit();
   }

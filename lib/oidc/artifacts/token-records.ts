@@ -52,7 +52,7 @@ export interface SpentRefreshToken {
   readonly successor: AdapterPayload | undefined;
 }
 
-/** Tokens, codes and pushed requests, as the unit of work of a request reads, writes and spends them. */
+/** Grants, tokens, codes and pushed requests, as the unit of work of a request reads, writes and spends them. */
 export class TokenRecords {
   readonly #form: StoredForm;
   readonly #lifetimes: TokenLifetimes;
@@ -130,12 +130,13 @@ export class TokenRecords {
   put(unit: UnitOfWork, model: string, id: string, payload: AdapterPayload, end: number): void {
     const key = keyOf(model, id);
     if (!key) throw new TypeError(`not an id of ${model}`);
-    const { write: way, ofGrant } = modelOf(model);
+    const { write: way, ofGrant, ofAccount } = modelOf(model);
     // Of two refreshes within the grace the first wrote the token that both answer with.
     if (way === 'if unknown' && unit.peek(key)) return;
     const grant = ofGrant && payload.grantId ? keyOf('Grant', payload.grantId) : undefined;
     const write: Writable<Put> = { op: 'put', key, value: this.#form.encode(model, id, payload), expiresAt: end * 1000 };
     if (grant) write.links = { grant };
+    if (ofAccount && payload.accountId) write.account = payload.accountId;
     if (way === 'new') write.if = 'absent';
     unit.put(write);
   }

@@ -13,6 +13,24 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   };
 }
 
+declare module 'oidc-provider/lib/helpers/grants.js' {
+  type Helper<Answer> = (provider: object, ctx: object, ...rest: never[]) => Answer;
+  export const validateDpop: Helper<Promise<object | undefined>>;
+  export const checkMtlsCert: Helper<unknown>;
+  export const checkDpopRequired: (provider: object, ctx: object, proof: object | undefined) => void;
+}
+
+declare module 'oidc-provider/lib/helpers/grant_common.js' {
+  export function issueTokens(
+    provider: object,
+    helpers: Readonly<Record<string, unknown>>,
+    ctx: object,
+    source: object,
+    grant: object,
+    about: { readonly gty: string; readonly entityLabel: string; readonly cert: unknown; readonly dPoP: object | undefined },
+  ): Promise<void>;
+}
+
 declare module 'oidc-provider/lib/helpers/jwt.js' {
   export function verify(
     jwt: string,

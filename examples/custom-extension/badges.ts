@@ -1,0 +1,49 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Extension } from 'tenant-idp/extension';
+
+/** What a client sends as `grant_type`. */
+export const badgeGrant = 'urn:example:badge';
+
+/** Seconds that a reading is good for. */
+const FRESH_SECONDS = 60;
+
+interface Reading {
+  /** The user whose badge was read. */
+  readonly oid: string;
+  /** Seconds since the epoch. */
+  readonly at: number;
+}
+
+const macOf = (text: string, key: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+/** What a badge reader sends: who, when, and the proof that it was this reader. */
+export function readBadge(reading: Reading, key: string): string {
+  const text = Buffer.from(JSON.stringify(reading)).toString('base64url');
+  return `${text}.${macOf(text, key).toString('base64url')}`;
+}
+
+function opened(reading: string, key: string): Reading | undefined {
+  const [text = '', mac = ''] = reading.split('.');
+  const [expected, given] = [macOf(text, key), Buffer.from(mac, 'base64url')];
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  return JSON.parse(Buffer.from(text, 'base64url').toString()) as Reading;
+}
+
+/** A grant type: the application of a machine shows what its badge reader read, and gets tokens of the person. */
+export const badges = (readerKey: string): Extension => ({
+  name: 'badges',
+  grantTypes: {
+    [badgeGrant]: ({ attempts }) => ({
+      parameters: ['reading'],
+      async exchange({ parameters: { reading = '' } }) {
+        const badge = opened(reading, readerKey);
+        if (!badge || Math.abs(Date.now() / 1000 - badge.at) > FRESH_SECONDS)
+          return { error: 'invalid_grant', description: 'the reading is not of this moment' };
+        // Counted on all nodes: of many that show it at once, one is the first.
+        const { count } = await attempts(`badge ${reading}`, 2 * FRESH_SECONDS * 1000);
+        if (count > 1) return { error: 'invalid_grant', description: 'the reading was used before' };
+        return { oid: badge.oid, amr: ['external'], idp: 'badge', authTime: badge.at, scopes: ['openid', 'profile'] };
+      },
+    }),
+  },
+});

@@ -1,0 +1,49 @@
+/** A grant type of an extension: what its client shows is the extension's to judge, tokens are the service's to mint. */
+import type { Context } from 'koa';
+import type { Awaitable } from '../claims/contract.js';
+import type { Client } from '../store/records.js';
+
+/** A token request whose client authenticated and is registered for the grant type. */
+export interface GrantRequest {
+  readonly ctx: Context;
+  readonly client: Client;
+  /** Those that the grant type names, as far as they came. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The sign-in that tokens speak of. */
+export interface GrantedSignIn {
+  /** The user. */
+  readonly oid: string;
+  readonly amr: readonly string[];
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
+  /** When the user proved who they are, in seconds since the epoch. What voids sign-ins of before voids this one. */
+  readonly authTime: number;
+  /** Those that were granted. The client gets of them what it may have, and, where it needs consent, what the user allowed it. */
+  readonly scopes: readonly string[];
+  readonly nonce?: string;
+  /** Who acts as the user. @see RFC 8693 §4.1 */
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** Seconds since the epoch: no token lives longer. @default the absolute lifetime of sessions */
+  readonly endsAt?: number;
+  /** `false`: no refresh token, and no `offline_access`. */
+  readonly offline?: false;
+}
+
+/** @see RFC 6749 §5.2 */
+export interface GrantRefusal {
+  /** The OAuth error code; answered 400. */
+  readonly error: string;
+  readonly description?: string;
+}
+
+export interface GrantType {
+  /** Names of its parameters; each may occur once. What else comes is ignored. */
+  readonly parameters: readonly string[];
+  /**
+   * Called once for each request. What is good once is spent here, before it answers (`artifact(…).take`): a request that fails after it has spent it.
+   * @throws IdpError with a status below 500, which is answered `invalid_request`.
+   */
+  exchange(request: GrantRequest): Awaitable<GrantedSignIn | GrantRefusal>;
+}

@@ -1,0 +1,27 @@
+import { test } from '@jest/globals';
+import { expectInOrder } from './pinned.js';
+
+test('a grant type of ours takes the steps of one of its own', () => {
+  expectInOrder(
+    'actions/grants/ciba.js',
+    'await validateDpop(ctx)',
+    'checkMtlsCert(ctx)',
+    'checkDpopRequired(ctx, dPoP)',
+    "ctx.oidc.entity('Grant', grant);",
+    'await issueTokens(provider, helpers, ctx, request, grant, {',
+    'gty, entityLabel:',
+    'cert, dPoP,',
+  );
+  expectInOrder('helpers/initialize_app.js', 'Object.entries(grantHelpers)', 'helper.bind(undefined, this)');
+});
+
+test('what is minted from is read by its members alone', () => {
+  expectInOrder(
+    'helpers/grant_common.js',
+    'await validateAccount(provider, ctx, source, entityLabel)',
+    'createAccessToken(provider, ctx, { ...source, accountId',
+    'await resolveAndApplyResource(ctx, source, at, grant)',
+    'await shouldIssueRefreshToken(provider, ctx, source)',
+    'const scopes = scopeOverride || source.scopes;',
+  );
+});
