@@ -47,32 +47,7 @@ import { inStoreTime } from './store/store-time.js';
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
 
-/**
- * Resolves when it can serve: stores opened, keys loaded, seed applied.
- * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
- * @example
- * ```ts
- * import { createServer } from 'node:http';
- * import { createIdentityProvider } from 'tenant-idp';
- *
- * const idp = await createIdentityProvider({
- *   issuer: 'http://localhost:3000',
- *   seed: {
- *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
- *     clients: [
- *       {
- *         id: 'web',
- *         name: 'Web',
- *         secret: 'web-secret',
- *         allowedScopes: ['openid', 'profile'],
- *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
- *       },
- *     ],
- *   },
- * });
- * createServer(idp.callback()).listen(3000);
- * ```
- */
+/** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
   const options = resolveOptions(input, process.env, await findProblems(input, standard));
