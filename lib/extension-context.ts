@@ -45,6 +45,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
+    signedIn: protocol.signedIn,
     scopeDescriptions: () => describeScopes(directory, claims),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
     attempts,

@@ -36,6 +36,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  logoutParticipant: callback,
   clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   grantTypes: ['an object of functions by absolute URI', isGrantTypes],
   close: callback,
