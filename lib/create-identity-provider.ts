@@ -13,6 +13,7 @@ import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
+import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -47,32 +48,7 @@ import { inStoreTime } from './store/store-time.js';
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
 
-/**
- * Resolves when it can serve: stores opened, keys loaded, seed applied.
- * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
- * @example
- * ```ts
- * import { createServer } from 'node:http';
- * import { createIdentityProvider } from 'tenant-idp';
- *
- * const idp = await createIdentityProvider({
- *   issuer: 'http://localhost:3000',
- *   seed: {
- *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
- *     clients: [
- *       {
- *         id: 'web',
- *         name: 'Web',
- *         secret: 'web-secret',
- *         allowedScopes: ['openid', 'profile'],
- *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
- *       },
- *     ],
- *   },
- * });
- * createServer(idp.callback()).listen(3000);
- * ```
- */
+/** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
   const options = resolveOptions(input, process.env, await findProblems(input, standard));
@@ -87,14 +63,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
     : memoryArtifacts();
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
-  await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
+  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  const rowChecks = extensionRowChecks(extensions);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
+  const extensionRows = createRowsOfExtensions(extensions, store);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const offers = createSignInOffers(extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
@@ -110,6 +88,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const closing: (() => Promise<void>)[] = [];
@@ -151,6 +130,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -163,7 +143,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     attempts,
     countWrongSecret,
     logger,
+    extensions,
+    showPage: (ctx, page) => showPage(ctx, page),
     guard,
+    kept,
   });
   const showPage = pagesOf(extensions)(context);
   sendParticipantNotices({ participants, directory });

@@ -1,6 +1,8 @@
 /** What an extension may touch, put together from the parts of a running service. */
 import type { ClaimResolver } from './claims/resolver.js';
-import type { ExtensionContext } from './contract/extension.js';
+import type { Extension, ExtensionContext, ShowPage } from './contract/extension.js';
+import { locales } from './contract/locales.js';
+import { textsOf } from './contract/page-additions.js';
 import type { Directory } from './directory/index.js';
 import { createBearer, type Guarded } from './http/bearer.js';
 import { createCsrf } from './http/csrf.js';
@@ -23,13 +25,17 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   readonly logger: Logger;
+  readonly kept: Pick<ExtensionContext, 'collection' | 'artifact' | 'keptData'>;
+  readonly extensions: readonly Extension[];
+  readonly showPage: ShowPage;
   /** Hears of each guard that an extension puts before a route. */
   readonly guard: (guarded: Guarded) => void;
 }
 
 export function createExtensionContext(parts: ExtensionContextParts): ExtensionContext {
-  const { options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger } = parts;
+  const { options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger, extensions, showPage } = parts;
   const { issuer } = options;
+  const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
   const [csrfKey] = keyring.derive('csrf');
   return {
     issuer,
@@ -42,11 +48,15 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     interactions: protocol.interactions,
     claims: protocol.claims,
     bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
+    ...parts.kept,
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
     signedIn: protocol.signedIn,
     scopeDescriptions: () => describeScopes(directory, claims),
+    view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
+    texts: (locale) => texts[locale] ?? {},
+    pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers.browserOf),
     attempts,
     countWrongSecret,

@@ -29,6 +29,12 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
     /** False where people may not. */
     show,
 
+    /** What leads to it from the other pages; undefined where people may not. */
+    async link(interaction: Interaction): Promise<string | undefined> {
+      if (interaction.prompt === 'create') return url(interaction);
+      return (await serviceOf(interaction)?.rules()) && url(interaction, '/create');
+    },
+
     /** Creates the account and signs it in. */
     async create(ctx: Context, interaction: Interaction): Promise<void> {
       const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => field(ctx, name).trim());

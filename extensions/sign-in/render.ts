@@ -17,6 +17,7 @@ import { organisationView } from './views/organisation.js';
 import { passwordView } from './views/password.js';
 import { framesScript, signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
+import { extensionView } from './views/view.js';
 import { welcomeView } from './views/welcome.js';
 
 type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) => PageContent;
@@ -35,6 +36,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   expired: expiredView,
   unavailable: unavailableView,
   welcome: welcomeView,
+  view: extensionView,
 };
 
 const sheetSource = hashSource(styleSheet);

@@ -21,11 +21,13 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
 
   const identifierView = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) => {
     const { password, buttons } = await interactions.ways(interaction);
+    const create = await registration.link(interaction);
     return {
       page: 'identifier',
       ...steps.form(ctx, interaction, '/identifier'),
       // Where there is neither a password nor a button, a method may know the name.
       ...(password || buttons.length === 0 ? {} : { isElsewhere: true }),
+      ...(create === undefined ? {} : { create }),
       ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons } } : {}),
       ...more,
     } as PageView<'identifier'>;
@@ -76,6 +78,13 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const { only } = await interactions.ways(ofTenant);
     if (only !== undefined && (await interactions.begin(ctx, ofTenant, only))) return;
     return askPassword(ctx, ofTenant, account.person.user.userName);
+  });
+
+  router.get(`${base}/create`, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    const isOpen = (await registration.link(interaction)) !== undefined;
+    goOn(ctx, (isOpen && (await interactions.restart(ctx, interaction.uid, 'create'))) || url(interaction));
   });
 
   router.post(`${base}/create`, form, async (ctx: Context) => {

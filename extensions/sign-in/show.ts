@@ -1,12 +1,5 @@
 import type { Context } from 'koa';
-import {
-  type Client,
-  type ExtensionContext,
-  type ProtocolPage,
-  pageHeaders,
-  type ShowPage,
-  type Tenant,
-} from '../../lib/extension-door.js';
+import { type Client, type ExtensionContext, type Interaction, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { pagePolicy, renderPage } from './render.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
 import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
@@ -19,10 +12,12 @@ export interface Surroundings {
   readonly reference?: string | undefined;
   /** The path of the sign-in's pages. Nothing else of a path gets into a cookie. */
   readonly signInPath?: string | undefined;
+  /** Of a page that is a step of a sign-in. */
+  readonly interaction?: Interaction | undefined;
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'issuer' | 'locales'>;
+type PageHost = Pick<ExtensionContext, 'issuer' | 'locales' | 'pageAdditions' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -38,20 +33,37 @@ export function show<Name extends PageName>(ctx: Context, host: PageHost, view: 
   ctx.body = renderPage(view, frame);
 }
 
-function frameOf(ctx: Context, { locales }: PageHost, { client, tenant, uiLocales, reference, signInPath }: Surroundings): PageFrame {
-  const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
+/** The language of a page. */
+export function localeOf(ctx: Context, { locales }: PageHost, { tenant, uiLocales, signInPath }: Surroundings): Locale {
   const asked = chosenLanguage(ctx, signInPath) ?? uiLocales;
+  const sources = { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale };
+  return negotiateLocale(sources, locales as readonly Locale[]);
+}
+
+function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {
+  const { client, tenant, reference, interaction } = surroundings;
+  const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
+  const locale = localeOf(ctx, host, surroundings);
+  const additions = interaction ? additionsTo(interaction, host, locale) : [];
   const branding = client?.styles ?? tenant?.branding;
   return {
-    locale: negotiateLocale(
-      { uiLocales: asked, acceptLanguage: ctx.get('accept-language'), tenantLocale: tenant?.locale },
-      locales as readonly Locale[],
-    ),
+    locale,
     ...(client ? { client: { name: client.name, ...(logoUri ? { logoUri } : {}), ...(uri ? { uri } : {}) } } : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
     ...(branding ? { branding } : {}),
     ...(reference ? { reference } : {}),
+    ...(additions.length > 0 ? { additions } : {}),
   };
+}
+
+/** What extensions add at the foot of a sign-in's page. */
+function additionsTo(interaction: Interaction, { pageAdditions, texts }: PageHost, locale: Locale): NonNullable<PageFrame['additions']> {
+  return pageAdditions.flatMap(({ text, href: given }) => {
+    const words = texts(locale)[text] ?? text;
+    if (given === undefined) return [{ text: words }];
+    const href = typeof given === 'function' ? given(interaction) : given;
+    return href === undefined ? [] : [{ text: words, href }];
+  });
 }
 
 const LANGUAGE_COOKIE = 'idp.locale';
@@ -109,54 +121,3 @@ function repeatedQuery(ctx: Context, { page }: PageView): string {
 
 /** A step of a sign-in of which nothing more is known. */
 const stepPath = /^([\w/.~-]*\/interaction\/[\w-]+)\//;
-
-/** Pages that say that something went wrong: what it was must not keep them from being shown. */
-const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);
-
-/** The pages that the protocol asks for. */
-export const createShowPage =
-  (context: ExtensionContext): ShowPage =>
-  (ctx, page) => {
-    const client = 'client' in page ? page.client : undefined;
-    const reference = page.page === 'error' ? page.reference : undefined;
-    try {
-      show(ctx, context, viewOf(page, context.production), { client, reference });
-    } catch (error) {
-      if (!failures.has(page.page)) throw error;
-      context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
-      show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, { reference });
-    }
-  };
-
-function viewOf(page: ProtocolPage, production: boolean): PageView {
-  switch (page.page) {
-    case 'error':
-      return {
-        page: 'error',
-        code: page.error,
-        ...(production ? {} : { developer: { error: page.error, ...(page.description ? { description: page.description } : {}) } }),
-      };
-    case 'expired': {
-      const { client_uri: clientUri } = (page.client?.metadata ?? {}) as { client_uri?: string };
-      return { page: 'expired', ...(page.restart ? { restart: { action: page.restart } } : {}), ...(clientUri ? { clientUri } : {}) };
-    }
-    case 'logout':
-      return { page: 'logout', action: page.action, fields: page.fields, ...(page.client ? { appName: page.client.name } : {}) };
-    case 'signed-out': {
-      const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
-      const { frames, unanswered, next } = page;
-      return {
-        page: 'signed-out',
-        ...(returnUrl ? { returnUrl } : {}),
-        ...(frames ? { frames } : {}),
-        ...(unanswered ? { unanswered } : {}),
-        ...(next === undefined ? {} : { next }),
-      };
-    }
-    case 'continue':
-      return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
-    case 'unavailable':
-    case 'welcome':
-      return page;
-  }
-}

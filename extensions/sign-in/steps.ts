@@ -14,7 +14,7 @@ export function createSteps(context: ExtensionContext) {
     const { client, parameters, tids } = interaction;
     const [only, ...others] = tids ?? [];
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
-    return { client, tenant, uiLocales: parameters.ui_locales, signInPath: new URL(url(interaction)).pathname };
+    return { client, tenant, uiLocales: parameters.ui_locales, signInPath: new URL(url(interaction)).pathname, interaction };
   };
 
   /** Names no account: people type passwords where names belong. */
@@ -31,6 +31,7 @@ export function createSteps(context: ExtensionContext) {
     /** The path that all steps begin with. */
     base: `${own}/interaction/:uid`,
     url,
+    surroundings,
     /** What each form has. */
     form: (ctx: Context, interaction: Interaction, step: string) => ({
       action: url(interaction, step),

@@ -204,6 +204,9 @@ button.account {
 }
 button.account:hover { background: var(--hover); border-color: var(--link); }
 button.account > svg { color: var(--muted); }
+.points { display: grid; gap: 0.5rem; padding-inline-start: 1.25rem; list-style: disc; }
+.check { display: flex; align-items: center; gap: 0.75rem; min-height: 2.75rem; margin: 0; font-weight: 400; }
+.check input { flex: none; width: 1.25rem; height: 1.25rem; margin: 0; accent-color: var(--accent); }
 .or { text-align: center; color: var(--muted); }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
@@ -223,6 +226,8 @@ button.text-link { border: 0; background: transparent; color: var(--link); font:
 .reference code { color: var(--ink); font-size: 0.875rem; user-select: all; }
 
 footer { width: 100%; max-width: 27rem; margin: 0 auto; padding: 0 1.25rem 1.25rem; color: var(--muted); font-size: 0.9375rem; }
+.additions { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1rem; }
+.additions .text-link { padding: 0; font-weight: 400; }
 .languages summary {
   display: inline-flex;
   align-items: center;

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding, SignInButton } from '../../lib/extension-door.js';
+import type { Branding, Html, SignInButton } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */
@@ -57,11 +57,37 @@ export interface ConsentScope {
   readonly description?: string;
 }
 
+/** What is on a page of an extension. */
+export type PartModel =
+  | { readonly part: 'text'; readonly text: string }
+  | { readonly part: 'list'; readonly items: readonly string[] }
+  | { readonly part: 'link'; readonly text: string; readonly href: string }
+  | {
+      readonly part: 'field';
+      readonly name: string;
+      readonly label: string;
+      readonly kind?: 'text' | 'password' | 'code';
+      readonly autocomplete?: string;
+      readonly value?: string;
+      readonly isOptional?: boolean;
+      readonly problem?: string;
+    }
+  | { readonly part: 'check'; readonly name: string; readonly label: string; readonly isTicked?: boolean }
+  | {
+      readonly part: 'choices';
+      readonly name: string;
+      readonly choices: readonly { readonly value: string; readonly title: string; readonly lines: readonly string[] }[];
+    }
+  | { readonly part: 'button'; readonly text: string; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  | { readonly part: 'markup'; readonly markup: Html };
+
 interface PageModels {
   /** Posts `identifier`, or `idp` to the `action` of `others`. With `isElsewhere`, one of these is all that there is. */
   identifier: Form & {
     readonly identifier?: string;
     readonly isElsewhere?: true;
+    /** Leads to the page for a new account; absent where people may not create one. */
+    readonly create?: string;
     readonly others?: { readonly action: string; readonly buttons: readonly SignInButton[] };
   } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
   /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
@@ -117,6 +143,14 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
+  view: {
+    readonly title: string;
+    readonly lead?: string;
+    readonly problem?: string;
+    readonly form?: { readonly action: string; readonly fields: Fields; readonly cancel?: string };
+    readonly parts: readonly PartModel[];
+  };
   /** In development alone: what the service is, and where a sign-in begins. */
   welcome: {
     readonly issuer: string;
@@ -142,6 +176,8 @@ export interface PageFrame {
   readonly branding?: Branding;
   /** Finds the request in the log; shown where something went wrong. */
   readonly reference?: string;
+  /** Words and links of extensions, at the foot of a sign-in's page. */
+  readonly additions?: readonly { readonly text: string; readonly href?: string }[];
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

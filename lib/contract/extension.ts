@@ -5,13 +5,15 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
+import type { Static, TObject } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory } from '../directory/index.js';
+import type { Account, Directory, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
+import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifacts.js';
 import type { ApiResource, Client } from '../store/records.js';
 
 import type { BearerState } from './bearer.js';
@@ -20,8 +22,10 @@ import type { Interactions } from './interactions.js';
 
 import type { Locale } from './locales.js';
 import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
+import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
+import type { View } from './view.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -61,6 +65,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** A page of an extension. */
+  | { readonly page: 'view'; readonly view: View }
   /** The first page of a service in development. `signIn` begins one, where a link can. */
   | {
       readonly page: 'welcome';
@@ -122,6 +128,12 @@ export interface ExtensionContext {
    * @see RFC 6750
    */
   bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
+  /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
+  collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
+  artifact(kind: ArtifactKind): ExtensionArtifacts;
+  /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
+  readonly keptData: Pick<ExtensionData, 'export' | 'removeTenant'>;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -131,6 +143,12 @@ export interface ExtensionContext {
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
+  /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
+  view(ctx: Context, view: View): Promise<void>;
+  /** The texts of all extensions in a language. */
+  texts(locale: Locale): Readonly<Record<string, string>>;
+  /** What extensions add to the pages of a sign-in. */
+  readonly pageAdditions: readonly PageAddition[];
   /** A token that proves a form came from our page of this interaction. */
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. */
@@ -161,6 +179,11 @@ export interface Extension {
   /** Codes of its own errors, made by `defineErrors`. */
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
+  /** Durable rows of its own, made by `defineCollection`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each has rows of its own
+  readonly collections?: readonly ExtensionCollection<any>[];
+  /** Kinds of short-lived records of its own. */
+  readonly artifacts?: readonly ArtifactKind[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Members of the discovery document. */
@@ -171,6 +194,10 @@ export interface Extension {
   readonly signInMethods?: (context: ExtensionContext) => readonly SignInMethod[];
   /** What is asked of a person who is signed in, before an application gets its answer. */
   readonly requirements?: (context: ExtensionContext) => readonly Requirement[];
+  /** The extension's words, in each of the pages' languages. */
+  readonly texts?: ExtensionTexts;
+  /** Words and links at the foot of the pages of a sign-in. */
+  readonly pageAdditions?: readonly PageAddition[];
   /**
    * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
    * before the service listens, and listed in discovery.

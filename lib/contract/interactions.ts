@@ -39,6 +39,9 @@ export interface Interactions {
   remembered(ctx: Context): readonly string[];
   /** Takes an account off those that signed in before. */
   forget(ctx: Context, oid: string): void;
-  /** The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it. */
-  restart(ctx: Context, uid: string): Promise<string | undefined>;
+  /**
+   * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
+   * @param prompt what the person wants in the place of a sign-in
+   */
+  restart(ctx: Context, uid: string, prompt?: 'create'): Promise<string | undefined>;
 }

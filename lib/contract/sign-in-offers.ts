@@ -6,6 +6,7 @@ import type { ConfigProblem } from '../errors.js';
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import { type Demand, demands, type Requirement, requirementErrors } from './requirement.js';
+import { sharedClaims } from './shared-claims.js';
 import type { SignInMethod } from './sign-in-method.js';
 
 export interface SignInOffers {
@@ -75,21 +76,6 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
       requirements = ordered(owned.map(({ requirement }) => requirement));
     },
   };
-}
-
-/** One problem for each thing that two of them claim. */
-export function sharedClaims<Item extends { readonly owner: string }>(
-  items: readonly Item[],
-  claimsOf: (item: Item) => readonly string[],
-): readonly ConfigProblem[] {
-  const owners = new Map<string, string>();
-  return items.flatMap((item) =>
-    claimsOf(item).flatMap((claim) => {
-      const first = owners.get(claim);
-      owners.set(claim, first ?? item.owner);
-      return first === undefined ? [] : [{ path: 'extensions', expected: `one owner of ${claim}`, received: `${first} and ${item.owner}` }];
-    }),
-  );
 }
 
 const namePattern = /^[a-z][a-z0-9-]{0,59}$/;

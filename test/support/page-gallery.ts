@@ -1,7 +1,7 @@
 /** Every page in every state, with ordinary and with awkward content. */
 import type { Locale } from '../../extensions/sign-in/texts/index.js';
 import { locales } from '../../extensions/sign-in/texts/locale.js';
-import type { LanguageMenu, PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
+import type { LanguageMenu, PageFrame, PageView, PartModel } from '../../extensions/sign-in/view-models.js';
 
 export interface GalleryPage {
   readonly name: string;
@@ -30,6 +30,27 @@ const form = { action: '/interaction/1', csrf: 'token', cancel: '/interaction/1/
 const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenantName: 'Acme Industries AS' };
 const identifier = { page: 'identifier', ...form } as const;
 const labelled = (name: string) => Object.fromEntries(locales.map((locale) => [locale, name])) as Record<Locale, string>;
+const additions = [
+  { text: 'Privacy', href: 'https://acme.test/privacy' },
+  { text: 'Help is at 800 00 000' },
+  { text: 'Help', href: '/help' },
+];
+const view = {
+  page: 'view',
+  title: 'Terms of service',
+  lead: 'of Acme Industries AS',
+  form: { ...form, fields: { csrf: 'token' } },
+  parts: [
+    { part: 'text', text: 'They changed on 1 May.' },
+    { part: 'list', items: ['Be kind.', 'Keep your password to yourself.'] },
+    { part: 'link', text: 'Read all of them', href: 'https://acme.test/terms' },
+    { part: 'field', name: 'code', label: 'Code', kind: 'code' },
+    { part: 'check', name: 'agree', label: 'I have read them and I agree' },
+    { part: 'choices', name: 'as', choices: [{ value: '1', title: 'Alice Andersen', lines: ['alice@acme.test'] }] },
+    { part: 'button', text: 'Accept' },
+    { part: 'button', text: 'Not now', name: 'later', value: 'yes', look: 'quiet' },
+  ] satisfies readonly PartModel[],
+} as const;
 const others = {
   action: '/interaction/1/method',
   buttons: [
@@ -88,6 +109,18 @@ export const gallery: readonly GalleryPage[] = [
     frame: { ...frame, languages: { locales, link: '/i?ui_locales=', form: { action: '/i/identifier', fields: { csrf: 'token' } } } },
   },
   { name: 'identifier-others', view: { ...identifier, others }, frame },
+  { name: 'identifier-create', view: { ...identifier, create: '/interaction/1/create' }, frame: { ...frame, additions } },
+  { name: 'view', view, frame: { ...frame, additions } },
+  {
+    name: 'view-problem',
+    view: { ...view, parts: view.parts.map((part) => (part.part === 'field' ? { ...part, problem: 'Not that.' } : part)) },
+    frame: long,
+  },
+  {
+    name: 'view-plain',
+    view: { page: 'view', title: 'Done', parts: [{ part: 'text', text: 'You can close this window.' }] },
+    frame: { locale: 'da' },
+  },
   { name: 'identifier-elsewhere', view: { ...identifier, isElsewhere: true, others }, frame: long },
   { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
   { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },

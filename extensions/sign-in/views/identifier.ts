@@ -31,6 +31,7 @@ ${
 <button class="button" type="submit">${text('identifier.submit')}</button>`
 }
 ${otherWays(view, context)}
+${view.create !== undefined && html`<a class="text-link centred" href="${view.create}">${text('create.submit')}</a>`}
 ${cancelButton(view, context)}
 </form>`,
   };

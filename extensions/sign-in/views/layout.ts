@@ -64,6 +64,9 @@ ${form ? html`<form method="post" action="${form.action}">${hiddenFields(form.fi
 </details></nav>`;
 }
 
+const addition = ({ text, href }: NonNullable<PageFrame['additions']>[number]): Html =>
+  html`<li>${href === undefined ? text : html`<a class="text-link" href="${href}">${text}</a>`}</li>`;
+
 function footer({ showReference }: PageContent, context: PageContext): Html | false {
   const { text, frame } = context;
   const reference =
@@ -71,7 +74,8 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
     frame.reference !== undefined &&
     html`<p class="reference">${text('reference')} <code>${frame.reference}</code></p>`;
   const languages = frame.languages !== undefined && languageMenu(frame.languages, context);
-  return (reference || languages) && html`<footer>${reference}${languages}</footer>`;
+  const additions = frame.additions !== undefined && html`<ul class="additions">${frame.additions.map(addition)}</ul>`;
+  return (reference || additions || languages) && html`<footer>${reference}${additions}${languages}</footer>`;
 }
 
 /** The names of the client and the tenant, as far as the heading does not say them. */

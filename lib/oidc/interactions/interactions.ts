@@ -173,7 +173,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
       }),
 
-    restart: (ctx, uid) => restart.begin(ctx, uid),
+    restart: (ctx, uid, prompt) => restart.begin(ctx, uid, prompt),
   };
 
   /**

@@ -49,11 +49,15 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   }
 
   /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
-  async function begin(ctx: Context, begun: Begun): Promise<string | undefined> {
+  async function begin(ctx: Context, begun: Begun, prompt?: string): Promise<string | undefined> {
     if (!(await mayBegin(ctx, begun))) return undefined;
     // Good once, and for minutes.
     const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
-    return urlByReference(provider(), options, String(lasting.client_id), { ...lasting, [restartedParameter]: 'yes' });
+    return urlByReference(provider(), options, String(lasting.client_id), {
+      ...lasting,
+      ...(prompt === undefined ? {} : { prompt: withPrompt(lasting.prompt, prompt) }),
+      [restartedParameter]: 'yes',
+    });
   }
 
   return {
@@ -70,9 +74,9 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
       return { url: `${options.issuer}${interactionPath(options, uid)}/restart`, clientId: String(begun.parameters.client_id) };
     },
 
-    async begin(ctx: Context, uid: string): Promise<string | undefined> {
+    async begin(ctx: Context, uid: string, prompt?: string): Promise<string | undefined> {
       const begun = await known(ctx, uid);
-      return begun && begin(ctx, begun);
+      return begun && begin(ctx, begun, prompt);
     },
 
     /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */
@@ -82,3 +86,7 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
     },
   };
 }
+
+/** What asks for a sign-in gives way; what asks for anything else stays. */
+const withPrompt = (asked: string | undefined, prompt: string): string =>
+  [prompt, ...(asked?.split(' ') ?? []).filter((each) => each === 'consent')].join(' ');

@@ -1,0 +1,59 @@
+/** A page of an extension with its words in one language: plain data, as the other pages have it. */
+import type { Text, View, ViewPart } from '../../lib/extension-door.js';
+import type { PageView } from './view-models.js';
+
+/** What guards the form, and leaves it. */
+interface Guard {
+  readonly csrf?: string;
+  readonly cancel?: string;
+}
+
+/** @param texts of the page's language. @throws TypeError for a text that there is not */
+export function resolveView(view: View, texts: Readonly<Record<string, string>>, guard: Guard): PageView<'view'> {
+  const words = (text: Text): string => {
+    if (typeof text === 'object' && 'plain' in text) return text.plain;
+    const { key, values } = typeof text === 'string' ? { key: text, values: {} as Readonly<Record<string, string>> } : text;
+    const found = texts[key];
+    if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
+    return found.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  };
+  const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
+
+  const { title, lead, problem, form, parts } = view;
+  return {
+    page: 'view',
+    title: words(title),
+    ...optional('lead', lead),
+    ...optional('problem', problem),
+    ...(form && {
+      form: {
+        action: form.action,
+        fields: { ...form.fields, ...(guard.csrf === undefined ? {} : { csrf: guard.csrf }) },
+        ...(guard.cancel === undefined ? {} : { cancel: guard.cancel }),
+      },
+    }),
+    parts: parts.map((part) => resolvePart(part, words)),
+  } as PageView<'view'>;
+}
+
+function resolvePart(part: ViewPart, words: (text: Text) => string): object {
+  switch (part.part) {
+    case 'text':
+    case 'link':
+    case 'button':
+      return { ...part, text: words(part.text) };
+    case 'list':
+      return { ...part, items: part.items.map(words) };
+    case 'field':
+      return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
+    case 'check':
+      return { ...part, label: words(part.label) };
+    case 'choices':
+      return {
+        ...part,
+        choices: part.choices.map(({ value, title, lines = [] }) => ({ value, title: words(title), lines: lines.map(words) })),
+      };
+    case 'markup':
+      return part;
+  }
+}

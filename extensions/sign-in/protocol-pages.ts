@@ -1,0 +1,72 @@
+/** The pages that the protocol asks for, and those of extensions. */
+import type { Context } from 'koa';
+import type { ExtensionContext, ProtocolPage, ShowPage, View } from '../../lib/extension-door.js';
+import { resolveView } from './extension-view.js';
+import { localeOf, type Surroundings, show } from './show.js';
+import { createSteps } from './steps.js';
+import type { PageView } from './view-models.js';
+
+/** Pages that say that something went wrong: what it was must not keep them from being shown. */
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);
+
+export function createShowPage(context: ExtensionContext): ShowPage {
+  const { form, surroundings } = createSteps(context);
+
+  async function showView(ctx: Context, view: View): Promise<void> {
+    const { interaction, client, status = 200 } = view;
+    const around: Surroundings = interaction ? await surroundings(interaction) : { client };
+    const locale = localeOf(ctx, context, around);
+    const subject = view.form?.subject ?? interaction?.uid;
+    const ofInteraction = interaction ? form(ctx, interaction, '') : {};
+    const guard = subject === undefined ? {} : { ...ofInteraction, csrf: context.csrf.token(ctx, subject) };
+    ctx.status = status;
+    show(ctx, context, resolveView(view, context.texts(locale), guard), around);
+  }
+
+  return (ctx, page) => {
+    if (page.page === 'view') return showView(ctx, page.view);
+    const client = 'client' in page ? page.client : undefined;
+    const reference = page.page === 'error' ? page.reference : undefined;
+    try {
+      show(ctx, context, viewOf(page, context.production), { client, reference });
+    } catch (error) {
+      if (!failures.has(page.page)) throw error;
+      context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
+      show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, { reference });
+    }
+    return undefined;
+  };
+}
+
+function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, production: boolean): PageView {
+  switch (page.page) {
+    case 'error':
+      return {
+        page: 'error',
+        code: page.error,
+        ...(production ? {} : { developer: { error: page.error, ...(page.description ? { description: page.description } : {}) } }),
+      };
+    case 'expired': {
+      const { client_uri: clientUri } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      return { page: 'expired', ...(page.restart ? { restart: { action: page.restart } } : {}), ...(clientUri ? { clientUri } : {}) };
+    }
+    case 'logout':
+      return { page: 'logout', action: page.action, fields: page.fields, ...(page.client ? { appName: page.client.name } : {}) };
+    case 'signed-out': {
+      const { client_uri: returnUrl } = (page.client?.metadata ?? {}) as { client_uri?: string };
+      const { frames, unanswered, next } = page;
+      return {
+        page: 'signed-out',
+        ...(returnUrl ? { returnUrl } : {}),
+        ...(frames ? { frames } : {}),
+        ...(unanswered ? { unanswered } : {}),
+        ...(next === undefined ? {} : { next }),
+      };
+    }
+    case 'continue':
+      return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
+    case 'unavailable':
+    case 'welcome':
+      return page;
+  }
+}

@@ -1,0 +1,61 @@
+/** A page of an extension, in the look of the sign-in pages: what is on it, and not how. */
+import type { Html } from '../http/html.js';
+import type { Client } from '../store/records.js';
+import type { Interaction } from './interaction.js';
+
+/** Words: a key of the extension's `texts`, one with the values of its placeholders, or a name that is the same in every language. */
+export type Text = string | { readonly key: string; readonly values: Readonly<Record<string, string>> } | { readonly plain: string };
+
+export type ViewPart =
+  | { readonly part: 'text'; readonly text: Text }
+  | { readonly part: 'list'; readonly items: readonly Text[] }
+  /** `href`: http(s), or a path of this origin. */
+  | { readonly part: 'link'; readonly text: Text; readonly href: string }
+  /** A labelled input. `code` is for digits that were sent or are shown elsewhere. */
+  | {
+      readonly part: 'field';
+      readonly name: string;
+      readonly label: Text;
+      readonly kind?: 'text' | 'password' | 'code';
+      /** @default off */
+      readonly autocomplete?: string;
+      readonly value?: string;
+      readonly isOptional?: boolean;
+      /** What is wrong with it. */
+      readonly problem?: Text;
+    }
+  /** Posts `yes` under its name when it is ticked. */
+  | { readonly part: 'check'; readonly name: string; readonly label: Text; readonly isTicked?: boolean }
+  /** Entries of which one is pressed. */
+  | {
+      readonly part: 'choices';
+      readonly name: string;
+      readonly choices: readonly { readonly value: string; readonly title: Text; readonly lines?: readonly Text[] }[];
+    }
+  /** Submits the form. The first is the one that Enter presses. */
+  | { readonly part: 'button'; readonly text: Text; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  /** Markup of the template `html`, without styles or scripts of its own: none would be applied. */
+  | { readonly part: 'markup'; readonly markup: Html };
+
+export interface View {
+  readonly title: Text;
+  readonly lead?: Text;
+  /** What went wrong, said on top. */
+  readonly problem?: Text;
+  /** @default 200 */
+  readonly status?: number;
+  /** The sign-in that the page is a step of: its client, look and language are the page's. */
+  readonly interaction?: Interaction;
+  /** Without an interaction: whose look the page has. */
+  readonly client?: Client;
+  /** The form that all parts are in. Its fields `csrf` and, in an interaction, the button to cancel are added. */
+  readonly form?: {
+    /** An absolute URL of the service. */
+    readonly action: string;
+    /** What `csrf.check` is asked about. @default the interaction's `uid` */
+    readonly subject?: string;
+    /** Hidden fields. */
+    readonly fields?: Readonly<Record<string, string>>;
+  };
+  readonly parts: readonly ViewPart[];
+}

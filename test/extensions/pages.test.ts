@@ -1,0 +1,163 @@
+/** house §5: pages of extensions in the look of the service, and what extensions add to the pages that are there. */
+import { describe, expect, test } from '@jest/globals';
+import type { Locale } from 'tenant-idp';
+import { type Extension, form, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
+import { membersOf } from '../support/authorization-response.js';
+import { startIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
+
+const inAll = (texts: Record<string, string>) =>
+  Object.fromEntries(
+    locales.map((locale) => [locale, Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, `${text} [${locale}]`]))]),
+  ) as Record<Locale, Record<string, string>>;
+
+const accepted = new Set<string>();
+const terms: Extension = {
+  name: 'terms',
+  texts: inAll({ 'terms.title': 'Terms of {company}', 'terms.accept': 'Accept', 'terms.box': 'I agree', 'terms.tick': 'Tick the box' }),
+  requirements: ({ view, url, own }) => [
+    {
+      name: 'terms',
+      error: 'interaction_required',
+      silent: 'pass',
+      check: (_, { oid }) => (accepted.has(oid) ? 'met' : 'open'),
+      show: (ctx, interaction) =>
+        view(ctx, {
+          interaction,
+          title: { key: 'terms.title', values: { company: '<Acme> & co' } },
+          ...(ctx.method === 'POST' ? { problem: 'terms.tick', status: 400 } : {}),
+          form: { action: url(`${own}/interaction/${interaction.uid}/terms`) },
+          parts: [
+            { part: 'check', name: 'agree', label: 'terms.box' },
+            { part: 'button', text: 'terms.accept' },
+          ],
+        }),
+    },
+  ],
+  routes: (router, { own, interactions, csrf }) => {
+    router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return;
+      const { csrf: token, agree } = parametersOf(ctx, ['csrf', 'agree']);
+      if (!csrf.check(ctx, interaction.uid, token)) return ctx.throw(403);
+      if (agree !== 'yes') return interactions.showRequirement(ctx, interaction);
+      accepted.add(interaction.oid ?? '');
+      ctx.status = 303;
+      ctx.redirect(await interactions.goOn(ctx, interaction));
+    });
+  },
+};
+const policy: Extension = {
+  name: 'policy',
+  texts: inAll({ 'policy.privacy': 'Privacy', 'policy.help': 'Help', 'policy.words': 'Only for staff' }),
+  pageAdditions: [
+    { name: 'privacy', text: 'policy.privacy', href: 'https://acme.test/privacy' },
+    { name: 'help', text: 'policy.help', href: ({ client }) => (client.id === 'web' ? '/help' : undefined) },
+    { name: 'words', text: 'policy.words' },
+  ],
+};
+const odd: Extension = {
+  name: 'odd',
+  routes: (router, { view }) => {
+    router.get('/idp/odd', (ctx) => view(ctx, { title: { plain: 'Odd' }, parts: [{ part: 'text', text: 'odd.missing' }] }));
+    router.get('/idp/even', (ctx) =>
+      view(ctx, { title: { plain: 'Even' }, parts: [{ part: 'link', text: { plain: 'x' }, href: 'javascript:1' }] }),
+    );
+  },
+};
+const service = useIdp({ extensions: [terms, policy, odd] });
+const url = (parameters: Record<string, string> = {}) =>
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+const open = async (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> =>
+  agent.follow(await agent.get(url(parameters)));
+
+describe('house §5: c.view', () => {
+  test('shows a page in the language of the sign-in, escaped, with the headers of the other pages', async () => {
+    const agent = new Agent();
+    const page = await signIn(agent, url({ ui_locales: 'sv' }));
+    expect(page.body).toContain('<html lang="sv"');
+    expect(page.body).toContain('<h1>Terms of &lt;Acme&gt; &amp; co [sv]</h1>');
+    expect(page.body).toContain('<p class="names">Web shop</p>');
+    const ofSignIn = await open(new Agent());
+    for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy', 'cache-control'])
+      expect([name, page.headers.get(name)]).toEqual([name, ofSignIn.headers.get(name)]);
+    expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+  });
+
+  test('guards its form, says what is wrong, goes on, and can be cancelled', async () => {
+    const agent = new Agent();
+    const page = await signIn(agent, url());
+    const { action, fields } = formOf(page);
+    expect((await agent.post(action, { ...fields, csrf: 'x', agree: 'yes' })).status).toBe(403);
+    const refused = await agent.post(action, { csrf: fields.csrf ?? '' });
+    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('role="alert"')]);
+    expect(refused.body).toContain('<title>Error: ');
+    expect(membersOf(await agent.follow(await agent.post(action, { csrf: fields.csrf ?? '', agree: 'yes' })))).toHaveProperty('code');
+    accepted.clear();
+    const other = new Agent();
+    const again = await signIn(other, url());
+    expect(again.body).toMatch(/formaction="[^"]*\/cancel"/);
+    expect(
+      membersOf(await other.follow(await other.post(formOf(again).action.replace('/terms', '/cancel'), formOf(again).fields))),
+    ).toMatchObject({
+      error: 'access_denied',
+    });
+  });
+
+  test('fails on a text that there is not, and leads nowhere but to http(s)', async () => {
+    expect((await new Agent().get(`${service.issuer}/idp/odd`)).status).toBe(500);
+    expect((await new Agent().get(`${service.issuer}/idp/even`)).body).toContain('href="#"');
+  });
+});
+
+describe('issue 12 C: what is added to the pages', () => {
+  test('is at the foot of every page of a sign-in, where it applies', async () => {
+    const agent = new Agent();
+    const first = await open(agent, { ui_locales: 'de' });
+    for (const page of [first, await agent.submit(first, { identifier: 'alice@acme.test' })]) {
+      expect(page.body).toContain('href="https://acme.test/privacy">Privacy [de]</a>');
+      expect(page.body).toContain('href="/help">Help [de]</a>');
+      expect(page.body).toContain('<li>Only for staff [de]</li>');
+    }
+    expect((await open(new Agent(), { client_id: 'third-party' })).body).not.toContain('href="/help"');
+  });
+
+  test('“create account” is a link where people may create one, and only there', async () => {
+    const [globex] = (await service.idp.directory.tenants.find()).filter(({ name }) => name === 'Globex');
+    const tid = globex?.id ?? '';
+    const agent = new Agent();
+    expect((await open(agent, { acr_values: `tenant:${tid}` })).body).not.toContain('Create account');
+    const closed = await agent.get(`${(await open(agent, { acr_values: `tenant:${tid}` })).url}/create`);
+    expect(formOf(await agent.follow(closed)).fields).toHaveProperty('identifier');
+    await service.idp.directory.tenants.update(tid, { signIn: { selfRegistration: true } });
+    expect((await open(agent)).body).not.toContain('Create account');
+    const page = await open(agent, { acr_values: `tenant:${tid}` });
+    const link = /href="([^"]*\/create)"/.exec(page.body)?.[1] ?? '';
+    const filled = { givenName: 'Dora', familyName: 'Dahl', email: 'dora@globex.test', password: 'a long enough password' };
+    const next = await agent.follow(await agent.submit(await agent.follow(await agent.get(new URL(link, page.url).href)), filled));
+    expect(next.body).toContain('<h1>Terms of');
+  });
+});
+
+describe('house §5: what cannot be shown is refused at start', () => {
+  const added = (name: string, additions: readonly PageAddition[]): Extension => ({
+    name,
+    texts: inAll({ [`${name}.one`]: 'One' }),
+    pageAdditions: additions,
+  });
+  const { nb: _, ...incomplete } = inAll({ 'odd.one': 'One' });
+  test.each<[string, Extension[], RegExp]>([
+    [
+      'two of one name',
+      [policy, added('other', [{ name: 'help', text: 'other.one' }])],
+      /one owner of the addition help to the pages, got policy and other/,
+    ],
+    ['a text that there is not', [added('other', [{ name: 'x', text: 'other.two' }])], /extensions\.other\.pageAdditions\.x\.text/],
+    ['a language that lacks texts', [{ name: 'odd', texts: incomplete as never }], /extensions\.odd\.texts\.nb/],
+    ['a key of somebody else', [{ name: 'odd', texts: inAll({ 'terms.title': 'x' }) }], /a key that begins with 'odd\.'/],
+    ['additions that are none', [{ name: 'odd', pageAdditions: [{ name: 'x' }] as never }], /extensions\[0\]\.pageAdditions/],
+  ])('%s', async (_name, extensions, message) => {
+    await expect(startIdp({ extensions })).rejects.toThrow(message);
+  });
+});
