@@ -7,7 +7,7 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
+import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf, participantsOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
@@ -32,6 +32,7 @@ import { routes } from './oidc/configuration.js';
 import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
+import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
@@ -108,6 +109,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
+  const participants = participantsOf(extensions, () => context);
   const protocol = createProtocol({
     options,
     artifacts,
@@ -124,6 +126,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
+    participants,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
@@ -155,6 +158,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     },
   });
   const showPage = pagesOf(extensions)(context);
+  sendParticipantNotices({ participants, directory });
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));

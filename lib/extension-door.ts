@@ -28,6 +28,7 @@ export type {
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
+export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/logout-participant.js';
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';

@@ -23,6 +23,7 @@ import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
 
 import type { Locale } from './locales.js';
+import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
@@ -159,6 +160,8 @@ export interface ExtensionContext {
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
+  signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -232,6 +235,8 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /** Who has to hear of the end of a sign-in. */
+  readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
    * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
    * is checked when a client is written.

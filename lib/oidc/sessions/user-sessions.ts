@@ -47,7 +47,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
     const account = await directory.accounts.findByOid(oid);
     const isOver = (authTime = 0) => !account || isVoid(account, new Date(authTime * 1000));
     const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isOver(loginTs);
-    for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
+    for (const { key } of sessions) await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
@@ -88,7 +88,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const found = sessions.find(({ key }) => digestOfKey(key) === id);
       const notices = new LogoutNotices(parts);
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
-      const ended = await endSignIn(artifacts, found?.key, (before) => notices.enqueue(before), isOfUser);
+      const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
       notices.release();
       return ended !== undefined;
     },
