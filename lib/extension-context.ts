@@ -50,6 +50,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
+    endActing: protocol.endActing,
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     texts: (locale) => texts[locale] ?? {},

@@ -130,6 +130,11 @@ export interface ExtensionContext {
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /**
+   * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
+   * before. False when nobody acts here. For a form that was posted: the caller checks its token.
+   */
+  endActing(ctx: Context): Promise<boolean>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */

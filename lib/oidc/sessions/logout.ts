@@ -6,7 +6,7 @@ import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { endSessionUnasked } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
-import { endSignIn } from './sessions.js';
+import { endWithAside } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
@@ -16,7 +16,7 @@ export function createLogout(parts: OidcParts) {
   const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
   const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
     browserState.clear(ctx);
-    await endSignIn(artifacts, keyOf('Session', sessionOf(ctx).uid), (before) => notices.enqueue(before));
+    await endWithAside(artifacts, sessionOf(ctx).uid, (before) => notices.enqueue(before));
     const frames = await notices.frames(options.issuer);
     const page = ctx.oidc.urlFor('end_session_success');
     const target = String(ctx.response.get('Location'));
