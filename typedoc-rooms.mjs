@@ -4,7 +4,7 @@ import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
 
 /** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
 const categories = [
-  [/^lib\/(create-identity-provider|identity-provider|sessions|store\/health)\./, 'The service'],
+  [/^lib\/(on-first-use|identity-provider|sessions|store\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
   [/^lib\/(claims|testing)\//, 'Claims'],

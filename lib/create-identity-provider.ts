@@ -7,12 +7,13 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
+import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf, participantsOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
+import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -30,6 +31,7 @@ import { routes } from './oidc/configuration.js';
 import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
+import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
@@ -46,32 +48,7 @@ import { inStoreTime } from './store/store-time.js';
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
 
-/**
- * Resolves when it can serve: stores opened, keys loaded, seed applied.
- * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
- * @example
- * ```ts
- * import { createServer } from 'node:http';
- * import { createIdentityProvider } from 'tenant-idp';
- *
- * const idp = await createIdentityProvider({
- *   issuer: 'http://localhost:3000',
- *   seed: {
- *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
- *     clients: [
- *       {
- *         id: 'web',
- *         name: 'Web',
- *         secret: 'web-secret',
- *         allowedScopes: ['openid', 'profile'],
- *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
- *       },
- *     ],
- *   },
- * });
- * createServer(idp.callback()).listen(3000);
- * ```
- */
+/** The composition root. `on-first-use` loads it, and documents the factory. */
 export async function createIdentityProvider(input: IdentityProviderOptions): Promise<IdentityProvider> {
   const standard = standardExtensions();
   const options = resolveOptions(input, process.env, await findProblems(input, standard));
@@ -86,14 +63,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
     : memoryArtifacts();
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
-  await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
+  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  const rowChecks = extensionRowChecks(extensions);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
+  const extensionRows = createRowsOfExtensions(extensions, store);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const offers = createSignInOffers(extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
@@ -109,6 +88,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const closing: (() => Promise<void>)[] = [];
@@ -128,6 +108,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
+  const participants = participantsOf(extensions, () => context);
   const protocol = createProtocol({
     options,
     artifacts,
@@ -144,10 +125,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
+    participants,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -163,8 +146,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     extensions,
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
+    kept,
   });
   const showPage = pagesOf(extensions)(context);
+  sendParticipantNotices({ participants, directory });
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));

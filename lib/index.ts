@@ -31,7 +31,6 @@ export type {
 export { type Locale, locales } from './contract/locales.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
-export { createIdentityProvider } from './create-identity-provider.js';
 export type {
   Account,
   AccountEvents,
@@ -89,6 +88,7 @@ export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
 export type { CountWrongSecret } from './http/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
+export { createIdentityProvider } from './on-first-use.js';
 export type {
   CookieOptions,
   Features,

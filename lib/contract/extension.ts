@@ -5,13 +5,15 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
+import type { Static, TObject } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory } from '../directory/index.js';
+import type { Account, Directory, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
+import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifacts.js';
 import type { ApiResource, Client } from '../store/records.js';
 
 import type { BearerState } from './bearer.js';
@@ -19,6 +21,7 @@ import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
 
 import type { Locale } from './locales.js';
+import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
@@ -125,11 +128,19 @@ export interface ExtensionContext {
    * @see RFC 6750
    */
   bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
+  /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
+  collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
+  artifact(kind: ArtifactKind): ExtensionArtifacts;
+  /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
+  readonly keptData: Pick<ExtensionData, 'export' | 'removeTenant'>;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
+  signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
    * before. False when nobody acts here. For a form that was posted: the caller checks its token.
@@ -173,6 +184,11 @@ export interface Extension {
   /** Codes of its own errors, made by `defineErrors`. */
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
+  /** Durable rows of its own, made by `defineCollection`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each has rows of its own
+  readonly collections?: readonly ExtensionCollection<any>[];
+  /** Kinds of short-lived records of its own. */
+  readonly artifacts?: readonly ArtifactKind[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Members of the discovery document. */
@@ -192,6 +208,8 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /** Who has to hear of the end of a sign-in. */
+  readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
    * Client metadata by name, kept in the client's record: each answers what the value should be instead (`a https URL`), or undefined where it is right. It
    * is checked when a client is written.

@@ -44,6 +44,7 @@ import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
+import { createSignedIn } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createExtensionGrants } from './tokens/extension-grants.js';
@@ -70,6 +71,7 @@ export interface Protocol {
   readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
+  readonly signedIn: ExtensionContext['signedIn'];
   readonly endActing: ExtensionContext['endActing'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
@@ -205,6 +207,7 @@ export function createProtocol(
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
+    signedIn: createSignedIn(parts, provider),
     endActing: acting.end,
     routes,
     document: (path) => instances.current().documents.peek(path),

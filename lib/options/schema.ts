@@ -1,49 +1,20 @@
 /** The shape of the options, checked as a whole. */
-import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { missing, type OptionPath, valueAt, withMeant, wrong } from '../config-problem.js';
 import { locales } from '../contract/locales.js';
 import type { ConfigProblem } from '../errors.js';
+import { both, callback, closed, flag, list, listOfNamed, mapOf, oneOf, only, record, text, wholeNumber, withMembers } from './checks.js';
 import { DAY_SECONDS } from './defaults.js';
 import type * as options from './options.js';
 import * as values from './values.js';
 
-/** An object that knows exactly the members of `T`, all optional unless named. */
-const closed = <T>(members: Record<keyof T, TSchema>, ...required: (keyof T & string)[]): TObject => ({
-  ...Type.Object(members, { additionalProperties: false, expected: 'an object' }),
-  required,
-});
+const seconds = (minimum: number, maximum: number) => wholeNumber('whole seconds', minimum, maximum);
+const count = (minimum: number, maximum: number) => wholeNumber('a whole number', minimum, maximum);
+const secret = (minLength: number) => text(`a string of at least ${minLength} characters`, minLength);
+const secrets = () => list(secret(32), 'an array of one or more strings, newest first', { min: 1 });
 
-/** Something that has what we use (`name`) and can do what we call (`send()`); whatever else it has is its own business. */
-const instance = (expected: string, ...members: string[]) => {
-  const has = (value: unknown, member: string) => {
-    const found = valueAt(value, [member.replace('()', '')]);
-    return member.endsWith('()') ? typeof found === 'function' : found !== undefined;
-  };
-  const check = (value: unknown) => {
-    const absent = members.filter((member) => !has(value, member));
-    return absent.length === 0 ? undefined : `${expected} with ${absent.join(', ')}`;
-  };
-  return Type.Object({}, { expected, check });
-};
-const callback = () => Type.Unknown({ check: (value: unknown) => (typeof value === 'function' ? undefined : 'a function') });
-const oneOf = (...choices: string[]) =>
-  Type.String({ enum: choices, expected: `one of ${choices.map((choice) => `'${choice}'`).join(', ')}` });
-const integer = (what: string, minimum: number, maximum: number) =>
-  Type.Integer({ minimum, maximum, expected: `${what} from ${minimum} to ${maximum}` });
-const seconds = (minimum: number, maximum: number) => integer('whole seconds', minimum, maximum);
-const count = (minimum: number, maximum: number) => integer('a whole number', minimum, maximum);
-const secret = (minLength: number) => Type.String({ minLength, expected: `a string of at least ${minLength} characters` });
-const secrets = () => Type.Array(secret(32), { minItems: 1, expected: 'an array of one or more strings, newest first' });
-const named = (expected: string) => {
-  const item = Type.Object({ name: Type.String({ minLength: 1, expected: 'a name' }) }, { expected: 'an object with a name' });
-  return Type.Array(item, { expected });
-};
-
-export const optionsSchema = closed<options.IdentityProviderOptions>(
+export const optionsShape = closed<options.IdentityProviderOptions>(
   {
-    issuer: Type.String({ expected: 'an absolute http(s) URL', check: values.checkIssuer }),
-    artifacts: instance(
+    issuer: only(values.checkIssuer, true),
+    artifacts: withMembers(
       'an ArtifactStore',
       'name',
       'ephemeral',
@@ -55,13 +26,10 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       'health()',
       'close()',
     ),
-    directory: instance('a DirectoryStore', 'name', 'ephemeral', 'open()', 'collection()', 'health()', 'close()'),
-    seed: Type.Object({}, { expected: 'an object' }),
+    directory: withMembers('a DirectoryStore', 'name', 'ephemeral', 'open()', 'collection()', 'health()', 'close()'),
+    seed: record(),
     keys: closed<options.KeyOptions>({
-      signing: Type.Array(Type.Object({}, { expected: 'a private JWK', check: values.checkSigningKey }), {
-        minItems: 1,
-        expected: 'an array of one or more private JWKs',
-      }),
+      signing: list(both(record('a private JWK'), only(values.checkSigningKey)), 'an array of one or more private JWKs', { min: 1 }),
       rotation: closed<options.RotationOptions>({
         active: seconds(3600, 365 * DAY_SECONDS),
         announced: seconds(60, 30 * DAY_SECONDS),
@@ -71,21 +39,15 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
     }),
     cookies: closed<options.CookieOptions>({ keys: secrets() }),
     subjectSalt: secret(16),
-    trustProxy: Type.Unknown({ check: values.checkTrustProxy }),
+    trustProxy: only(values.checkTrustProxy),
     assertionAudience: oneOf('issuer', 'token-endpoint'),
-    paths: closed<options.PathOptions>({ own: Type.String({ expected: 'a path', check: values.checkOwnPath }) }),
-    claims: named('an array of claim sets'),
-    claimMapping: Type.Object(
-      {},
-      {
-        additionalProperties: Type.Unknown({ check: values.checkClaimScope }),
-        expected: 'an object of scopes by claim name',
-      },
-    ),
+    paths: closed<options.PathOptions>({ own: only(values.checkOwnPath, true) }),
+    claims: listOfNamed('an array of claim sets'),
+    claimMapping: mapOf(only(values.checkClaimScope), 'an object of scopes by claim name'),
     oid: oneOf('linked', 'always'),
-    initialsAsPicture: Type.Boolean({ expected: 'true or false' }),
-    extensions: named('an array of extensions'),
-    logger: instance('a logger', 'debug()', 'info()', 'warn()', 'error()'),
+    initialsAsPicture: flag(),
+    extensions: listOfNamed('an array of extensions'),
+    logger: withMembers('a logger', 'debug()', 'info()', 'warn()', 'error()'),
     lifetimes: closed<options.LifetimeOptions>({
       code: seconds(1, 600),
       interaction: seconds(1, DAY_SECONDS),
@@ -107,68 +69,19 @@ export const optionsSchema = closed<options.IdentityProviderOptions>(
       requestsAtOncePerConnection: count(1, 1000),
     }),
     outgoing: closed<options.OutgoingOptions>({
-      allowHosts: Type.Array(Type.String({ expected: "a host as 'host' or 'host:port'", check: values.checkHost }), {
-        expected: 'an array of hosts',
-      }),
+      allowHosts: list(only(values.checkHost, true), 'an array of hosts'),
     }),
     passwords: closed<options.PasswordOptions>({
-      algorithm: { ...oneOf('scrypt', 'argon2id'), check: values.checkPasswordAlgorithm },
-      scryptCost: { ...count(2 ** 4, 2 ** 17), check: values.checkPowerOfTwo },
+      algorithm: both(oneOf('scrypt', 'argon2id'), only(values.checkPasswordAlgorithm, true)),
+      scryptCost: both(count(2 ** 4, 2 ** 17), only(values.checkPowerOfTwo, true)),
     }),
-    locales: Type.Array(oneOf(...locales), {
-      minItems: 1,
-      uniqueItems: true,
-      expected: 'an array of different languages, at least one',
-    }),
-    features: Type.Object({}, { expected: 'an object' }),
+    locales: list(oneOf(...locales), 'an array of different languages, at least one', { min: 1, isUnique: true }),
+    features: record(),
     configure: callback(),
     onProvider: callback(),
   },
-  'issuer',
+  { issuer: 'an absolute http(s) URL' },
 );
 
-let compiled: ValidateFunction | undefined;
-
-/** Compiled when it is first needed: who imports the library for its types or its errors does not wait for it. */
-function compiledSchema(): ValidateFunction {
-  if (compiled) return compiled;
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, ownProperties: true });
-  ajv.addVocabulary(['expected']);
-  ajv.addKeyword({
-    keyword: 'check',
-    validate: (check: values.ValueCheck, value: unknown) => check(value) === undefined,
-  });
-  compiled = ajv.compile(optionsSchema);
-  return compiled;
-}
-
 /** Every place where the options do not have the shape; at most one problem for each. */
-export function findShapeProblems(input: unknown): readonly ConfigProblem[] {
-  const validate = compiledSchema();
-  if (validate(input)) return [];
-  const found = new Map<string, ConfigProblem>();
-  for (const error of validate.errors ?? []) {
-    const one = toProblem(error);
-    if (!found.has(one.path)) found.set(one.path, one);
-  }
-  return [...found.values()];
-}
-
-function toProblem({ keyword, instancePath, params, parentSchema, data }: ErrorObject): ConfigProblem {
-  const path: OptionPath = instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part.replace(/~1/g, '/').replace(/~0/g, '~')));
-  const { type, properties, expected, check, enum: choices } = parentSchema as TSchema;
-  if (keyword === 'additionalProperties') {
-    const name = params.additionalProperty as string;
-    return withMeant(missing([...path, name], 'an option that exists'), name, Object.keys(properties));
-  }
-  if (keyword === 'required') {
-    const name = params.missingProperty as string;
-    return missing([...path, name], properties[name].expected);
-  }
-  const isText = type === 'string' || type === 'integer';
-  const problem = wrong(path, keyword === 'check' ? check(data) : expected, data, isText);
-  return choices && typeof data === 'string' ? withMeant(problem, data, choices) : problem;
-}
+export const findShapeProblems = (input: unknown): readonly ConfigProblem[] => optionsShape(input, []);

@@ -131,7 +131,8 @@ describe('the checker finds', () => {
   });
 
   test.each([
-    ['lib/index.ts', 'lib/create-identity-provider.ts'],
+    ['lib/index.ts', 'lib/on-first-use.ts'],
+    ['lib/on-first-use.ts', 'lib/create-identity-provider.ts'],
     ['lib/create-identity-provider.ts', 'extensions/index.ts'],
     ['lib/create-identity-provider.ts', 'adapters/memory/index.ts'],
     ['lib/oidc/protocol.ts', 'lib/oidc/configuration.ts'],

@@ -13,8 +13,10 @@ interface Room {
 /** The first room that fits a file is its room. */
 const rooms: readonly Room[] = [
   { files: 'lib/index.ts', mayImport: ['lib/'] },
+  { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
     mayImport: [
@@ -142,8 +144,10 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/index.ts': [],
   'lib/store-door.ts': [],
   'lib/testing-door.ts': [],
-  'lib/create-identity-provider.ts': ['lib/index.ts'],
+  'lib/on-first-use.ts': ['lib/index.ts'],
+  'lib/create-identity-provider.ts': ['lib/on-first-use.ts'],
   'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
+  'lib/extension-data.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */

@@ -221,7 +221,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       return;
     }
     const notices = new LogoutNotices(parts);
-    await endWithAside(artifacts, uid, (before) => notices.enqueue(before));
+    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
     browserState.clear(ctx);
     notices.release();
   }

@@ -49,7 +49,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   async function endFor({ uid, exp }: OurSession): Promise<void> {
     const key = keyOf('Session', uid);
     const notices = new LogoutNotices(parts);
-    await endSignIn(artifacts, key, (before) => notices.enqueue(before));
+    await endSignIn(artifacts, key, (before, of) => notices.enqueue(before, of));
     if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
     notices.release();
   }

@@ -31,7 +31,7 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
 }
 
 /** What has to be known of a session before it is changed. */
-type Announce = (before: SessionPayload) => Promise<void>;
+type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
 /**
  * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
@@ -55,7 +55,7 @@ export async function changeSession(
     const before = JSON.parse(artifact.value) as SessionPayload;
     const after = change(before);
     if (!after) return undefined;
-    await announce(before);
+    await announce(before, key);
     const put = {
       ...record,
       op: 'put',
@@ -91,13 +91,20 @@ export const endSignIn = (
     announce,
   );
 
-/** {@link endSignIn}, and that of the session that was set aside for it. */
-export async function endWithAside(artifacts: ArtifactStore, uid: string, announce: Announce): Promise<void> {
-  const before = await endSignIn(artifacts, keyOf('Session', uid), announce);
-  const { aside } = (before ?? {}) as { readonly aside?: Aside };
-  if (!aside) return;
-  await endSignIn(artifacts, keyOf('Session', aside.uid), announce);
-  await changeSession(artifacts, keyOf('Session', uid), ({ aside: _, ...rest }) => rest);
+/** {@link endSignIn}, and that of the session that was set aside for it. @returns those that ended, as they were */
+export async function endWithAside(
+  artifacts: ArtifactStore,
+  uid: string,
+  announce: Announce,
+): Promise<readonly { readonly before: SessionPayload; readonly key: ArtifactKey }[]> {
+  const key = keyOf('Session', uid);
+  const before = await endSignIn(artifacts, key, announce);
+  if (!before || !key) return [];
+  const { aside } = before as { readonly aside?: Aside };
+  if (!aside) return [{ before, key }];
+  const others = await endWithAside(artifacts, aside.uid, announce);
+  await changeSession(artifacts, key, ({ aside: _, ...rest }) => rest);
+  return [{ before, key }, ...others];
 }
 
 /** What was set aside stays: it takes the place of what ended. */

@@ -1,0 +1,36 @@
+/**
+ * The factory as the package exports it. The first call loads the service, because an import for errors, types or claim sets should not load it.
+ */
+import type { IdentityProvider } from './identity-provider.js';
+import type { IdentityProviderOptions } from './options/options.js';
+
+/**
+ * Resolves when it can serve: stores opened, keys loaded, seed applied.
+ * @throws ConfigError with everything that is wrong with the options; IdpError `store_unavailable`, which names the store that is away.
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http';
+ * import { createIdentityProvider } from 'tenant-idp';
+ *
+ * const idp = await createIdentityProvider({
+ *   issuer: 'http://localhost:3000',
+ *   seed: {
+ *     tenants: [{ name: 'Acme', persons: [{ givenName: 'Alice', familyName: 'Adams', user: { userName: 'alice', devPassword: 'alice' } }] }],
+ *     clients: [
+ *       {
+ *         id: 'web',
+ *         name: 'Web',
+ *         secret: 'web-secret',
+ *         allowedScopes: ['openid', 'profile'],
+ *         metadata: { redirect_uris: ['http://localhost:3001/callback'] },
+ *       },
+ *     ],
+ *   },
+ * });
+ * createServer(idp.callback()).listen(3000);
+ * ```
+ */
+export async function createIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  const service = await import('./create-identity-provider.js');
+  return service.createIdentityProvider(options);
+}
