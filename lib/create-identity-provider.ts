@@ -7,12 +7,14 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
+import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf, participantsOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
+import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
+import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -30,6 +32,7 @@ import { routes } from './oidc/configuration.js';
 import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
+import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
@@ -61,14 +64,16 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
     : memoryArtifacts();
   const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
-  await Promise.all([artifacts.open(), durable.open(Object.values(collections))]);
-  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger);
+  const extensions: readonly Extension[] = [...standard, ...options.extensions];
+  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
+  const rowChecks = extensionRowChecks(extensions);
+  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
+  const extensionRows = createRowsOfExtensions(extensions, store);
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
   const caches = createCaches(store, { logger });
   const node = randomUUID();
-  const extensions: readonly Extension[] = [...standard, ...options.extensions];
   const offers = createSignInOffers(extensions);
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
@@ -84,6 +89,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
   const closing: (() => Promise<void>)[] = [];
@@ -103,6 +109,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
+  const participants = participantsOf(extensions, () => context);
   const protocol = createProtocol({
     options,
     artifacts,
@@ -119,10 +126,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
+    participants,
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
   });
+  const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
+  const work = createExtensionWork({ extensions, directory, artifacts, keyring, node, logger });
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -138,8 +148,17 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     extensions,
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
+    kept,
+    work: {
+      deliver: work.deliver,
+      emit: work.emit,
+      seal: work.seal,
+      fetch,
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions) },
+    },
   });
   const showPage = pagesOf(extensions)(context);
+  sendParticipantNotices({ participants, directory });
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
@@ -158,6 +177,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
   closing.push(keys.close);
+  await begun(work.start(context));
+  closing.unshift(work.close);
 
   const app = createApp({
     protocol,
@@ -196,11 +217,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     health: createHealth({
       artifacts,
       directory: store,
-      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems],
+      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems, work.problems],
     }),
     async close() {
       await servers.close();
-      for (const extension of extensions) await extension.close?.();
       await stop();
       await Promise.all([artifacts.close(), store.close()]);
     },

@@ -25,6 +25,8 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly claims: ClaimResolver;
   readonly browsers: Browsers;
   readonly logger: Logger;
+  readonly kept: Pick<ExtensionContext, 'collection' | 'artifact' | 'keptData'>;
+  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
   readonly extensions: readonly Extension[];
   readonly showPage: ShowPage;
   /** Hears of each guard that an extension puts before a route. */
@@ -47,9 +49,12 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     interactions: protocol.interactions,
     claims: protocol.claims,
     bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
+    ...parts.kept,
+    ...parts.work,
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
+    signedIn: protocol.signedIn,
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     texts: (locale) => texts[locale] ?? {},

@@ -12,6 +12,7 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export { defineCollection } from './contract/collections.js';
 export type {
   AccountClaims,
   Caller,
@@ -27,11 +28,24 @@ export type {
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
+export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/logout-participant.js';
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export type { Text, View, ViewPart } from './contract/view.js';
-export type { Account, Directory, Proof, RegistrationInput, TenantDirectory } from './directory/index.js';
+export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
+export type {
+  Account,
+  Directory,
+  ExtensionCollection,
+  ExtensionData,
+  ExtensionRow,
+  ExtensionRows,
+  PersonRef,
+  Proof,
+  RegistrationInput,
+  TenantDirectory,
+} from './directory/index.js';
 export {
   ConfigError,
   type ConfigProblem,
@@ -42,6 +56,7 @@ export {
   IdpError,
 } from './errors.js';
 export type { EventMap, EventName, IdpEvent } from './events.js';
+export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/client-address.js';
 export { clientAuth } from './http/client-auth.js';
 export { form } from './http/form.js';
@@ -51,4 +66,5 @@ export { type JsonShape, json } from './http/json-guard.js';
 export { parametersOf } from './http/parameters.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/security-headers.js';
 export type { Logger } from './logger.js';
+export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/extension-artifacts.js';
 export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records.js';

@@ -5,10 +5,12 @@
  *
  * - `notes`: an endpoint behind an access token, with rows of its own
  * - `badges`: a grant type, whose tokens the service mints
+ * - `chat`: a logout participant, told by the durable queue when a sign-in ends
  */
 import { fileURLToPath } from 'node:url';
 import { createIdentityProvider, type IdentityProvider, type Seed } from 'tenant-idp';
 import { badgeGrant, badges } from './badges.js';
+import { chat } from './chat.js';
 import { notes } from './notes.js';
 
 const seed = {
@@ -43,9 +45,16 @@ const seed = {
 /** What the badge readers prove themselves with. */
 const readerKey = process.env.READER_KEY ?? 'the key of the badge readers';
 
+/** Where the chat server wants to hear of sign-ins that ended. */
+const chatHook = process.env.CHAT_HOOK ?? 'http://localhost:3002/signed-out';
+
 /** Resolves when it serves. */
 export async function start(port: number): Promise<IdentityProvider> {
-  const idp = await createIdentityProvider({ issuer: `http://localhost:${port}`, seed, extensions: [notes, badges(readerKey)] });
+  const idp = await createIdentityProvider({
+    issuer: `http://localhost:${port}`,
+    seed,
+    extensions: [notes, badges(readerKey), chat(chatHook)],
+  });
   await idp.listen(port);
   return idp;
 }

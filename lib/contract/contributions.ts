@@ -2,6 +2,7 @@
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import type { GrantType } from './grant-type.js';
+import type { LogoutParticipant } from './logout-participant.js';
 
 /**
  * Members of the discovery document.
@@ -27,6 +28,20 @@ export const clientRulesOf = ({ configure }: { readonly configure?: unknown }, e
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });
+
+/** Who hears of the end of sign-ins, by extension; each is made when they are first asked for. */
+export function participantsOf(
+  extensions: readonly Extension[],
+  context: () => ExtensionContext,
+): () => ReadonlyMap<string, LogoutParticipant> {
+  let made: ReadonlyMap<string, LogoutParticipant> | undefined;
+  return () => {
+    made ??= new Map(
+      extensions.flatMap(({ name, logoutParticipant }) => (logoutParticipant ? [[name, logoutParticipant(context())] as const] : [])),
+    );
+    return made;
+  };
+}
 
 /** Grant types by name, each made when it is first asked for. */
 export function grantTypesOf(extensions: readonly Extension[], context: () => ExtensionContext): ReadonlyMap<string, () => GrantType> {

@@ -61,6 +61,7 @@ export interface DirectoryContext extends ClientRules {
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   readonly withCutoff: WithCutoff;
+  readonly withErasure: WithErasure;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
   /** Characters of a secret that a host brings, at least. */
@@ -95,3 +96,13 @@ export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
  * Runs a change that invalidates sign-ins. The notice is enqueued before the write (a crash cannot lose it) and delivered after it.
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
+
+/** Runs the erasure of a person, and has others who keep something of the person erase it: the notice is enqueued before, as that of a cut-off is. */
+export type WithErasure = <T>(person: ErasedPerson, change: () => Promise<T>) => Promise<T>;
+
+/** Whom those others are told of. */
+export interface ErasedPerson {
+  readonly tid: string;
+  readonly personId: string;
+  readonly userId?: string;
+}

@@ -12,7 +12,7 @@ import { type Authenticate, createAuthenticate } from './clients/authenticate.js
 import { existingScopes } from './clients/client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
 import { type Consents, createConsents } from './clients/consents.js';
-import { type ClientRules, type DirectoryContext, openedCollections, type SignInMeans } from './context.js';
+import { type ClientRules, type DirectoryContext, type ErasedPerson, openedCollections, type SignInMeans } from './context.js';
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
@@ -21,6 +21,7 @@ import { createListeners, type Events } from './outbox/event-listeners.js';
 import { createEventTrials, type EventTrials } from './outbox/event-trials.js';
 import { createOutbox, type Outbox } from './outbox/outbox.js';
 import { createErasure } from './persons/erasure.js';
+import { createErasureNotices } from './persons/erasure-notices.js';
 import { createPersons, type Persons } from './persons/persons.js';
 import { createUsers, type Users } from './persons/users.js';
 import { createSeedLedger, type SeedLedger } from './seed-ledger.js';
@@ -46,6 +47,8 @@ export interface DirectoryOptions {
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
   readonly identityScopes: ReadonlySet<string>;
+  /** Erases what others keep of a person who is erased; called until it succeeds. */
+  readonly erase?: ((person: ErasedPerson) => Promise<void>) | undefined;
   /** What clients may be registered with beyond the service's own. @default nothing */
   readonly clientRules?: ClientRules;
   /** What people can prove. @default passwords, and no second factor */
@@ -111,6 +114,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     keyring,
     nudge: outbox.nudge,
     withCutoff: createWithCutoff(deliveries),
+    withErasure: createErasureNotices(deliveries, collections.persons, options.erase).withErasure,
     ownSecretLength,
     ...clientRules,
     identityScopes,

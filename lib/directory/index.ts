@@ -30,5 +30,15 @@ export type { Users } from './persons/users.js';
 export { findSeedProblems } from './seed/problems.js';
 export { applySeed, type Seed } from './seed/seed.js';
 export { createKeyRotation, type KeyRotation } from './signing-keys/key-rotation.js';
+export {
+  createExtensionData,
+  type ExtensionCollection,
+  type ExtensionData,
+  type ExtensionRow,
+  type ExtensionRows,
+  type PersonRef,
+  specOf,
+  wrongMemberOf,
+} from './tenants/extension-rows.js';
 export type { Subsidiaries, SubsidiaryFields, SubsidiaryInput } from './tenants/subsidiaries.js';
 export type { TenantFields, TenantInput, Tenants } from './tenants/tenants.js';

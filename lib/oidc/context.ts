@@ -4,6 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
 import type { GrantType } from '../contract/grant-type.js';
+import type { LogoutParticipant } from '../contract/logout-participant.js';
 import type { SignInOffers } from '../contract/sign-in-offers.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
@@ -35,6 +36,8 @@ export interface OidcDependencies {
   readonly logger: Logger;
   readonly showPage: ShowPage;
   readonly offers: SignInOffers;
+  /** Who hears of the end of sign-ins, by extension. */
+  readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
 }

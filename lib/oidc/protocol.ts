@@ -43,6 +43,7 @@ import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
+import { createSignedIn } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createExtensionGrants } from './tokens/extension-grants.js';
@@ -69,6 +70,7 @@ export interface Protocol {
   readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
+  readonly signedIn: ExtensionContext['signedIn'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -201,6 +203,7 @@ export function createProtocol(
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
+    signedIn: createSignedIn(parts, provider),
     routes,
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {

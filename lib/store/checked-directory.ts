@@ -1,7 +1,7 @@
 /** A directory whose rows are looked at when they are read: one that is not of its form is left out, so that it stops nobody else. */
 import { IdpError } from '../errors.js';
 import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from './directory-store.js';
-import { wrongMember } from './row-checks.js';
+import { hasRowChecks, wrongMember as wrongMemberOf } from './row-checks.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
   /** Whether there is a row, of its form or not: one that is left out still takes its id and its unique values. */
@@ -35,7 +35,13 @@ const REMEMBERED = 10_000;
 /** Of these, whenever somebody asks. */
 const LOOKED_AT_AGAIN = 20;
 
-export function createCheckedDirectory(store: DirectoryStore, logger: Logger): CheckedDirectory {
+/** Tells of a row of a collection that is none of the service's the first member that is not of its form. */
+export type WrongMember = (collection: string, row: object) => string | undefined;
+
+/** @param ofOthers for collections of extensions. */
+export function createCheckedDirectory(store: DirectoryStore, logger: Logger, ofOthers: WrongMember = () => undefined): CheckedDirectory {
+  const wrongMember: WrongMember = (collection, row) =>
+    hasRowChecks(collection) ? wrongMemberOf(collection, row) : ofOthers(collection, row);
   const bad = new Map<string, UnreadableRow>();
   // A store in this process hands out the same row again and again.
   const good = new WeakSet<Row>();

@@ -219,6 +219,9 @@ export const isSigningKey: (value: unknown) => value is records.StoredSigningKey
 
 export const isPendingEvent = record<records.PendingEvent>(pendingEvent) as (value: unknown) => value is records.PendingEvent;
 
+/** Whether the collection is the service's. */
+export const hasRowChecks = (collection: string): boolean => Object.hasOwn(rowChecks, collection);
+
 /** The first member that is not of its form. */
 export function wrongMember(collection: string, value: object): string | undefined {
   const checks = rowChecks[collection as CollectionName];

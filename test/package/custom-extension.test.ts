@@ -2,7 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
@@ -16,6 +20,18 @@ let installed: InstalledPackage;
 let compiled: readonly string[];
 let child: ChildProcess;
 let issuer: string;
+let chatServer: Awaited<ReturnType<typeof startChatServer>>;
+
+/** Takes what it is told. */
+async function startChatServer() {
+  const told: Json[] = [];
+  const server = createServer(async (req, res) => {
+    told.push(await new Response(Readable.toWeb(req) as never).json());
+    res.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/signed-out`, close: () => server.close() };
+}
 
 beforeAll(async () => {
   installed = await installPackage();
@@ -23,9 +39,14 @@ beforeAll(async () => {
   await cp(join(project, 'node_modules/tenant-idp/examples/custom-extension'), join(project, 'src'), { recursive: true });
   const files = (await readdir(join(project, 'src'))).map((name) => `src/${name}`);
   compiled = await installed.compile(files, '--rootDir', 'src', '--outDir', 'built');
+  chatServer = await startChatServer();
   const port = await freePort();
   issuer = `http://localhost:${port}`;
-  child = spawn(process.execPath, ['built/main.js'], { cwd: project, env: { ...process.env, PORT: String(port) }, stdio: 'pipe' });
+  child = spawn(process.execPath, ['built/main.js'], {
+    cwd: project,
+    env: { ...process.env, PORT: String(port), CHAT_HOOK: chatServer.url },
+    stdio: 'pipe',
+  });
   let said = '';
   child.stderr?.on('data', (data: Buffer) => (said += data.toString()));
   await new Promise<void>((resolve, reject) => {
@@ -39,6 +60,7 @@ afterAll(async () => {
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
   }
+  chatServer?.close();
   await installed?.remove();
 });
 
@@ -57,6 +79,21 @@ async function tokensOf(userName: string, parameters: Record<string, string> = {
 describe('issue 12 C: examples/custom-extension on the packed tarball', () => {
   test('compiles as it is', () => {
     expect(compiled).toEqual([]);
+  });
+
+  describe('chat', () => {
+    test('knows who is signed in here, and hears of the end', async () => {
+      const agent = new Agent();
+      const me = async () => JSON.parse((await agent.get(`${issuer}/chat/me`)).body);
+      expect(await me()).toEqual({ user: null });
+      const { id_token: hint } = await tokensOf('bob', { scope: 'openid' }, agent);
+      const here = await me();
+      expect(here).toMatchObject({ name: 'Bob' });
+      await agent.follow(await agent.get(`${issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: hint })}`));
+      expect(await me()).toEqual({ user: null });
+      for (let waited = 0; chatServer.told.length === 0 && waited < 100; waited += 1) await sleep(50);
+      expect(chatServer.told).toEqual([{ session: here.session, user: here.user }]);
+    });
   });
 
   describe('badges', () => {

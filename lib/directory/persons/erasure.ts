@@ -12,7 +12,7 @@ import { forgetSeeded } from '../seed-ledger.js';
 export type ErasePerson = (personId: string) => Promise<void>;
 
 export function createErasure(
-  { collections, nudge, withCutoff }: DirectoryContext,
+  { collections, nudge, withCutoff, withErasure }: DirectoryContext,
   endLinks: (person: Person) => Promise<void>,
 ): ErasePerson {
   const { persons, credentials, consents } = collections;
@@ -30,7 +30,8 @@ export function createErasure(
           erased = row.user?.parentUserId === undefined && !row.user?.isParent ? row : undefined;
           return erased ? remainderOf(row) : row;
         });
-      await (person.user ? withCutoff({ oid: person.user.id }, erase) : erase());
+      const ref = { tid: person.tid, personId, ...(person.user && { userId: person.user.id }) };
+      await withErasure(ref, () => (person.user ? withCutoff({ oid: person.user.id }, erase) : erase()));
       if (erased) return erased;
     }
   }

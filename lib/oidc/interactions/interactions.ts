@@ -203,7 +203,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return;
     }
     const notices = new LogoutNotices(parts);
-    await endSignIn(artifacts, keyOf('Session', uid), (before) => notices.enqueue(before));
+    await endSignIn(artifacts, keyOf('Session', uid), (before, ended) => notices.enqueue(before, ended));
     browserState.clear(ctx);
     notices.release();
   }

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { Client } from 'oidc-provider';
-import type { Enqueued } from '../../directory/index.js';
+import type { EndedSignIn } from '../../contract/logout-participant.js';
+import type { Enqueued, NewDelivery } from '../../directory/index.js';
+import type { ArtifactKey } from '../../store/artifact-store.js';
 import type { Delivery } from '../../store/records.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { logoutToken } from '../upstream/id-token.js';
+import { endedSignIn, participantDeliveries } from './logout-participants.js';
 
 const KIND = 'backchannel-logout';
 
@@ -23,6 +26,8 @@ interface Notice {
 const TIMEOUT_MS = 2_500;
 const MAX_BYTES = 16_384;
 
+type NoticeParts = Pick<OidcParts, 'directory' | 'participants' | 'logger'>;
+
 /** The end of sign-ins, on its way to the clients that took part. */
 export class LogoutNotices {
   /** Names what is sent together. */
@@ -30,21 +35,34 @@ export class LogoutNotices {
   /** What the clients were told, one each. */
   readonly #told = new Map<string, Notice>();
   readonly #enqueued: Enqueued[] = [];
+  readonly #parts: NoticeParts;
   readonly #directory: OidcParts['directory'];
+  /** Sign-ins that participants were asked about, one each. */
+  readonly #ended = new Map<string, EndedSignIn>();
 
-  constructor({ directory }: Pick<OidcParts, 'directory'>) {
-    this.#directory = directory;
+  constructor(parts: NoticeParts) {
+    this.#parts = parts;
+    this.#directory = parts.directory;
   }
 
-  /** Enqueues what the clients of a session have to know, before the change: told twice is harmless, not told is not. */
-  async enqueue(session: SessionPayload): Promise<void> {
+  /**
+   * Enqueues what the clients of a session have to know, before the change: told twice is harmless, not told is not.
+   * @param key of the session, where its sign-in ends.
+   */
+  async enqueue(session: SessionPayload, key?: ArtifactKey): Promise<void> {
     const fresh = noticesOf(session).filter((notice) => !this.#told.has(JSON.stringify(notice)));
-    const deliveries = [];
+    const deliveries: NewDelivery[] = [];
     for (const notice of fresh) {
       this.#told.set(JSON.stringify(notice), notice);
       const client = await this.#directory.clients.get(notice.clientId);
       if (typeof client?.metadata.backchannel_logout_uri === 'string')
         deliveries.push({ kind: KIND, batch: this.batch, data: { ...notice } });
+    }
+    const ended = key && endedSignIn(session, key);
+    if (ended && !this.#ended.has(JSON.stringify(ended))) {
+      const told = await participantDeliveries(this.#parts, ended);
+      deliveries.push(...told.map((delivery) => ({ ...delivery, batch: this.batch })));
+      this.#ended.set(JSON.stringify(ended), ended);
     }
     if (deliveries.length > 0) this.#enqueued.push(await this.#directory.deliveries.enqueue(deliveries));
   }

@@ -6,29 +6,38 @@ import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { endSessionUnasked } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
+import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endSignIn } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
 export function createLogout(parts: OidcParts) {
   const { adapters, artifacts, options, showPage, browserState } = parts;
-  const results = createSignOutResults(parts);
+  const afterwards = createAfterSignOut(parts);
+  const results = createSignOutResults(parts, afterwards);
   const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
   const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
     browserState.clear(ctx);
-    await endSignIn(artifacts, keyOf('Session', sessionOf(ctx).uid), (before) => notices.enqueue(before));
-    const frames = await notices.frames(options.issuer);
+    const key = keyOf('Session', sessionOf(ctx).uid);
+    const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
+    const ended = before && key && endedSignIn(before, key);
+    const frames = [...(await notices.frames(options.issuer)), ...(ended ? await afterwards.frames(ended) : [])];
     const page = ctx.oidc.urlFor('end_session_success');
     const target = String(ctx.response.get('Location'));
     const isOver = target === page;
     const clientId = ctx.oidc.client?.clientId;
     // Straight back to the client, unless there is something to do or to tell on the way.
-    if (frames.length === 0 && !(isOver && notices.isSending)) {
-      if (isOver && clientId !== undefined) ctx.redirect(`${page}?${new URLSearchParams({ client_id: clientId })}`);
-      return;
-    }
-    const result = { batch: notices.batch, frames, ...(isOver ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
-    ctx.redirect(page + (await results.keep(result)));
+    const isTelling = isOver && (notices.isSending || (ended !== undefined && parts.participants().size > 0));
+    const result = {
+      batch: notices.batch,
+      frames,
+      ...(ended ? { ended } : {}),
+      ...(isOver ? {} : { next: target }),
+      ...(clientId ? { clientId } : {}),
+    };
+    const plain = isOver && clientId !== undefined ? `${page}?${new URLSearchParams({ client_id: clientId })}` : target;
+    const next = frames.length > 0 || isTelling ? page + (await results.keep(result)) : plain;
+    ctx.redirect(ended ? await afterwards.visits(ended, next) : next);
     ctx.status = 303;
   };
   const clientFor = (ctx: KoaContextWithOIDC) => {
@@ -73,7 +82,13 @@ export function createLogout(parts: OidcParts) {
      */
     async endSession(ctx: KoaContextWithOIDC): Promise<() => void> {
       const notices = new LogoutNotices(parts);
-      await ending.get(ctx)?.(ctx, notices);
+      try {
+        await ending.get(ctx)?.(ctx, notices);
+      } catch (error) {
+        // The session is still there: the browser keeps what belongs to it.
+        ctx.remove('Set-Cookie');
+        throw error;
+      }
       return () => notices.release();
     },
 

@@ -30,7 +30,7 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
 }
 
 /** What has to be known of a session before it is changed. */
-type Announce = (before: SessionPayload) => Promise<void>;
+type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
 /**
  * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
@@ -54,7 +54,7 @@ export async function changeSession(
     const before = JSON.parse(artifact.value) as SessionPayload;
     const after = change(before);
     if (!after) return undefined;
-    await announce(before);
+    await announce(before, key);
     const put = {
       ...record,
       op: 'put',

@@ -1,15 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
+import type { EndedSignIn } from '../../contract/logout-participant.js';
 import { hashedKey } from '../../store/artifact-key.js';
 import type { OidcParts } from '../context.js';
+import type { AfterSignOut } from './logout-participants.js';
 
 /** What a sign-out led to, for the page about it. */
 export interface SignOutResult {
   readonly clientId?: string;
   /** Names the logout tokens that are on their way. */
   readonly batch: string;
-  readonly frames: readonly { readonly clientId: string; readonly uri: string }[];
+  /** Of a client, or of what an extension names. */
+  readonly frames: readonly ({ readonly uri: string } & ({ readonly clientId: string } | { readonly name: string }))[];
+  /** For extensions to say who did not answer. */
+  readonly ended?: EndedSignIn;
   /** Where the browser goes when the page has done its work. */
   readonly next?: string;
 }
@@ -19,7 +24,7 @@ const KEPT_MS = 300_000;
 const WAIT_MS = 1_000;
 
 /** Keeps results under names that cannot be guessed, and shows them. */
-export function createSignOutResults({ artifacts, directory, showPage }: OidcParts) {
+export function createSignOutResults({ artifacts, directory, showPage }: OidcParts, afterwards: Pick<AfterSignOut, 'unanswered'>) {
   const keyOf = (id: string) => hashedKey('SignOutResult', id);
 
   async function load(id: unknown): Promise<SignOutResult | undefined> {
@@ -29,12 +34,17 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
     return artifact && (JSON.parse(artifact.value) as SignOutResult);
   }
 
-  /** Clients that did not take their logout token yet, after a moment to do so. */
+  /** Names of those that did not take what they were sent yet, after a moment to do so. */
   async function unanswered(batch: string): Promise<readonly string[]> {
     const end = Date.now() + WAIT_MS;
     for (;;) {
       const pending = await directory.deliveries.pending(batch);
-      if (pending.length === 0 || Date.now() >= end) return [...new Set(pending.map(({ data }) => String(data.clientId)))];
+      if (pending.length === 0 || Date.now() >= end) {
+        const names = await Promise.all(
+          pending.map(({ data }) => (data.clientId === undefined ? String(data.name) : nameOf(String(data.clientId)))),
+        );
+        return [...new Set(names)];
+      }
       await sleep(50);
     }
   }
@@ -62,8 +72,11 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
       const next =
         result.next === undefined ? undefined : `${ctx.href.split('?', 1)[0]}?${new URLSearchParams({ result: String(id), next: '' })}`;
       const client = result.clientId === undefined ? undefined : await directory.clients.get(result.clientId);
-      const frames = await Promise.all(result.frames.map(async ({ clientId, uri }) => ({ uri, name: await nameOf(clientId) })));
-      const silent = next === undefined ? await Promise.all((await unanswered(result.batch)).map(nameOf)) : [];
+      const frames = await Promise.all(
+        result.frames.map(async (frame) => ({ uri: frame.uri, name: 'name' in frame ? frame.name : await nameOf(frame.clientId) })),
+      );
+      const ofExtensions = next === undefined && result.ended ? await afterwards.unanswered(result.ended) : [];
+      const silent = next === undefined ? [...new Set([...(await unanswered(result.batch)), ...ofExtensions])] : [];
       await showPage(ctx, {
         page: 'signed-out',
         frames,

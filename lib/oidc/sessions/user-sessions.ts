@@ -3,6 +3,7 @@ import { IdpError } from '../../errors.js';
 import type { Sessions, UserRef, UserSession } from '../../sessions.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
+import { putAtOf } from '../../store/extension-artifacts.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -30,27 +31,30 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return account;
   }
 
-  async function recordsOf(oid: string): Promise<{ readonly sessions: readonly Found[]; readonly grants: readonly Artifact[] }> {
+  async function recordsOf(
+    oid: string,
+  ): Promise<{ readonly sessions: readonly Found[]; readonly grants: readonly Artifact[]; readonly others: readonly Artifact[] }> {
     const all = await artifacts.listByAccount(oid);
     const of = (kind: string) => all.filter(({ key }) => isOfKind(key, kind));
     const sessions = of('Session').map((artifact) => ({ ...artifact, session: JSON.parse(artifact.value) as SessionPayload }));
-    return { sessions, grants: of('Grant') };
+    return { sessions, grants: of('Grant'), others: all.filter((artifact) => putAtOf(artifact) !== undefined) };
   }
 
   /** Ends the sessions and grants of an account that are void, or all when it is gone. */
   async function endOf(oid: string): Promise<void> {
-    const { sessions, grants } = await recordsOf(oid);
+    const { sessions, grants, others } = await recordsOf(oid);
     const notices = new LogoutNotices(parts);
     const account = await directory.accounts.findByOid(oid);
     const isOver = (authTime = 0) => !account || isVoid(account, new Date(authTime * 1000));
     const applies = ({ accountId, loginTs }: SessionPayload) => accountId === oid && isOver(loginTs);
-    for (const { key } of sessions) await endSignIn(artifacts, key, (before) => notices.enqueue(before), applies);
+    for (const { key } of sessions) await endSignIn(artifacts, key, (before, ended) => notices.enqueue(before, ended), applies);
     // Grants outlive their session, and may be of one that is another linked account's now.
     const ended = grants
       .map((artifact) => ({ ...artifact, grant: JSON.parse(artifact.value) as GrantRecord }))
       .filter(({ grant }) => isOver(grant.login?.authTime));
     await notices.enqueue({ grants: ended.flatMap(({ grant, expiresAt }) => rememberedAs(grant, expiresAt)) });
-    await Promise.all(ended.map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
+    const endedToo = others.filter((artifact) => !account || isVoid(account, putAtOf(artifact)));
+    await Promise.all([...ended, ...endedToo].map(({ key, expiresAt }) => artifacts.commit([{ op: 'remove', key, until: expiresAt }])));
     notices.release();
   }
 
@@ -84,7 +88,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const found = sessions.find(({ key }) => digestOfKey(key) === id);
       const notices = new LogoutNotices(parts);
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
-      const ended = await endSignIn(artifacts, found?.key, (before) => notices.enqueue(before), isOfUser);
+      const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
       notices.release();
       return ended !== undefined;
     },

@@ -1,0 +1,29 @@
+import type { Extension } from 'tenant-idp/extension';
+
+/**
+ * A chat server keeps connections open by itself. It asks who is signed in when a browser connects, and it is told when that sign-in ends: a logout
+ * participant. What it is told waits in the durable queue until it answers.
+ * @param hook the URL of the chat server.
+ */
+export const chat = (hook: string): Extension => ({
+  name: 'chat',
+  routes(router, { signedIn }) {
+    router.get('/chat/me', async (ctx) => {
+      const here = await signedIn(ctx);
+      ctx.set('Cache-Control', 'no-store');
+      ctx.body = here ? { user: here.oid, name: here.account.person.givenName, session: here.session } : { user: null };
+    });
+  },
+  logoutParticipant: () => ({
+    notices: ({ session, oid }) => [{ name: 'Chat', notice: { session, user: oid } }],
+    async send(notice) {
+      const { status } = await fetch(hook, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(notice),
+        signal: AbortSignal.timeout(5_000),
+      });
+      if (status !== 204) throw new Error(`the chat server answered ${status}`);
+    },
+  }),
+});

@@ -1,0 +1,27 @@
+/** Short-lived records of an extension, as it declares them. */
+import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
+import type { ConfigProblem } from '../errors.js';
+import type { ArtifactKind } from '../store/extension-artifacts.js';
+import { isOwnName } from './collections.js';
+
+const members = ['name', 'lifetimeSeconds', 'once', 'account'];
+const MAX_SECONDS = 400 * 86_400;
+const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
+
+/** What is wrong with a kind of an extension. */
+export function findArtifactProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
+  const kind = value as Partial<ArtifactKind> | null;
+  if (typeof kind !== 'object' || kind === null) return [wrong(path, 'a kind of artifacts', value)];
+  const { name, lifetimeSeconds, once, account } = kind;
+  const isLifetime = Number.isInteger(lifetimeSeconds) && Number(lifetimeSeconds) > 0 && Number(lifetimeSeconds) <= MAX_SECONDS;
+  const wants: readonly [holds: boolean, member: string, expected: string, found: unknown][] = [
+    [isOwnName(name, extension), 'name', "the extension's name, a dot, and a name of lower-case letters, digits and hyphens", name],
+    [isLifetime, 'lifetimeSeconds', `seconds, 1 to ${MAX_SECONDS}`, lifetimeSeconds],
+    [isFlag(once), 'once', 'true or false', once],
+    [isFlag(account), 'account', 'true or false', account],
+  ];
+  return [
+    ...unknownMembers(kind, path, members, 'a member of kinds of artifacts that exists'),
+    ...wants.flatMap(([holds, member, expected, found]) => (holds ? [] : [wrong([...path, member], expected, found, true)])),
+  ];
+}

@@ -1,0 +1,75 @@
+/** Durable rows of an extension, as it declares them. */
+import type { TObject } from '@sinclair/typebox';
+import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
+import type { ExtensionCollection } from '../directory/index.js';
+import type { ConfigProblem } from '../errors.js';
+
+/**
+ * Types a collection; what a compiler cannot see is checked when the service starts.
+ * @example
+ * ```ts
+ * import { defineCollection, type Extension, Type } from 'tenant-idp/extension';
+ *
+ * const badges = defineCollection({
+ *   name: 'badges.issued',
+ *   row: Type.Object({ personId: Type.String(), number: Type.String() }, { additionalProperties: false }),
+ *   indexes: { byPerson: { fields: ['personId'] }, byNumber: { fields: ['number'], unique: true } },
+ *   async erase(rows, { personId }) {
+ *     for (const { id } of await rows.find('byPerson', [personId])) await rows.remove(id);
+ *   },
+ *   export: (rows, { personId }) => rows.find('byPerson', [personId]),
+ * });
+ * export const extension: Extension = {
+ *   name: 'badges',
+ *   collections: [badges],
+ *   routes(router, { collection }) {
+ *     router.get('/badges/:tid/:number', async (ctx) => {
+ *       const [badge] = await collection(badges, String(ctx.params.tid)).find('byNumber', [String(ctx.params.number)]);
+ *       ctx.body = { issued: badge !== undefined };
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export const defineCollection = <Schema extends TObject>(collection: ExtensionCollection<Schema>): ExtensionCollection<Schema> =>
+  collection;
+
+const members = ['name', 'row', 'indexes', 'erase', 'export', 'tenantRemoved'];
+const isFunction = (value: unknown): boolean => value === undefined || typeof value === 'function';
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** What is wrong with a collection of an extension. */
+export function findCollectionProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
+  const collection = value as Partial<ExtensionCollection> | null;
+  if (typeof collection !== 'object' || collection === null) return [wrong(path, 'a collection, made by defineCollection', value)];
+  const { name, row, indexes = {}, erase, export: told, tenantRemoved } = collection;
+  const problems = [...unknownMembers(collection, path, members, 'a member of collections that exists')];
+  const expect = (holds: boolean, member: string, expected: string, found: unknown): void => {
+    if (!holds) problems.push(wrong([...path, member], expected, found, true));
+  };
+  expect(isOwnName(name, extension), 'name', `the extension's name, a dot, and a name of lower-case letters, digits and hyphens`, name);
+  const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
+  expect(fields !== undefined, 'row', 'Type.Object of the members of a row', row);
+  expect(!fields?.some((field) => ['id', 'version', 'tid'].includes(field)), 'row', 'no id, version or tid: every row has them', row);
+  for (const [index, spec] of Object.entries(indexes)) {
+    const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
+    expect(isSpec && index !== 'byTenant', `indexes.${index}`, 'an index with fields, of a name other than byTenant', spec);
+    if (isSpec && fields)
+      expect(
+        spec.fields.every((field) => fields.includes(field.split('.')[0] ?? '')),
+        `indexes.${index}`,
+        'fields of the row',
+        spec,
+      );
+  }
+  for (const [member, hook] of Object.entries({ erase, export: told, tenantRemoved })) expect(isFunction(hook), member, 'a function', hook);
+  return problems;
+}
+
+/** `notes.entries` of the extension `notes`. Stores keep names that begin with `system.` to themselves. */
+export const isOwnName = (name: unknown, extension: unknown): boolean =>
+  isText(name) &&
+  isText(extension) &&
+  extension !== 'system' &&
+  name.startsWith(`${extension}.`) &&
+  /^[a-z0-9-]+\.[a-z0-9-]{1,40}$/.test(name);

@@ -1,0 +1,60 @@
+/** Extensions that hear of the end of sign-ins. What they tell is queued before it; what the browser does for them comes after. */
+
+import type { EndedSignIn, LogoutParticipant } from '../../contract/logout-participant.js';
+import { digestOfKey } from '../../store/artifact-key.js';
+import type { ArtifactKey } from '../../store/artifact-store.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
+import type { OidcDependencies } from '../context.js';
+
+type Parts = Pick<OidcDependencies, 'participants' | 'logger' | 'directory'>;
+
+/** What ends with the session; undefined where nobody is signed in. */
+export function endedSignIn(session: SessionPayload, key: ArtifactKey): EndedSignIn | undefined {
+  const { accountId: oid, sub } = session;
+  return oid === undefined ? undefined : { session: digestOfKey(key), oid, sub: typeof sub === 'string' ? sub : oid };
+}
+
+const kindOf = (extension: string): string => `logout of ${extension}`;
+
+/** Deliveries that tell the participants. */
+export async function participantDeliveries({ participants }: Parts, ended: EndedSignIn) {
+  const all = [...participants()].map(async ([extension, { notices }]) =>
+    ((await notices?.(ended)) ?? []).map(({ name, notice }) => ({ kind: kindOf(extension), data: { name, notice } })),
+  );
+  return (await Promise.all(all)).flat();
+}
+
+/** Sends what was queued; what waits from before the start as well. */
+export function sendParticipantNotices({ participants, directory }: Pick<Parts, 'participants' | 'directory'>): void {
+  for (const [extension, participant] of participants())
+    directory.deliveries.handle(kindOf(extension), async ({ data }) => participant.send?.(data.notice as Record<string, unknown>));
+}
+
+/** What the browser does once the sign-in is over. A participant that fails is left out: there is no way back. */
+export function createAfterSignOut({ participants, logger }: Parts) {
+  async function asked<T>(extension: string, none: T, ask: () => T | Promise<T>): Promise<T> {
+    try {
+      return await ask();
+    } catch (error) {
+      logger.error({ err: error, extension }, 'logout participant failed');
+      return none;
+    }
+  }
+  const fromEach = async <T>(ask: (participant: LogoutParticipant) => Promise<readonly T[]>): Promise<readonly T[]> =>
+    (await Promise.all([...participants()].map(([name, each]) => asked<readonly T[]>(name, [], () => ask(each))))).flat();
+
+  return {
+    frames: (ended: EndedSignIn) =>
+      fromEach(async ({ frames }) => ((await frames?.(ended)) ?? []).filter(({ uri }) => URL.canParse(uri) && /^https?:/i.test(uri))),
+    unanswered: (ended: EndedSignIn) => fromEach(async (participant) => (await participant.unanswered?.(ended)) ?? []),
+    /** Where the browser goes on its way to `target`. */
+    async visits(ended: EndedSignIn, target: string): Promise<string> {
+      let next = target;
+      for (const [name, participant] of [...participants()].reverse())
+        next = (await asked<string | undefined>(name, undefined, async () => participant.visit?.(ended, next))) ?? next;
+      return next;
+    },
+  };
+}
+
+export type AfterSignOut = ReturnType<typeof createAfterSignOut>;

@@ -1,0 +1,102 @@
+/** house §5: short-lived records of an extension. */
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+import type { ArtifactKind, Extension, ExtensionContext } from 'tenant-idp/extension';
+import { backToPresent, passTime } from '../support/clock.js';
+import { startIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
+
+const links: ArtifactKind = { name: 'links.sent', lifetimeSeconds: 60, once: true };
+const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };
+const devices: ArtifactKind = { name: 'links.devices', lifetimeSeconds: 3600, account: true, once: true };
+let context: ExtensionContext;
+const extension: Extension = {
+  name: 'links',
+  artifacts: [links, states, devices],
+  routes(_router, given) {
+    context = given;
+  },
+};
+const store = memoryArtifacts();
+const written: string[] = [];
+const service = useIdp({
+  extensions: [extension],
+  artifacts: {
+    ...store,
+    commit(writes) {
+      written.push(JSON.stringify(writes));
+      return store.commit(writes);
+    },
+  },
+});
+let alice: { tid: string; oid: string };
+beforeAll(async () => {
+  const [account] = await service.idp.directory.accounts.candidates('alice@acme.test');
+  alice = { tid: account?.tenant.id ?? '', oid: account?.person.user.id ?? '' };
+});
+afterEach(backToPresent);
+
+describe('short-lived records of an extension', () => {
+  test('are put if they are absent, read, removed', async () => {
+    const kept = context.artifact(states);
+    expect(await kept.read('a')).toBeUndefined();
+    expect(await kept.put('a', { step: 1 })).toBe(true);
+    expect(await kept.put('a', { step: 2 })).toBe(false);
+    expect(await kept.read('a')).toEqual({ step: 1 });
+    expect(await context.artifact(links).read('a')).toBeUndefined();
+    await kept.remove('a');
+    expect([await kept.read('a'), await kept.put('a', {})]).toEqual([undefined, false]);
+  });
+
+  test('are taken exactly once, however many ask', async () => {
+    const kept = context.artifact(links);
+    for (let round = 0; round < 20; round += 1) {
+      await kept.put(`link ${round}`, round);
+      const taken = await Promise.all(Array.from({ length: 50 }, () => kept.take(`link ${round}`)));
+      expect(taken.filter((value) => value !== undefined)).toEqual([round]);
+    }
+    expect([await kept.read('link 1'), await kept.put('link 1', 'again')]).toEqual([undefined, false]);
+    await expect(context.artifact(states).take('a')).rejects.toThrow(TypeError);
+  });
+
+  test('end in time', async () => {
+    await context.artifact(states).put('short', 1, { lifetimeSeconds: 10 });
+    await context.artifact(states).put('long', 1);
+    passTime(11);
+    expect([await context.artifact(states).read('short'), await context.artifact(states).read('long')]).toEqual([undefined, 1]);
+    passTime(61);
+    expect([await context.artifact(states).read('long'), await context.artifact(states).put('long', 2)]).toEqual([undefined, true]);
+    await expect(context.artifact(states).put('longer', 1, { lifetimeSeconds: 61 })).rejects.toThrow(RangeError);
+  });
+
+  test('of an account end when its sign-ins are cut off', async () => {
+    const kept = context.artifact(devices);
+    await expect(kept.put('phone', 1)).rejects.toThrow(TypeError);
+    expect(await kept.put('phone', 1, { oid: alice.oid })).toBe(true);
+    expect(await kept.read('phone')).toBe(1);
+    await service.idp.sessions.endAll({ tid: alice.tid, userId: alice.oid });
+    expect([await kept.read('phone'), await kept.take('phone')]).toEqual([undefined, undefined]);
+    for (const end = Date.now() + 10_000; (await store.listByAccount(alice.oid)).length > 0; )
+      if (Date.now() > end) throw new Error('still there');
+      else await new Promise((done) => setTimeout(done, 50));
+    // From the next second on.
+    passTime(2);
+    expect(await kept.put('tablet', 2, { oid: alice.oid })).toBe(true);
+    expect(await kept.take('tablet')).toBe(2);
+  });
+
+  test('keep neither their ids nor their values readable', async () => {
+    await context.artifact(states).put('a secret id', { value: 'a secret value' });
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.join()).not.toMatch(/a secret/);
+  });
+
+  test.each<[string, object, RegExp]>([
+    ['a name without the extension’s', { name: 'sent', lifetimeSeconds: 1 }, /artifacts\[0\]\.name/],
+    ['no lifetime', { name: 'one.sent' }, /artifacts\[0\]\.lifetimeSeconds/],
+    ['a member that does not exist', { name: 'one.sent', lifetimeSeconds: 1, twice: true }, /artifacts\[0\]\.twice/],
+  ])('%s is refused at start', async (_, kind, message) => {
+    const wrong = { name: 'one', artifacts: [kind] } as never;
+    await expect(startIdp({ extensions: [wrong] })).rejects.toMatchObject({ message: expect.stringMatching(message) });
+  });
+});

@@ -1,0 +1,145 @@
+/** house §5: durable rows of an extension, tenant by tenant. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import { defineCollection, type Extension, type ExtensionContext, Type } from 'tenant-idp/extension';
+import { startIdp } from '../support/idp.js';
+import { useIdp } from '../support/use-idp.js';
+
+const erased: unknown[] = [];
+const removed: string[] = [];
+let failures = 1;
+const notes = defineCollection({
+  name: 'notes.entries',
+  row: Type.Object({ personId: Type.String(), text: Type.String({ maxLength: 20 }), at: Type.Date() }, { additionalProperties: false }),
+  indexes: { byPerson: { fields: ['personId'] }, byText: { fields: ['text'], unique: true } },
+  async erase(rows, person) {
+    if (failures-- > 0) throw new Error('not now');
+    for (const { id } of await rows.find('byPerson', [person.personId])) await rows.remove(id);
+    erased.push(person);
+  },
+  export: async (rows, { personId }) => (await rows.find('byPerson', [personId])).map(({ text }) => ({ text })),
+  async tenantRemoved(rows, tid) {
+    removed.push(`${tid} ${(await rows.list()).length}`);
+  },
+});
+const undeclared = defineCollection({ name: 'notes.others', row: Type.Object({}) });
+
+let context: ExtensionContext;
+const extension: Extension = {
+  name: 'notes',
+  collections: [notes],
+  routes(_router, given) {
+    context = given;
+  },
+};
+const store = memoryDirectory();
+const service = useIdp({ extensions: [extension], directory: store });
+const at = new Date(0);
+const note = (text: string, personId = 'alice') => ({ text, personId, at });
+let [acme, globex]: string[] = [];
+beforeAll(async () => {
+  const tenants = await service.idp.directory.tenants.find();
+  [acme, globex] = ['Acme', 'Globex'].map((name) => tenants.find((tenant) => tenant.name === name)?.id ?? '');
+});
+const rowsOf = (tid = '') => context.collection(notes, tid);
+
+describe('rows of an extension', () => {
+  test('are inserted, found by index, updated and removed', async () => {
+    const rows = rowsOf(acme);
+    const row = await rows.insert(note('one'));
+    expect(row).toEqual({ ...note('one'), id: expect.any(String), version: 1, tid: acme });
+    expect(await rows.get(row.id)).toEqual(row);
+    expect(await rows.find('byText', ['one'])).toEqual([row]);
+    const changed = await rows.update(row.id, (current) => ({ ...current, text: 'two' }));
+    expect(changed).toMatchObject({ text: 'two', version: 2 });
+    expect(await rows.find('byText', ['one'])).toEqual([]);
+    await rows.remove(row.id);
+    expect(await rows.get(row.id)).toBeUndefined();
+    for (const missing of [rows.remove(row.id), rows.update(row.id, (current) => current)])
+      await expect(missing).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('of another tenant do not exist', async () => {
+    const { id } = await rowsOf(acme).insert(note('mine'));
+    const other = rowsOf(globex);
+    expect([await other.get(id), await other.find('byText', ['mine']), await other.list()]).toEqual([undefined, [], []]);
+    await expect(other.remove(id)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(other.update(id, (row) => ({ ...row, text: 'theirs' }))).rejects.toMatchObject({ code: 'not_found' });
+    expect((await rowsOf(acme).get(id))?.text).toBe('mine');
+    await rowsOf(acme).remove(id);
+  });
+
+  test('never change their tenant or id', async () => {
+    const { id } = await rowsOf(acme).insert({ ...note('kept'), tid: globex } as never);
+    expect((await rowsOf(acme).get(id))?.tid).toBe(acme);
+    const moved = await rowsOf(acme).update(id, (row) => ({ ...row, id: 'other', tid: globex }) as never);
+    expect(moved).toMatchObject({ id, tid: acme });
+    await rowsOf(acme).remove(id);
+  });
+
+  test('have values that are unique within a tenant', async () => {
+    const [one, two] = [await rowsOf(acme).insert(note('same')), await rowsOf(globex).insert(note('same'))];
+    await expect(rowsOf(acme).insert(note('same'))).rejects.toMatchObject({ code: 'conflict' });
+    await Promise.all([rowsOf(acme).remove(one.id), rowsOf(globex).remove(two.id)]);
+  });
+
+  test('of another form are refused when written, and left out when read', async () => {
+    await expect(rowsOf(acme).insert(note('x'.repeat(21)))).rejects.toMatchObject({ code: 'invalid_record', details: { path: '/text' } });
+    const { id } = await rowsOf(acme).insert(note('good'));
+    await store.collection<never>(notes.name).put({ id, tid: acme, text: 7, personId: 'alice', at } as never);
+    expect(await rowsOf(acme).get(id)).toBeUndefined();
+    expect((await service.idp.health()).problems).toEqual([{ code: 'record_unreadable', collection: notes.name, id }]);
+    await store.collection(notes.name).remove(id);
+  });
+
+  test('of a collection that nobody declares are refused', () => {
+    expect(() => context.collection(undeclared, acme ?? '')).toThrow('notes.others');
+  });
+});
+
+describe('what is kept of a person', () => {
+  test('is told, and erased with the person, until that succeeds', async () => {
+    const { persons } = service.idp.tenant(acme ?? '');
+    const carol = (await persons.find({ limit: 10 })).find(({ givenName }) => givenName === 'Carol');
+    const person = { tid: acme ?? '', personId: carol?.id ?? '', userId: carol?.user?.id ?? '' };
+    await rowsOf(acme).insert(note('of carol', person.personId));
+    await rowsOf(acme).insert(note('of alice'));
+    expect(await context.keptData.export(person)).toEqual({ 'notes.entries': [{ text: 'of carol' }] });
+    await persons.remove(person.personId);
+    // The first attempt fails, and five seconds or so pass.
+    for (const end = Date.now() + 20_000; erased.length === 0 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 100));
+    expect(erased).toEqual([person]);
+    expect((await rowsOf(acme).list()).map(({ text }) => text)).toEqual(['of alice']);
+  });
+
+  test('ends with its tenant, and no other', async () => {
+    await rowsOf(globex).insert(note('stays'));
+    await context.keptData.removeTenant(acme ?? '');
+    expect(removed).toEqual([`${acme} 1`]);
+    expect([await rowsOf(acme).list(), (await rowsOf(globex).list()).length]).toEqual([[], 1]);
+  });
+});
+
+describe('at start', () => {
+  const row = Type.Object({ text: Type.String() });
+  test.each<[string, object[], RegExp]>([
+    ['a name without the extension’s', [{ name: 'entries', row }], /collections\[0\]\.name/],
+    ['a name of the service’s', [{ name: 'persons', row }], /collections\[0\]\.name/],
+    ['a row that is no object', [{ name: 'one.rows', row: Type.String() }], /collections\[0\]\.row/],
+    ['a row with a tenant of its own', [{ name: 'one.rows', row: Type.Object({ tid: Type.String() }) }], /collections\[0\]\.row/],
+    ['an index over what is not there', [{ name: 'one.rows', row, indexes: { byName: { fields: ['name'] } } }], /indexes\.byName/],
+    ['a hook that is no function', [{ name: 'one.rows', row, erase: true }], /collections\[0\]\.erase/],
+    ['a member that does not exist', [{ name: 'one.rows', row, exports: () => [] }], /collections\[0\]\.exports/],
+    [
+      'two of one name',
+      [
+        { name: 'one.rows', row },
+        { name: 'one.rows', row },
+      ],
+      /one owner of collections one\.rows/,
+    ],
+  ])('%s is refused', async (_, collections, message) => {
+    const wrong = { name: 'one', collections } as never;
+    await expect(startIdp({ extensions: [wrong] })).rejects.toMatchObject({ message: expect.stringMatching(message) });
+  });
+});

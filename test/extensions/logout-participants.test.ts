@@ -1,0 +1,122 @@
+/** House §5: who is signed in here, and who hears of the end of it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import type { BrowserSignIn, EndedSignIn, Extension, LogoutNotice } from 'tenant-idp/extension';
+import { Agent, authorizeUrl, createPkce, signIn } from '../support/agent.js';
+import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
+
+const asked: EndedSignIn[] = [];
+const told: LogoutNotice[] = [];
+let here: BrowserSignIn | undefined;
+let isFailing = false;
+let answers = true;
+
+const watcher: Extension = {
+  name: 'watcher',
+  routes(router, { signedIn, url }) {
+    router.get('/watcher/me', async (ctx) => {
+      here = await signedIn(ctx);
+      ctx.body = {};
+    });
+    router.get('/watcher/chain', (ctx) => ctx.redirect(String(ctx.query.next)));
+    router.get('/watcher/frame', (ctx) => {
+      ctx.body = url('/');
+    });
+  },
+  logoutParticipant: ({ url }) => ({
+    notices(ended) {
+      asked.push(ended);
+      if (isFailing) throw new Error('cannot say');
+      return [{ name: 'The watcher', notice: { of: ended.session } }];
+    },
+    async send(notice) {
+      if (!answers) throw new Error('not now');
+      told.push(notice);
+    },
+    frames: () => [
+      { name: 'A frame', uri: url('/watcher/frame') },
+      { name: 'no', uri: 'javascript:alert(1)' },
+    ],
+    visit: (_ended, next) => `${url('/watcher/chain')}?${new URLSearchParams({ next })}`,
+    unanswered() {
+      throw new Error('breaks');
+    },
+  }),
+};
+
+const until = async (holds: () => boolean): Promise<void> => {
+  for (let waited = 0; !holds() && waited < 100; waited += 1) await sleep(50);
+};
+
+describe('a logout participant', () => {
+  const service = useIdp({ seed: testSeed, extensions: [watcher, { name: 'quiet', logoutParticipant: () => ({}) }] });
+  const requestFor = (more: Record<string, string>) =>
+    authorizeUrl(service.issuer, { scope: 'openid', code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...more });
+  const signedIn = async (userName = 'bob@globex.test', password = 'bob') => {
+    const agent = new Agent();
+    await signIn(agent, requestFor({}), userName, password);
+    await agent.get(`${service.issuer}/watcher/me`);
+    const me = here as BrowserSignIn;
+    asked.length = told.length = 0;
+    return { agent, me };
+  };
+
+  test('who is signed in here: the account and its sign-in, by the name that administrators see; elsewhere nobody', async () => {
+    const { me } = await signedIn();
+    expect(me).toMatchObject({ amr: ['pwd'], idp: 'local', account: { tenant: { name: 'Globex' } } });
+    const [session] = await service.idp.sessions.list({ tid: me.account.tenant.id, userId: me.oid });
+    expect(me.session).toBe(session?.id);
+    await new Agent().get(`${service.issuer}/watcher/me`);
+    expect(here).toBeUndefined();
+  });
+
+  test('is asked before, told after; the browser calls its frames, goes its way and comes back', async () => {
+    const { agent, me } = await signedIn();
+    const question = await agent.get(`${service.issuer}/connect/endsession`);
+    const gone = await agent.submit(question, { logout: 'yes' });
+    expect(gone.location).toContain('/watcher/chain?next=');
+    const page = await agent.follow(gone);
+    expect(page.body).toContain(`src="${service.issuer}/watcher/frame"`);
+    expect(page.body).not.toContain('javascript:alert');
+    expect(asked).toEqual([{ session: me.session, oid: me.oid, sub: me.oid }]);
+    await until(() => told.length > 0);
+    expect(told).toEqual([{ of: me.session }]);
+    await agent.get(`${service.issuer}/watcher/me`);
+    expect(here).toBeUndefined();
+    // `unanswered` throws, and the page is there all the same.
+    expect(service.logged.filter(([, text]) => text !== 'logout participant failed')).toEqual([]);
+  });
+
+  test('the page names it as long as it has not answered; the queue tries again', async () => {
+    const { agent } = await signedIn();
+    answers = false;
+    const page = await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
+    expect(page.body).toContain('The watcher');
+    answers = true;
+    for (let waited = 0; told.length === 0 && waited < 160; waited += 1) await sleep(50);
+    expect(told).toHaveLength(1);
+  }, 20_000);
+
+  test('hears of what the service ends, and of another person’s sign-in', async () => {
+    const { me } = await signedIn();
+    await service.idp.sessions.endAll({ tid: me.account.tenant.id, userId: me.oid });
+    await until(() => told.some(({ of }) => of === me.session));
+    expect(told).toContainEqual({ of: me.session });
+
+    const second = await signedIn('alice@acme.test', 'alice');
+    await signIn(second.agent, requestFor({ prompt: 'login' }), 'bob@globex.test', 'bob');
+    await until(() => told.some(({ of }) => of === second.me.session));
+    expect(asked).toContainEqual({ session: second.me.session, oid: second.me.oid, sub: second.me.oid });
+  });
+
+  test('where it cannot say whom to tell, nothing ends', async () => {
+    const { agent, me } = await signedIn();
+    isFailing = true;
+    const answer = await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' });
+    isFailing = false;
+    expect(answer.status).toBe(500);
+    await agent.get(`${service.issuer}/watcher/me`);
+    expect(here?.session).toBe(me.session);
+  });
+});
