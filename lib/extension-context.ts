@@ -26,6 +26,7 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly browsers: Browsers;
   readonly logger: Logger;
   readonly kept: Pick<ExtensionContext, 'collection' | 'artifact' | 'keptData'>;
+  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
   readonly extensions: readonly Extension[];
   readonly showPage: ShowPage;
   /** Hears of each guard that an extension puts before a route. */
@@ -49,6 +50,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     claims: protocol.claims,
     bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
     ...parts.kept,
+    ...parts.work,
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,

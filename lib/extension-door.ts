@@ -33,6 +33,7 @@ export type { ExtensionTexts, PageAddition } from './contract/page-additions.js'
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export type { Text, View, ViewPart } from './contract/view.js';
+export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
 export type {
   Account,
   Directory,
@@ -55,6 +56,7 @@ export {
   IdpError,
 } from './errors.js';
 export type { EventMap, EventName, IdpEvent } from './events.js';
+export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/client-address.js';
 export { clientAuth } from './http/client-auth.js';
 export { form } from './http/form.js';
