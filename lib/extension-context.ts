@@ -55,6 +55,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
     signedIn: protocol.signedIn,
+    endActing: protocol.endActing,
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     texts: (locale) => texts[locale] ?? {},

@@ -162,6 +162,11 @@ export interface ExtensionContext {
   readonly sessions: Sessions;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
+  /**
+   * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
+   * before. False when nobody acts here. For a form that was posted: the caller checks its token.
+   */
+  endActing(ctx: Context): Promise<boolean>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */

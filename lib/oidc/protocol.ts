@@ -38,6 +38,7 @@ import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
+import { createActing } from './sessions/acting.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
@@ -71,6 +72,7 @@ export interface Protocol {
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly endActing: ExtensionContext['endActing'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -115,6 +117,7 @@ export function createProtocol(
   const accounts = createAccounts(parts);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
+  const acting = createActing(parts, provider);
   const findClient = (id: string) => provider().Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
@@ -157,6 +160,7 @@ export function createProtocol(
       browserOf: (ctx) => parts.browsers.begin(ctx),
       mayResume: createResumeCheck(parts),
     },
+    sessions: acting.hooks,
     clients: {
       record: (id) => findCaller(directory, id),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
@@ -198,12 +202,13 @@ export function createProtocol(
     get app() {
       return provider() as unknown as ProtocolApp['app'];
     },
-    interactions: createInteractions(parts, provider),
+    interactions: createInteractions(parts, provider, acting),
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn: createSignedIn(parts, provider),
+    endActing: acting.end,
     routes,
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {
