@@ -25,6 +25,7 @@ import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
+import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
@@ -141,6 +142,15 @@ export interface ExtensionContext {
   readonly sessions: Sessions;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
+  /**
+   * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other: answers 303. It comes back
+   * to the application's `returnTo`, whose route calls {@link signInAnswer}.
+   * @throws TypeError for an application that there is not.
+   */
+  requireSignIn(ctx: Context, ask: SignInAsk): Promise<void>;
+  /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
+  signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
+  readonly postedForms: PostedForms;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -203,6 +213,8 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
+  readonly clients?: (context: ExtensionContext) => InternalClients;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
