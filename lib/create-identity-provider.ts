@@ -14,6 +14,7 @@ import { applySeed, createDirectory, createKeyRotation, createPasswords, findSee
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
 import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
+import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
@@ -140,6 +141,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     discovery: () => discovery,
   });
   const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
+  const work = createExtensionWork({ extensions, directory, artifacts, keyring, node, logger });
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -156,6 +158,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
     kept,
+    work: {
+      deliver: work.deliver,
+      emit: work.emit,
+      seal: work.seal,
+      fetch,
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions) },
+    },
   });
   const showPage = pagesOf(extensions)(context);
   sendParticipantNotices({ participants, directory });
@@ -177,6 +186,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const watch = (listener: () => void) => caches.watch('signingKeys', listener);
   const keys = await begun(createRotatingKeys({ given: options.keys.signing, rotation, watch, use: protocol.useKeys, logger }));
   closing.push(keys.close);
+  await begun(work.start(context));
+  closing.unshift(work.close);
 
   const app = createApp({
     protocol,
@@ -215,11 +226,10 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     health: createHealth({
       artifacts,
       directory: store,
-      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems],
+      problems: [directory.policies.problems, store.problems, rotation.problems, directory.problems, work.problems],
     }),
     async close() {
       await servers.close();
-      for (const extension of extensions) await extension.close?.();
       await stop();
       await Promise.all([artifacts.close(), store.close()]);
     },

@@ -42,6 +42,21 @@ export interface EventMap {
 
 export type EventName = keyof EventMap;
 
+/** Those of the service. */
+export const eventNames = [
+  'UserClaimAdded',
+  'UserClaimRemoved',
+  'PersonCreated',
+  'PersonUpdated',
+  'PersonErased',
+  'UserCreated',
+  'UserGroupsChanged',
+  'UserDisabled',
+  'RefreshTokenReplayed',
+  'RefreshTokenRetriedElsewhere',
+  'KeyRotated',
+] as const satisfies readonly EventName[];
+
 /** @see CloudEvents 1.0 §3 */
 export interface IdpEvent<Name extends EventName = EventName> {
   readonly specversion: '1.0';

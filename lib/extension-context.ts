@@ -26,6 +26,7 @@ export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts'
   readonly browsers: Browsers;
   readonly logger: Logger;
   readonly kept: Pick<ExtensionContext, 'collection' | 'artifact' | 'keptData'>;
+  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
   readonly extensions: readonly Extension[];
   readonly showPage: ShowPage;
   /** Hears of each guard that an extension puts before a route. */
@@ -49,6 +50,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     claims: protocol.claims,
     bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
     ...parts.kept,
+    ...parts.work,
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
@@ -56,6 +58,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     requireSignIn: protocol.requireSignIn,
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
+    endActing: protocol.endActing,
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     texts: (locale) => texts[locale] ?? {},

@@ -1,5 +1,6 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
+export type { Context, Middleware } from 'koa';
 export type { AcrValues } from './acr-values.js';
 export {
   type Awaitable,
@@ -34,6 +35,7 @@ export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
 export type { Text, View, ViewPart } from './contract/view.js';
+export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
 export type {
   Account,
   Directory,
@@ -56,6 +58,7 @@ export {
   IdpError,
 } from './errors.js';
 export type { EventMap, EventName, IdpEvent } from './events.js';
+export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/client-address.js';
 export { clientAuth } from './http/client-auth.js';
 export { form } from './http/form.js';

@@ -10,6 +10,8 @@ export interface UserSession {
   /** As in the claim. */
   readonly amr: readonly string[];
   readonly idp: string;
+  /** Who acts as the user in it. */
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
   /** Clients that got a grant out of it. */
   readonly clientIds: readonly string[];
 }

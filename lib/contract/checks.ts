@@ -2,13 +2,15 @@
 
 import type { ClaimMapping, ClaimSet } from '../claims/contract.js';
 import { claimScopes, findClaimConflicts, findClaimProblems, identityScopes } from '../claims/declarations.js';
-import { type FoundProblems, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
+import { type FoundProblems, formatPath, type OptionPath, unknownMembers, valueAt, wrong } from '../config-problem.js';
 import { type ConfigProblem, type ErrorEntry, errorTable } from '../errors.js';
+import { eventNames } from '../events.js';
 import { findArtifactProblems } from './artifacts.js';
 import { findCollectionProblems } from './collections.js';
 import type { Extension } from './extension.js';
 import { findAdditionConflicts, findPageProblems } from './page-additions.js';
 import { sharedClaims } from './shared-claims.js';
+import type { ReportProblem } from './work.js';
 
 type Check = readonly [expected: string, holds: (value: unknown) => boolean];
 
@@ -34,6 +36,12 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
   errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
   collections: ['an array of collections', Array.isArray],
+  check: callback,
+  start: callback,
+  health: callback,
+  deliveries: callback,
+  jobs: callback,
+  events: ['an array of names of events', (value) => Array.isArray(value) && value.every((name) => /^[A-Z][A-Za-z]*$/.test(String(name)))],
   artifacts: ['an array of kinds of artifacts', Array.isArray],
   claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
   pages: callback,
@@ -76,6 +84,7 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
       ...findPageConflict(all),
       ...findErrorConflicts(all),
       ...findDataConflicts(all),
+      ...findEventConflicts(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
       ...findNameConflicts(all),
       ...findClaimConflicts(sets, mapping),
@@ -108,11 +117,43 @@ function problemsOf(extension: object, path: OptionPath, endpoints: readonly str
   return [
     ...unknownMembers(extension, path, Object.keys(members), 'a member of extensions that exists'),
     ...wrongMembers,
+    ...reportedBy(extension, path),
     ...declaredData(extension).flatMap(({ member, index, value, find }) =>
       find(value, valueAt(extension, ['name']), [...path, member, index]),
     ),
     ...(isObject(around) ? unknownMembers(around as object, [...path, 'around'], endpoints, 'an endpoint that exists') : []),
   ];
+}
+
+/** What an extension says is wrong with its own options. */
+function reportedBy(extension: object, path: OptionPath): readonly ConfigProblem[] {
+  const check = valueAt(extension, ['check']);
+  const problems: ConfigProblem[] = [];
+  if (typeof check !== 'function') return problems;
+  const report: ReportProblem = ({ path: within = [], ...problem }) =>
+    void problems.push({ ...problem, path: formatPath([...path, ...within]) });
+  try {
+    check.call(extension, report);
+  } catch (error) {
+    problems.push({
+      path: formatPath([...path, 'check']),
+      expected: 'a check that reports',
+      received: error instanceof Error ? `a thrown ${error.name}` : 'something thrown',
+    });
+  }
+  return problems;
+}
+
+/** Events that two extensions declare, or that are the service's. */
+function findEventConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
+  const owners = new Map<string, string>(eventNames.map((name) => [name, 'the service']));
+  return extensions.flatMap(({ name, events }) =>
+    (Array.isArray(events) ? events : []).flatMap((event: string) => {
+      const owner = owners.get(event);
+      owners.set(event, owner ?? name);
+      return owner ? [{ path: 'extensions', expected: `one owner of the event ${event}`, received: `${owner} and ${name}` }] : [];
+    }),
+  );
 }
 
 /** Collections and kinds of artifacts, each with what looks for problems in it. */

@@ -7,9 +7,11 @@
 import type Router from '@koa/router';
 import type { Static, TObject } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
-import type { ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
+import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
+import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
+import type { EventMap, EventName } from '../events.js';
+import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
@@ -27,6 +29,7 @@ import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
+import type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -135,6 +138,24 @@ export interface ExtensionContext {
   artifact(kind: ArtifactKind): ExtensionArtifacts;
   /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
   readonly keptData: Pick<ExtensionData, 'export' | 'removeTenant'>;
+  /**
+   * Enqueues what has to reach somebody: durable, at least once, from whichever node is there. It is held for two seconds, so that it can be enqueued before
+   * the change that it announces; `release()` sends it at once. The queue is not encrypted: put ids in it, and no secrets.
+   * @throws TypeError for a kind that no extension takes.
+   */
+  deliver(kind: string, data: Readonly<Record<string, unknown>>, options?: { readonly batch?: string }): Promise<Enqueued>;
+  /**
+   * Raises an event that an extension declares, about an account: kept in the person's document until it is dispatched.
+   * @param cause names what happened: told again, by any node, it stays one event.
+   * @throws TypeError for a type that no extension declares.
+   */
+  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string): Promise<void>;
+  /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */
+  seal(purpose: string): Seal;
+  /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
+  readonly fetch: GuardedFetch;
+  /** The signing keys. `rotate` throws IdpError `keys_given`, `key_not_announced`. */
+  readonly keys: { rotate(options?: { readonly now?: boolean }): Promise<void> };
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -151,6 +172,11 @@ export interface ExtensionContext {
   /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
   signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
   readonly postedForms: PostedForms;
+  /**
+   * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
+   * before. False when nobody acts here. For a form that was posted: the caller checks its token.
+   */
+  endActing(ctx: Context): Promise<boolean>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -194,6 +220,17 @@ export interface Extension {
   readonly collections?: readonly ExtensionCollection<any>[];
   /** Kinds of short-lived records of its own. */
   readonly artifacts?: readonly ArtifactKind[];
+  /** Looks at what the extension was made with, together with all other options: nothing is open yet. */
+  readonly check?: (report: ReportProblem) => void;
+  /** Before the service answers, with stores open and keys loaded. What it throws stops the start. */
+  readonly start?: (context: ExtensionContext) => Awaitable<void>;
+  /** What is wrong now, for `health().problems`; within two seconds. */
+  readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
+  /** How deliveries of its kinds are taken, by kind: the extension's name, a dot, and a name of its own. */
+  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler>>;
+  readonly jobs?: (context: ExtensionContext) => readonly Job[];
+  /** Types of its own events, as `EventMap` has them by declaration merging. */
+  readonly events?: readonly EventName[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
   /** Members of the discovery document. */

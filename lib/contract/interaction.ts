@@ -11,6 +11,15 @@ export interface SignIn {
   readonly idp: string;
   /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
   readonly method?: string;
+  /**
+   * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
+   * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
+   */
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** When the sign-in ends, with its session, grants and tokens. */
+  readonly endsAt?: Date;
+  /** Takes `offline_access` from what is granted: no refresh tokens. */
+  readonly offline?: false;
   /** Of `directory.credentials`: pages may have come between the proof and its use. */
   readonly proof: Proof;
 }
@@ -39,6 +48,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** Who acts as that user. */
+  readonly act?: SignIn['act'];
   /** Whether the application can be sent a response: its redirect URI is still registered. */
   readonly isAnswerable: boolean;
   /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */

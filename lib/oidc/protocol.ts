@@ -40,6 +40,7 @@ import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
+import { createActing } from './sessions/acting.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
@@ -77,6 +78,7 @@ export interface Protocol {
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
+  readonly endActing: ExtensionContext['endActing'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -122,6 +124,7 @@ export function createProtocol(
   const accounts = createAccounts(parts);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
+  const acting = createActing(parts, provider);
   const findClient = (id: string) => provider().Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
   const accessTokens = createAccessTokens(parts, accounts, scopes);
@@ -166,6 +169,7 @@ export function createProtocol(
       browserOf: (ctx) => parts.browsers.begin(ctx),
       mayResume: createResumeCheck(parts),
     },
+    sessions: acting.hooks,
     clients: {
       record: createFindRecord(parts),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
@@ -207,7 +211,7 @@ export function createProtocol(
     get app() {
       return provider() as unknown as ProtocolApp['app'];
     },
-    interactions: createInteractions(parts, provider),
+    interactions: createInteractions(parts, provider, acting),
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
@@ -216,6 +220,7 @@ export function createProtocol(
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
+    endActing: acting.end,
     routes,
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {

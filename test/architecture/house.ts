@@ -16,6 +16,10 @@ const rooms: readonly Room[] = [
   { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
+  {
+    files: 'lib/extension-work.ts',
+    mayImport: ['lib/contract/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
+  },
   { files: 'lib/extension-data.ts', mayImport: ['lib/contract/', 'lib/directory/', 'lib/store/'] },
   {
     files: 'lib/extension-door.ts',
@@ -26,6 +30,7 @@ const rooms: readonly Room[] = [
       'lib/http/',
       'type lib/*.ts',
       'type lib/directory/',
+      'type lib/fetch/',
       'type lib/store/',
     ],
   },
@@ -58,6 +63,8 @@ const rooms: readonly Room[] = [
       'lib/claims/',
       'lib/config-problem.ts',
       'lib/errors.ts',
+      'lib/events.ts',
+      'type lib/fetch/',
       'type lib/*.ts',
       'type lib/directory/',
       'type lib/http/',
@@ -148,6 +155,7 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/create-identity-provider.ts': ['lib/on-first-use.ts'],
   'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
   'lib/extension-data.ts': ['lib/create-identity-provider.ts'],
+  'lib/extension-work.ts': ['lib/create-identity-provider.ts'],
 };
 
 /** The contract files that hand oidc-provider itself to the user: its configuration in, the instance out. */

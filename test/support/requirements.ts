@@ -18,7 +18,7 @@ interface Step {
 }
 
 /** One requirement with a page of one field. */
-export function requirementStep({ requirement, field, posted }: Step): Extension {
+function requirementStep({ requirement, field, posted }: Step): Extension {
   const { name } = requirement;
   const path = ({ own }: ExtensionContext, uid: string) => `${own}/interaction/${uid}/${name}`;
   const show = (context: ExtensionContext, ctx: Context, { uid }: Interaction): void => {

@@ -104,10 +104,17 @@ export function createAccounts(parts: OidcParts): Accounts {
 
   const mayMint = createSilentCheck(parts);
 
+  /** Whether who acts as the user could still sign in: what they do ends with them. */
+  const mayAct = async (ctx: object, act: PinnedLogin['act'], authTime: number | undefined): Promise<boolean> => {
+    const actor = act && (await load(ctx, act.oid));
+    return act === undefined || (actor !== undefined && isUsable(actor, instant(authTime)));
+  };
+
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
     if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
-    return login === undefined || isStrongEnough(account, login) ? account : undefined;
+    if (login === undefined) return account;
+    return isStrongEnough(account, login) && (await mayAct(ctx, login.act, login.authTime)) ? account : undefined;
   };
 
   return {
@@ -131,7 +138,9 @@ export function createAccounts(parts: OidcParts): Accounts {
           ? this.loadMintable(ctx, oid, login, client, scopes)
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
-      if (!account || !isUsable(account, instant(token ? login?.authTime : sessionOf(ctx)?.loginTs))) return undefined;
+      const session = token ? undefined : sessionOf(ctx);
+      if (!account || !isUsable(account, instant(token ? login?.authTime : session?.loginTs))) return undefined;
+      if (session?.act && !(await mayAct(ctx, session.act, session.loginTs))) return undefined;
       return {
         accountId: oid,
         async claims(use, scope, asked) {

@@ -1,4 +1,5 @@
 import { type Account, type Directory, isUsable, subOf } from '../../directory/index.js';
+import type { PinnedLogin } from './login-context.js';
 import { isAllowedMethod } from './requirements.js';
 
 /** What a session says about its sign-in. */
@@ -7,6 +8,7 @@ interface SignedIn {
   readonly loginTs?: number | undefined;
   readonly sub?: string | undefined;
   readonly idp?: string | undefined;
+  readonly act?: PinnedLogin['act'] | undefined;
 }
 
 /**
@@ -14,10 +16,12 @@ interface SignedIn {
  * allow its method. What else a tenant asks is asked after the switch.
  */
 export async function reachableAccounts({ accounts }: Directory, session: SignedIn): Promise<readonly Account[]> {
-  const { accountId, loginTs = 0, sub } = session;
+  const { accountId, loginTs = 0, sub, act } = session;
   const current = accountId === undefined ? undefined : await accounts.findByOid(accountId);
   const since = new Date(loginTs * 1000);
   if (!current || !isUsable(current, since)) return [];
+  // Who acts as somebody does not go on as somebody else.
+  if (act !== undefined) return [current];
   const family = await accounts.family(current.person);
   return family.filter(
     (account) =>

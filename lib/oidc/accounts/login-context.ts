@@ -9,6 +9,14 @@ export interface PinnedLogin extends LoginContext {
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
+  /** When it ends, in seconds since the epoch: no token outlives it. */
+  readonly endsAt?: number;
+}
+
+/** The session of who acts as somebody else, and the browser that it may come back in. */
+export interface Aside {
+  readonly uid: string;
+  readonly browser: string;
 }
 
 /** What we keep on oidc-provider's session beside its own members. */
@@ -19,6 +27,11 @@ export interface SessionExtras {
   /** Where it is neither the password nor called as its `idp`. */
   method?: string;
   act?: LoginContext['act'];
+  /** When the sign-in ends, in seconds since the epoch. */
+  endsAt?: number;
+  /** No grant of it has `offline_access`. */
+  offline?: false;
+  aside?: Aside;
   /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
   provenAt?: Readonly<Record<string, number>>;
   grants?: readonly SessionGrant[];
@@ -42,8 +55,9 @@ export interface GrantRecord {
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
-export function startSignIn(session: OurSession, { sub, idp, method }: Pick<SessionExtras, 'sub' | 'idp' | 'method'>): void {
-  Object.assign(session, { sub, idp, method, act: undefined, provenAt: undefined });
+export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'provenAt' | 'grants'>): void {
+  const { sub, idp, method, act, endsAt, offline, aside } = login;
+  Object.assign(session, { sub, idp, method, act, endsAt, offline, aside, provenAt: undefined });
 }
 
 /** Proofs that were given for a sign-in after it began. */
@@ -76,7 +90,8 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     ...(session.method ? { method: session.method } : {}),
     ...(session.act ? { act: session.act } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
-    sessionEndsAt: authTime + sessionAbsolute,
+    ...(session.endsAt ? { endsAt: session.endsAt } : {}),
+    sessionEndsAt: Math.min(authTime + sessionAbsolute, session.endsAt ?? Number.POSITIVE_INFINITY),
   };
 }
 

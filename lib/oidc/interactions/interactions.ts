@@ -15,7 +15,7 @@ import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
-import type { LaterProofs } from '../accounts/login-context.js';
+import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
@@ -23,15 +23,16 @@ import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
+import type { Acting } from '../sessions/acting.js';
 import { LogoutNotices } from '../sessions/logout-notices.js';
-import { changeSession, endSignIn } from '../sessions/sessions.js';
+import { changeSession, endWithAside } from '../sessions/sessions.js';
 import type { BoundInteraction } from '../upstream/interaction.js';
 import { createAccountChoice } from './account-choice.js';
 import { createRestart, parametersOf } from './restart.js';
 import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
-export function createInteractions(parts: OidcParts, provider: () => Provider): Interactions {
+export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
   const { directory, artifacts, showPage, browsers, browserState, claims, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
@@ -77,6 +78,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       const record = clientOf(client);
       if (!client || !record) return expired(ctx);
       const parameters = parametersOf(details);
+      const { act } = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : {};
       restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
@@ -89,6 +91,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
         ...(tids ? { tids } : {}),
         ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
+        ...(act ? { act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };
     },
@@ -103,10 +106,19 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
       const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
-      await switchAccount(ctx, signIn, ts);
-      choice.remember(ctx, signIn.oid);
+      const { act, endsAt, offline } = signIn;
+      const details = act && (await find(ctx));
+      const aside = act && details && (await acting.begin(ctx, details, act));
+      if (act && !aside) return undefined;
+      if (!act) {
+        await switchAccount(ctx, signIn, ts);
+        choice.remember(ctx, signIn.oid);
+      }
       const { amr, idp, oid: user } = signIn;
-      logger.info({ requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp }, 'signed in');
+      logger.info(
+        { requestId: requestIdOf(ctx), client: client.id, tenant: account.tenant.id, user, amr, idp, actor: act?.oid },
+        'signed in',
+      );
       return finish(ctx, {
         ...chosen(prompt),
         login: {
@@ -117,6 +129,10 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
           method: signIn.method,
           sub: subOf(account.person.user),
           proof,
+          act,
+          endsAt: endsAt && Math.floor(endsAt.getTime() / 1000),
+          offline,
+          aside,
         },
       });
     },
@@ -162,6 +178,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
     },
 
     async allow(ctx, interaction) {
+      // Nobody allows anything in the name of somebody else.
+      if (interaction.act) return this.abort(ctx, interaction);
       const { oid, client, parameters } = interaction;
       if (oid) await directory.consents.allow(oid, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });
@@ -181,11 +199,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
    * full logout first: until the sign-in is complete, and the session's secret a new one, the session is nobody's.
    */
   async function switchAccount(ctx: Context, { oid, amr, idp, method }: SignIn, loginTs: number): Promise<void> {
-    const { uid, accountId } = await provider().Session.get(ctx);
-    if (!accountId || accountId === oid) return;
+    const { uid, accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+    if (!accountId || (accountId === oid && !act)) return;
     const details = await find(ctx);
     const [before, after] = await Promise.all([accountId, oid].map((id) => directory.accounts.findByOid(id)));
-    const isSamePerson = before && after && subOf(before.person.user) === subOf(after.person.user);
+    const isSamePerson = !act && before && after && subOf(before.person.user) === subOf(after.person.user);
     if (details?.session) {
       details.session = { uid, ...(isSamePerson ? { accountId: oid } : {}) } as typeof details.session;
       await details.persist();
@@ -203,7 +221,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider): 
       return;
     }
     const notices = new LogoutNotices(parts);
-    await endSignIn(artifacts, keyOf('Session', uid), (before, ended) => notices.enqueue(before, ended));
+    await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
     browserState.clear(ctx);
     notices.release();
   }

@@ -21,10 +21,12 @@ export const createGrantLoader =
     const record = clientOf(client);
     if (!client || !account || !record) return undefined;
     if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
+    if (session.offline === false) withoutOffline(ctx);
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];
     const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;
     const scopes = record.requireConsent ? asked.filter((scope) => consent?.scopes.includes(scope)) : asked;
+    if (session.act && scopes.length < asked.length) throw new errors.AccessDenied('nobody allows anything in the name of somebody else');
     const claims = claimsOf(parts, ctx, record, consent);
     const resources = resourceScopesOf(ctx, scopes);
     const known = session.grantIdFor(client.clientId);
@@ -59,16 +61,25 @@ export const createGrantLoader =
     const exp = all.includes('offline_access')
       ? now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute)
       : grant.login.sessionEndsAt;
-    grant.exp = exp;
+    grant.exp = Math.min(exp, grant.login.endsAt ?? exp);
     session.ensureClientContainer(client.clientId);
     const sid = session.sidFor(client.clientId) as string;
     grant.sid = sid;
     const grantId = await grant.save();
     const { accountId } = account;
     const { sub } = grant.login;
-    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp });
+    rememberGrant(session, { clientId: client.clientId, grantId, accountId, sid, ...(sub === accountId ? {} : { sub }), exp: grant.exp });
     return grant;
   };
+
+/** As if it had not been asked for. */
+function withoutOffline({ oidc: { params } }: KoaContextWithOIDC): void {
+  if (typeof params?.scope === 'string')
+    params.scope = params.scope
+      .split(' ')
+      .filter((scope) => scope !== 'offline_access')
+      .join(' ');
+}
 
 /** A factor that was added makes another grant: the one before never says more than it did. */
 const isSameProof = (one: readonly string[], other: readonly string[]): boolean =>

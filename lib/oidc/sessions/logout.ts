@@ -7,7 +7,7 @@ import type { OidcParts } from '../context.js';
 import { endSessionUnasked } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
-import { endSignIn } from './sessions.js';
+import { endWithAside } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
@@ -18,10 +18,10 @@ export function createLogout(parts: OidcParts) {
   const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
   const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
     browserState.clear(ctx);
-    const key = keyOf('Session', sessionOf(ctx).uid);
-    const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
-    const ended = before && key && endedSignIn(before, key);
-    const frames = [...(await notices.frames(options.issuer)), ...(ended ? await afterwards.frames(ended) : [])];
+    const sessions = await endWithAside(artifacts, sessionOf(ctx).uid, (before, key) => notices.enqueue(before, key));
+    const all = sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
+    const [ended] = all;
+    const frames = [...(await notices.frames(options.issuer)), ...(await Promise.all(all.map(afterwards.frames))).flat()];
     const page = ctx.oidc.urlFor('end_session_success');
     const target = String(ctx.response.get('Location'));
     const isOver = target === page;

@@ -8,6 +8,7 @@ import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
+import type { Aside } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
@@ -90,6 +91,23 @@ export const endSignIn = (
     announce,
   );
 
+/** {@link endSignIn}, and that of the session that was set aside for it. @returns those that ended, as they were */
+export async function endWithAside(
+  artifacts: ArtifactStore,
+  uid: string,
+  announce: Announce,
+): Promise<readonly { readonly before: SessionPayload; readonly key: ArtifactKey }[]> {
+  const key = keyOf('Session', uid);
+  const before = await endSignIn(artifacts, key, announce);
+  if (!before || !key) return [];
+  const { aside } = before as { readonly aside?: Aside };
+  if (!aside) return [{ before, key }];
+  const others = await endWithAside(artifacts, aside.uid, announce);
+  await changeSession(artifacts, key, ({ aside: _, ...rest }) => rest);
+  return [{ before, key }, ...others];
+}
+
+/** What was set aside stays: it takes the place of what ended. */
 const signedOut = ({
   accountId: _,
   sub,
@@ -99,6 +117,8 @@ const signedOut = ({
   idp,
   method,
   act,
+  endsAt,
+  offline,
   provenAt,
   authorizations,
   grants,

@@ -18,6 +18,6 @@ export const createSignedIn =
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
-    if (!isStrongEnough(account, { amr, idp })) return undefined;
+    if (!isStrongEnough(account, ofSession(session))) return undefined;
     return { session: digestOfKey(key), account, oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
   };

@@ -77,6 +77,7 @@ export function createUserSessions(parts: OidcParts): Sessions {
       const account = await accountOf(user);
       const { sessions } = await recordsOf(user.userId);
       return sessions
+        .filter(({ session: { endsAt } }) => typeof endsAt !== 'number' || endsAt * 1000 > Date.now())
         .filter(({ session }) => !isVoid(account, new Date((session.loginTs ?? 0) * 1000)))
         .map(described)
         .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
@@ -101,11 +102,12 @@ export function createUserSessions(parts: OidcParts): Sessions {
 }
 
 /** Its id names a session to those who administer it; it opens nothing. */
-const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [] } }: Found): UserSession => ({
+const described = ({ key, expiresAt, session: { loginTs = 0, amr, idp, grants = [], act, endsAt } }: Found): UserSession => ({
   id: digestOfKey(key),
   signedInAt: new Date(loginTs * 1000),
-  expiresAt: new Date(expiresAt),
+  expiresAt: new Date(Math.min(expiresAt, typeof endsAt === 'number' ? endsAt * 1000 : expiresAt)),
   amr: Array.isArray(amr) ? amr : [],
   idp: typeof idp === 'string' ? idp : 'local',
+  ...(act ? { act: act as UserSession['act'] & object } : {}),
   clientIds: [...new Set(grants.map(({ clientId }) => clientId))],
 });

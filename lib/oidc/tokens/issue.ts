@@ -48,7 +48,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const claims = await accounts.claimsOf(account, 'id_token', granted, { client, login });
     const { tid, oid, act, idp } = claims;
     const level = asked?.id_token?.acr === undefined ? {} : { acr };
-    const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client);
+    const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client, { login });
     const own = { sub: pseudonymOf(parts, client)?.(sub) ?? sub, tid, oid, idp, ...level, amr, auth_time: authTime, act };
     const payload = { ...own, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss: options.issuer };
     return signedJwt(signingKeyFor(client, keys(request.ctx)), undefined, payload);

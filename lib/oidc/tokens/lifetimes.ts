@@ -17,7 +17,7 @@ type Ttl = (
   token: TokenModel,
   client: ProviderClient | undefined,
   /** The grant it depends on; absent: the request's. */
-  grant?: { readonly exp?: number },
+  grant?: { readonly exp?: number; readonly login?: { readonly endsAt?: number } | undefined },
 ) => number;
 
 /** How long each artifact lives, in seconds: the client's own lifetime, else the instance's; never longer than what it depends on. */
@@ -39,7 +39,11 @@ export function lifetimesOf({
   return {
     AccessToken: (ctx, token, client, grant) => withinGrant(accessToken(ctx, token, client), ctx, grant),
     ClientCredentials: accessToken,
-    IdToken: (_ctx, _token, client) => clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken,
+    IdToken(ctx, _token, client, given) {
+      const ttl = clientOf(client)?.lifetimes.idToken ?? lifetimes.idToken;
+      const { endsAt } = (given ?? (ctx?.oidc.entities.Grant as OurGrant | undefined))?.login ?? {};
+      return endsAt === undefined ? ttl : Math.max(1, Math.min(ttl, endsAt - epochSeconds()));
+    },
     RefreshToken(ctx, token, client, grant) {
       const own = clientOf(client)?.lifetimes;
       const absolute = own?.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute;

@@ -56,6 +56,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
       if (rewrite && this.#params && this.#params.request === undefined) {
         this.#rewrite = undefined;
         rewrite(this.#params);
+        this.#settle();
       }
       return this.#params;
     }
@@ -63,6 +64,13 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
     set params(params: Payload) {
       this.#params = params;
       hooks.check(this.ctx);
+      this.#settle();
+    }
+
+    /** An authorization request reads its parameters some sixty times, and sets them once: from here on they are a plain member. */
+    #settle(): void {
+      if (this.route === 'authorization' && !this.#rewrite)
+        Object.defineProperty(this, 'params', { value: this.#params, configurable: true, enumerable: true, writable: true });
     }
 
     /** An error may come before the parameters are put together, and be answered by the query all the same. */
@@ -72,6 +80,7 @@ export function contextClass(Base: Class, hooks: ContextHooks): Class {
 
     afterRequestObject(rewrite: (params: Payload) => void): void {
       this.#rewrite = rewrite;
+      Reflect.deleteProperty(this, 'params');
     }
 
     /** Many ask, and none changes it. */

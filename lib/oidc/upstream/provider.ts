@@ -15,7 +15,7 @@ import { type InteractionHooks, interactionClass } from './interaction.js';
 import { type ContextHooks, contextClass } from './oidc-context.js';
 import { type AddressOf, pinUrlsToIssuer } from './request.js';
 import { placeSteps, type StepHooks } from './router.js';
-import { sessionClass } from './session.js';
+import { type SessionHooks, sessionClass } from './session.js';
 
 type Names = string | readonly string[] | ReadonlySet<string>;
 
@@ -35,6 +35,7 @@ export interface ProviderHooks extends ContextHooks, StepHooks {
   readonly structuredToken: StructuredTokens;
   readonly successorOf: SuccessorOf;
   readonly interactions: InteractionHooks;
+  readonly sessions: SessionHooks;
   readonly clients: ClientHooks;
   readonly addressOf: AddressOf;
 }
@@ -61,7 +62,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
     }
   }
   override(HookedProvider, 'OIDCContext', (Base) => contextClass(Base, hooks));
-  override(HookedProvider, 'Session', sessionClass);
+  override(HookedProvider, 'Session', (Base) => sessionClass(Base, hooks.sessions));
   override(HookedProvider, 'Interaction', (Base) => interactionClass(Base, hooks.interactions));
   override(HookedProvider, 'AccessToken', (Base) => accessTokenClass(Base, hooks.structuredToken));
   override(HookedProvider, 'ClientCredentials', (Base) => accessTokenClass(Base, hooks.structuredToken));

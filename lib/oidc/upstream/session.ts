@@ -1,4 +1,4 @@
-import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import Provider, { type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { createSessionId, createSessionUid } from '../artifacts/ids.js';
 import { type Class, membersOf } from './base-model.js';
@@ -9,8 +9,15 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
   await (confirm.at(-1) as (ctx: KoaContextWithOIDC) => Promise<void>)(ctx);
 }
 
+export interface SessionHooks {
+  /** Whether the sign-in of a session is over, although its record is there. */
+  isOver(session: object): boolean;
+  /** The session that takes its place, under a new identifier, in a request to oidc-provider. */
+  instead(ctx: KoaContextWithOIDC, session: object): Promise<object | undefined>;
+}
+
 /** Sessions are kept under their uid; the cookie carries a secret beside it that changes with every authentication. */
-export function sessionClass(Base: Class): Class {
+export function sessionClass(Base: Class, hooks: SessionHooks): Class {
   return class Session extends Base {
     constructor(payload?: { uid?: string; jti?: string }) {
       super(payload);
@@ -19,7 +26,16 @@ export function sessionClass(Base: Class): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [...membersOf(Base), 'sub', 'idp', 'method', 'act', 'provenAt', 'grants'];
+      return [...membersOf(Base), 'sub', 'idp', 'method', 'act', 'endsAt', 'offline', 'aside', 'provenAt', 'grants'];
+    }
+
+    /** Only shared/session.js sets the cookie of what is found: outside of its requests, a sign-in that is over is none. */
+    static override async find(value: string, ...rest: unknown[]): Promise<object | undefined> {
+      // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
+      const session: object | undefined = await super.find?.(value, ...rest);
+      if (!session || !hooks.isOver(session)) return session;
+      const ctx = Provider.ctx;
+      return ctx && hooks.instead(ctx, session);
     }
 
     resetIdentifier(): void {

@@ -72,6 +72,7 @@ export const hooks: ProviderHooks = {
     mayBeLocal: true,
   },
   acr: () => undefined,
+  sessions: { isOver: () => false, instead: async () => undefined },
   addressOf: () => '192.0.2.1',
 };
 

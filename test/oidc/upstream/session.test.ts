@@ -23,6 +23,17 @@ describe('Session', () => {
     expectInOrder('actions/authorization/resume.js', 'if (!session.new)', 'session.resetIdentifier()');
   });
 
+  test('what the cookie names is looked up by find, and saved under whatever identifier it has by then', () => {
+    expectInOrder('models/session.js', 'static async get(ctx)', 'session = await this.find(cookieSessionId)', 'this.instantiate({})');
+    expectInOrder('models/session.js', 'static async findByUid(uid)', 'this.adapter.findByUid(uid)', 'this.instantiate(payload)');
+    expectInOrder(
+      'shared/session.js',
+      'await ctx.oidc.provider.Session.get(ctx)',
+      'ctx.oidc.session.id',
+      'await ctx.oidc.session.save(ttl)',
+    );
+  });
+
   test('after the response it is saved, and its cookie set, when it is not new or was touched', () => {
     expectInOrder(
       'shared/session.js',

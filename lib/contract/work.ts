@@ -1,0 +1,45 @@
+/** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
+import type { Awaitable } from '../claims/contract.js';
+import type { ConfigProblem } from '../errors.js';
+import type { Delivery } from '../store/records.js';
+
+/** Tells of something that is wrong with the options of an extension. `path` is within the extension: `['retries']`. */
+export type ReportProblem = (
+  problem: { readonly path?: readonly (string | number)[] } & Pick<ConfigProblem, 'expected' | 'received'>,
+) => void;
+
+/** What is wrong with an extension, that stops nobody else. */
+export interface ExtensionProblem {
+  /** A stable name for what is wrong. */
+  readonly code: string;
+  /** What it is wrong with, such as the id of a row. @default '' */
+  readonly id?: string;
+}
+
+/** Takes what was delivered, at least once: what it rejects is delivered again, after 5 seconds, 30 seconds, and so on for about eight hours. */
+export type DeliveryHandler = (delivery: Pick<Delivery, 'id' | 'data' | 'attempts'>) => Promise<void>;
+
+/** Work that comes round, on one node at a time. */
+export interface Job {
+  /** The extension's name, a dot, and a name of its own: `notes.reminders`. */
+  readonly name: string;
+  /** Seconds from one round to the next, 1 to 86400; a round that takes longer delays the next. */
+  readonly intervalSeconds: number;
+  /**
+   * One round. What it throws is logged, and the next round comes all the same.
+   * @param signal aborted when the service closes, or another node may have taken over.
+   */
+  run(signal: AbortSignal): Awaitable<void>;
+}
+
+/** Values of one purpose, encrypted and hashed under the service's keys (`keys.encryption`). */
+export interface Seal {
+  /** Encrypts a value of a record: it opens for the same purpose and record alone. */
+  seal(record: string, value: string): string;
+  /** @throws IdpError `undecipherable` when the text was altered, belongs elsewhere, or its key is gone. */
+  open(record: string, sealed: string): string;
+  /** Whether it was sealed under the newest key; one that was not is due to be sealed again. */
+  isCurrent(sealed: string): boolean;
+  /** Keyed hashes of a value (HMAC-SHA-256, base64url), under each key, newest first: give out or keep the first, take any. */
+  hashes(value: string): readonly [string, ...string[]];
+}

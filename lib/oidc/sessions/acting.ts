@@ -1,0 +1,93 @@
+/**
+ * Sign-ins that act as somebody else, or that end at a time. The session of who acts is set aside with its own grants, and comes back when the acting
+ * ends: on demand, by time, or because the sign-in was cut off. One browser, two sessions: the cookie names the one in use, its record the other.
+ */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { Interaction as ProviderInteraction } from 'oidc-provider';
+import type { SignIn } from '../../contract/interaction.js';
+import { isUsable, subOf } from '../../directory/index.js';
+import type { Aside, OurSession } from '../accounts/login-context.js';
+import { keyOf } from '../artifacts/ids.js';
+import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
+import type { SessionHooks } from '../upstream/session.js';
+import { LogoutNotices } from './logout-notices.js';
+import { endSignIn, sessionTtl } from './sessions.js';
+
+export interface Acting {
+  /**
+   * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
+   * somebody already.
+   */
+  begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>): Promise<Aside | undefined>;
+  /** Ends the acting of this browser, tells the clients, and signs in again who acted. False when nobody acts. */
+  end(ctx: Context): Promise<boolean>;
+  readonly hooks: SessionHooks;
+}
+
+export function createActing(parts: OidcParts, provider: () => Provider): Acting {
+  const { artifacts, directory, browsers, browserState, options } = parts;
+  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
+
+  const isOver = ({ endsAt, aside, accountId }: OurSession): boolean =>
+    (endsAt !== undefined && endsAt <= epochSeconds()) || (aside !== undefined && accountId === undefined);
+
+  const setCookie = (ctx: Context, value: string | null, exp?: number): void =>
+    void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
+
+  /** The session of who acted, under a new secret; undefined when it ended meanwhile, or in another browser. */
+  async function restored(ctx: Pick<Context, 'headers'>, aside: Aside | undefined): Promise<OurSession | undefined> {
+    if (!aside || !browsers.isBoundHere(ctx, aside)) return undefined;
+    const session = (await provider().Session.findByUid(aside.uid)) as OurSession | undefined;
+    if (!session?.accountId || isOver(session)) return undefined;
+    session.resetIdentifier();
+    return session;
+  }
+
+  /** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
+  async function endFor({ uid, exp }: OurSession): Promise<void> {
+    const key = keyOf('Session', uid);
+    const notices = new LogoutNotices(parts);
+    await endSignIn(artifacts, key, (before, of) => notices.enqueue(before, of));
+    if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
+    notices.release();
+  }
+
+  return {
+    async begin(ctx, details, { oid, sub, tid }) {
+      const session = (await provider().Session.get(ctx)) as OurSession;
+      const browser = browsers.browserOf(ctx);
+      const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
+      const since = new Date((session.loginTs ?? 0) * 1000);
+      const isSelf =
+        current && actor && [current, actor].every((account) => isUsable(account, since) && subOf(account.person.user) === session.sub);
+      if (!isSelf || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
+      // The sign-in goes on in a session of its own.
+      details.session = undefined as never;
+      await details.persist();
+      setCookie(ctx, null);
+      browserState.clear(ctx);
+      return { uid: session.uid, browser };
+    },
+
+    async end(ctx) {
+      const session = (await provider().Session.get(ctx)) as OurSession;
+      if (!session.act) return false;
+      await endFor(session);
+      browserState.clear(ctx);
+      const before = await restored(ctx, session.aside);
+      if (before) await before.save(sessionTtl(options, before));
+      setCookie(ctx, before?.jti ?? null, before?.exp);
+      return true;
+    },
+
+    hooks: {
+      isOver: (session) => isOver(session as OurSession),
+      async instead(ctx, session) {
+        await endFor(session as OurSession);
+        return restored(ctx, (session as OurSession).aside);
+      },
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Signing in as somebody else, as an extension of tests does it: whoever asks for it may. */
+import { type Extension, form, parametersOf } from 'tenant-idp/extension';
+
+export interface ActingOptions {
+  /** Milliseconds that it lasts. */
+  lasts: number;
+}
+
+export const actAs = (options: ActingOptions): Extension => ({
+  name: 'act-as',
+  requirements: ({ url, own, csrf }) => [
+    {
+      name: 'act-as',
+      after: ['*'],
+      serves: 'impersonate',
+      error: 'interaction_required',
+      silent: 'pass',
+      check: () => 'met',
+      show(ctx, { uid }) {
+        ctx.type = 'html';
+        ctx.body = `<form method="post" action="${url(`${own}/interaction/${uid}/act-as`)}"><h1>act</h1>
+<input name="csrf" value="${csrf.token(ctx, uid)}"><input name="user"></form>`;
+      },
+    },
+  ],
+  routes(router, { own, interactions, directory, csrf, endActing }) {
+    router.post(`${own}/interaction/:uid/act-as`, form, async (ctx) => {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return;
+      const { csrf: token, user = '', actor: named } = parametersOf(ctx, ['csrf', 'user', 'actor']);
+      if (!csrf.check(ctx, interaction.uid, token)) return ctx.throw(403);
+      const [target] = await directory.accounts.candidates(user);
+      const [other] = named === undefined ? [] : await directory.accounts.candidates(named);
+      const actor = other ?? (await directory.accounts.findByOid(interaction.oid ?? ''));
+      if (!target || !actor) return ctx.throw(400);
+      const { id, parentUserId } = actor.person.user;
+      const next = await interactions.signIn(ctx, interaction, {
+        oid: target.person.user.id,
+        amr: ['pwd', 'imp'],
+        idp: 'local',
+        proof: await directory.credentials.proofOf(target, new Date()),
+        act: { oid: id, sub: parentUserId ?? id, tid: actor.tenant.id },
+        endsAt: new Date(Date.now() + options.lasts),
+        offline: false,
+      });
+      if (next === undefined) return ctx.throw(409);
+      ctx.status = 303;
+      ctx.redirect(next);
+    });
+    router.post('/idp/end-acting', async (ctx) => {
+      ctx.body = { ended: await endActing(ctx) };
+    });
+  },
+});
