@@ -33,6 +33,7 @@ export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
+export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
 export type { Text, View, ViewPart } from './contract/view.js';
 export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
 export type {
