@@ -29,7 +29,7 @@ import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
-import type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -154,8 +154,7 @@ export interface ExtensionContext {
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;
-  /** The signing keys. `rotate` throws IdpError `keys_given`, `key_not_announced`. */
-  readonly keys: { rotate(options?: { readonly now?: boolean }): Promise<void> };
+  readonly keys: ExtensionKeys;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
