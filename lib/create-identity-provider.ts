@@ -7,7 +7,7 @@ import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf, participantsOf } from './contract/contributions.js';
+import { byExtension, clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
@@ -109,7 +109,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
-  const participants = participantsOf(extensions, () => context);
+  const participants = byExtension(
+    extensions,
+    () => context,
+    ({ logoutParticipant }) => logoutParticipant,
+  );
   const protocol = createProtocol({
     options,
     artifacts,
@@ -127,6 +131,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
     participants,
+    clientsOfExtensions: byExtension(
+      extensions,
+      () => context,
+      ({ clients }) => clients,
+    ),
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,

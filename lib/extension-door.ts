@@ -1,5 +1,6 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
+export type { Context, Middleware } from 'koa';
 export type { AcrValues } from './acr-values.js';
 export {
   type Awaitable,
@@ -32,6 +33,7 @@ export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
+export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
 export type { Text, View, ViewPart } from './contract/view.js';
 export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
 export type {

@@ -27,6 +27,7 @@ import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
+import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
 import type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
@@ -163,6 +164,15 @@ export interface ExtensionContext {
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /**
+   * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other: answers 303. It comes back
+   * to the application's `returnTo`, whose route calls {@link signInAnswer}.
+   * @throws TypeError for an application that there is not.
+   */
+  requireSignIn(ctx: Context, ask: SignInAsk): Promise<void>;
+  /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
+  signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
+  readonly postedForms: PostedForms;
+  /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
    * before. False when nobody acts here. For a form that was posted: the caller checks its token.
    */
@@ -240,6 +250,8 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
+  readonly clients?: (context: ExtensionContext) => InternalClients;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

@@ -27,9 +27,11 @@ import { carryParameters } from './authorize/parameters.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
+import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
-import { callerOf, clientOf, findCaller } from './clients/clients.js';
+import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
+import { createInternalClients } from './clients/internal-clients.js';
 import { createPseudonyms } from './clients/pairwise.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
@@ -42,6 +44,7 @@ import { createActing } from './sessions/acting.js';
 import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
+import { createPostedForms } from './sessions/posted-forms.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { createSignedIn } from './sessions/signed-in.js';
@@ -72,6 +75,9 @@ export interface Protocol {
   readonly sign: ExtensionContext['sign'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly requireSignIn: ExtensionContext['requireSignIn'];
+  readonly signInAnswer: ExtensionContext['signInAnswer'];
+  readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
@@ -88,7 +94,7 @@ export function createProtocol(
     readonly addressOf: (req: IncomingMessage) => string;
   } & Pick<InstanceParts, 'discovery'>,
 ): Protocol {
-  const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
+  const { options, artifacts, keyring, cookieKeys } = dependencies;
   const { lifetimes } = options;
   const [successorKey] = keyring.derive('refresh token successor');
   const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
@@ -110,6 +116,7 @@ export function createProtocol(
       useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
     }),
     browserState: createBrowserState(dependencies),
+    internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),
     pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
   };
   const provider = (): Provider => instances.current().provider;
@@ -138,11 +145,13 @@ export function createProtocol(
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
+  const signedIn = createSignedIn(parts, provider);
+  const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
     token: door.admit,
     grant: door.grant,
     lastSteps: door.lastSteps,
-    respond: createResponder(parts),
+    respond: createResponder(parts, signInRequests.answer),
     parameters,
     check(ctx) {
       requireClientAuthentication(ctx);
@@ -162,7 +171,7 @@ export function createProtocol(
     },
     sessions: acting.hooks,
     clients: {
-      record: (id) => findCaller(directory, id),
+      record: createFindRecord(parts),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
       compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret),
       mayBeLocal: !options.production,
@@ -207,7 +216,10 @@ export function createProtocol(
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
-    signedIn: createSignedIn(parts, provider),
+    signedIn,
+    requireSignIn: signInRequests.require,
+    signInAnswer: signInRequests.take,
+    postedForms: createPostedForms(parts),
     endActing: acting.end,
     routes,
     document: (path) => instances.current().documents.peek(path),

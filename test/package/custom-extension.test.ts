@@ -223,11 +223,34 @@ describe('issue 12 C: examples/custom-extension on the packed tarball', () => {
   });
 
   describe('notes', () => {
-    test('are in discovery, and answered', async () => {
+    const call = async (token: string, method = 'GET', path = '', body?: object) => {
       const { notes_endpoint: endpoint } = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-      const { access_token: token } = await tokensOf('alice', { scope: 'openid notes' });
-      const answer = await fetch(endpoint, { headers: { authorization: `Bearer ${token}` } });
-      expect([answer.status, await answer.json()]).toEqual([200, { notes: [] }]);
+      const answer = await fetch(endpoint + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, json: text && (JSON.parse(text) as Json) };
+    };
+
+    test('are written, read and removed by their person alone', async () => {
+      const { access_token: alice } = await tokensOf('alice', { scope: 'openid notes' });
+      const { access_token: bob } = await tokensOf('bob', { scope: 'openid notes' });
+      const { status, json: note } = await call(alice, 'POST', '', { text: 'Buy milk' });
+      expect([status, note]).toEqual([201, { id: expect.any(String), text: 'Buy milk' }]);
+      expect((await call(alice)).json).toEqual({ notes: [note] });
+      expect((await call(bob)).json).toEqual({ notes: [] });
+      expect(await call(bob, 'DELETE', `/${note.id}`)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+      expect((await call(alice, 'DELETE', `/${note.id}`)).status).toBe(204);
+      expect((await call(alice)).json).toEqual({ notes: [] });
+    });
+
+    test('are refused without the scope, and in another form', async () => {
+      const { access_token: token } = await tokensOf('alice', { scope: 'openid' });
+      expect(await call(token)).toMatchObject({ status: 401, json: { code: 'invalid_token' } });
+      const { access_token: alice } = await tokensOf('alice', { scope: 'openid notes' });
+      expect(await call(alice, 'POST', '', { txt: 'Buy milk' })).toMatchObject({ status: 422, json: { code: 'invalid_record' } });
     });
   });
 });
