@@ -13,7 +13,7 @@ import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
-import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
+import { createKeptData, createRowsOfExtensions, extensionEventSources, extensionRowChecks, extensionSpecs } from './extension-data.js';
 import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
@@ -68,7 +68,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   const rowChecks = extensionRowChecks(extensions);
   const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
-  const extensionRows = createRowsOfExtensions(extensions, store);
+  const extensionRows = createRowsOfExtensions(extensions, store, () => directory.outbox.nudge());
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -89,6 +89,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    eventSources: extensionEventSources(extensions),
     erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });

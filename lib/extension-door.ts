@@ -46,6 +46,7 @@ export type {
   PersonRef,
   Proof,
   RegistrationInput,
+  RowEvent,
   TenantDirectory,
 } from './directory/index.js';
 export {
