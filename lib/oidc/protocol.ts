@@ -19,9 +19,6 @@ import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createScopes } from './accounts/scopes.js';
-import { createModelAdapters } from './artifacts/model-adapter.js';
-import { createStoredForm } from './artifacts/stored-form.js';
-import { TokenRecords } from './artifacts/token-records.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
@@ -31,8 +28,6 @@ import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
 import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
-import { createInternalClients } from './clients/internal-clients.js';
-import { createPseudonyms } from './clients/pairwise.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
@@ -40,8 +35,8 @@ import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
+import { createParts } from './parts.js';
 import { createActing } from './sessions/acting.js';
-import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
@@ -57,7 +52,7 @@ import { createDescribeToken, createIntrospect, nameRefreshToken } from './token
 import { createPlainDoor } from './tokens/plain-door.js';
 import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createReadAccessToken } from './tokens/read-access-token.js';
-import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
+import { createSpentTokenRules } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
 import type { ProviderHooks } from './upstream/provider.js';
@@ -95,31 +90,9 @@ export function createProtocol(
     readonly addressOf: (req: IncomingMessage) => string;
   } & Pick<InstanceParts, 'discovery'>,
 ): Protocol {
-  const { options, artifacts, keyring, cookieKeys } = dependencies;
-  const { lifetimes } = options;
-  const [successorKey] = keyring.derive('refresh token successor');
-  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
-  const adapterLifetimes = {
-    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
-    spentRequest: lifetimes.interaction,
-    grant: lifetimes.refreshTokenAbsolute,
-    grace: lifetimes.refreshTokenGrace,
-  };
-  const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
-  const parts: OidcParts = {
-    ...dependencies,
-    keys: (ctx) => (ctx ? instances.of(ctx) : instances.current()).keys,
-    adapters: createModelAdapters({
-      artifacts,
-      form,
-      lifetimes: adapterLifetimes,
-      tokens,
-      useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
-    }),
-    browserState: createBrowserState(dependencies),
-    internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),
-    pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
-  };
+  const { options, cookieKeys } = dependencies;
+  const parts = createParts(dependencies, (ctx) => (ctx ? instances.of(ctx) : instances.current()).keys);
+  const { tokens } = parts.adapters;
   const provider = (): Provider => instances.current().provider;
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
