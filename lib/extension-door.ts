@@ -14,6 +14,7 @@ export {
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
 export { defineCollection } from './contract/collections.js';
+export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
   AccountClaims,
   Caller,

@@ -19,6 +19,7 @@ import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifa
 import type { ApiResource, Client } from '../store/records.js';
 
 import type { BearerState } from './bearer.js';
+import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
 
@@ -249,6 +250,11 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
+   * service does not use. Called once for each set of signing keys.
+   */
+  readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
   /** Who has to hear of the end of a sign-in. */

@@ -200,7 +200,9 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
-    routes,
+    get routes() {
+      return instances.current().routes;
+    },
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {
       const { documents } = instances.of(ctx);
