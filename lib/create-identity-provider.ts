@@ -6,14 +6,15 @@ import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
+import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { clientRulesOf, discoveryOf, grantTypesOf, pagesOf, participantsOf } from './contract/contributions.js';
+import { byExtension, clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
-import { createKeptData, createRowsOfExtensions, extensionRowChecks, extensionSpecs } from './extension-data.js';
+import { createKeptData, createRowsOfExtensions, extensionEventSources, extensionRowChecks, extensionSpecs } from './extension-data.js';
 import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
@@ -68,7 +69,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
   const rowChecks = extensionRowChecks(extensions);
   const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
-  const extensionRows = createRowsOfExtensions(extensions, store);
+  const extensionRows = createRowsOfExtensions(extensions, store, () => directory.outbox.nudge());
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
   const cookieKeys = options.cookies.keys ?? throwAway();
@@ -89,6 +90,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    eventSources: extensionEventSources(extensions),
     erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
@@ -109,7 +111,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const countWrongSecret = createCountWrongSecret(attempts);
   const fetch = createGuardedFetch(options.outgoing);
   const remote = createRemoteDocuments(fetch);
-  const participants = participantsOf(extensions, () => context);
+  const participants = byExtension(
+    extensions,
+    () => context,
+    ({ logoutParticipant }) => logoutParticipant,
+  );
   const protocol = createProtocol({
     options,
     artifacts,
@@ -127,6 +133,12 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
     participants,
+    withAdditions: (configuration) => withAdditions(configuration, extensions, context),
+    clientsOfExtensions: byExtension(
+      extensions,
+      () => context,
+      ({ clients }) => clients,
+    ),
     cookieKeys,
     addressOf: createAddressOf(options.trustProxy, logger),
     discovery: () => discovery,
@@ -154,7 +166,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       emit: work.emit,
       seal: work.seal,
       fetch,
-      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions) },
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), signature: protocol.signature },
     },
   });
   const showPage = pagesOf(extensions)(context);

@@ -21,8 +21,18 @@ export function extensionRowChecks(extensions: readonly Extension[]): WrongMembe
   };
 }
 
-export const createRowsOfExtensions = (extensions: readonly Extension[], store: CheckedDirectory): ExtensionData =>
-  createExtensionData(store, collectionsOf(extensions));
+/** Collections whose rows have events in them. */
+export const extensionEventSources = (extensions: readonly Extension[]): readonly string[] =>
+  collectionsOf(extensions).flatMap(({ name, events }) => (events ? [name] : []));
+
+/** @param nudge after a write that left events in a row. */
+export const createRowsOfExtensions = (extensions: readonly Extension[], store: CheckedDirectory, nudge: () => void): ExtensionData =>
+  createExtensionData({
+    store,
+    collections: collectionsOf(extensions),
+    events: new Set(extensions.flatMap(({ events = [] }) => events)),
+    nudge,
+  });
 
 interface KeptDataParts {
   readonly extensions: readonly Extension[];

@@ -1,5 +1,6 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
+export type { Context, Middleware } from 'koa';
 export type { AcrValues } from './acr-values.js';
 export {
   type Awaitable,
@@ -13,6 +14,7 @@ export {
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
 export { defineCollection } from './contract/collections.js';
+export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
   AccountClaims,
   Caller,
@@ -32,8 +34,9 @@ export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from
 export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
+export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
 export type { Text, View, ViewPart } from './contract/view.js';
-export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
+export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
 export type {
   Account,
   Directory,
@@ -44,6 +47,7 @@ export type {
   PersonRef,
   Proof,
   RegistrationInput,
+  RowEvent,
   TenantDirectory,
 } from './directory/index.js';
 export {

@@ -1,6 +1,16 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, form, IdpError, type Interaction, type Proof } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type ExtensionContext,
+  form,
+  IdpError,
+  type Interaction,
+  type Locale,
+  locales,
+  type Proof,
+  type SignInButton,
+} from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';
@@ -19,6 +29,15 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const chooser = createChooser(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
+  /** With the words of its key, in each language. */
+  const labelled = ({ idp, label }: SignInButton) => ({
+    idp,
+    label:
+      typeof label === 'string'
+        ? (Object.fromEntries(locales.map((locale) => [locale, context.texts(locale)[label] ?? label])) as Record<Locale, string>)
+        : label,
+  });
+
   const identifierView = async (ctx: Context, interaction: Interaction, more: Partial<PageView<'identifier'>> = {}) => {
     const { password, buttons } = await interactions.ways(interaction);
     const create = await registration.link(interaction);
@@ -28,7 +47,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
       // Where there is neither a password nor a button, a method may know the name.
       ...(password || buttons.length === 0 ? {} : { isElsewhere: true }),
       ...(create === undefined ? {} : { create }),
-      ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons } } : {}),
+      ...(buttons.length > 0 ? { others: { action: url(interaction, '/method'), buttons: buttons.map(labelled) } } : {}),
       ...more,
     } as PageView<'identifier'>;
   };

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding, Html, SignInButton } from '../../lib/extension-door.js';
+import type { Branding, Html } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */
@@ -88,7 +88,10 @@ interface PageModels {
     readonly isElsewhere?: true;
     /** Leads to the page for a new account; absent where people may not create one. */
     readonly create?: string;
-    readonly others?: { readonly action: string; readonly buttons: readonly SignInButton[] };
+    readonly others?: {
+      readonly action: string;
+      readonly buttons: readonly { readonly idp: string; readonly label: Readonly<Record<Locale, string>> }[];
+    };
   } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
   /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */
   password: Form & {

@@ -34,7 +34,8 @@ import type { ConfigProblem } from '../errors.js';
 export const defineCollection = <Schema extends TObject>(collection: ExtensionCollection<Schema>): ExtensionCollection<Schema> =>
   collection;
 
-const members = ['name', 'row', 'indexes', 'erase', 'export', 'tenantRemoved'];
+const members = ['name', 'row', 'indexes', 'events', 'erase', 'export', 'tenantRemoved'];
+const ownMembers = ['id', 'version', 'tid', 'pendingEvents', 'outbox'];
 const isFunction = (value: unknown): boolean => value === undefined || typeof value === 'function';
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
@@ -42,18 +43,24 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export function findCollectionProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const collection = value as Partial<ExtensionCollection> | null;
   if (typeof collection !== 'object' || collection === null) return [wrong(path, 'a collection, made by defineCollection', value)];
-  const { name, row, indexes = {}, erase, export: told, tenantRemoved } = collection;
+  const { name, row, indexes = {}, events = false, erase, export: told, tenantRemoved } = collection;
   const problems = [...unknownMembers(collection, path, members, 'a member of collections that exists')];
   const expect = (holds: boolean, member: string, expected: string, found: unknown): void => {
     if (!holds) problems.push(wrong([...path, member], expected, found, true));
   };
   expect(isOwnName(name, extension), 'name', `the extension's name, a dot, and a name of lower-case letters, digits and hyphens`, name);
+  expect(typeof events === 'boolean', 'events', 'true or false', events);
   const fields = row?.type === 'object' ? Object.keys(row.properties ?? {}) : undefined;
   expect(fields !== undefined, 'row', 'Type.Object of the members of a row', row);
-  expect(!fields?.some((field) => ['id', 'version', 'tid'].includes(field)), 'row', 'no id, version or tid: every row has them', row);
+  expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
   for (const [index, spec] of Object.entries(indexes)) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
-    expect(isSpec && index !== 'byTenant', `indexes.${index}`, 'an index with fields, of a name other than byTenant', spec);
+    expect(
+      isSpec && !['byTenant', 'byOutbox'].includes(index),
+      `indexes.${index}`,
+      'fields, and a name other than byTenant and byOutbox',
+      spec,
+    );
     if (isSpec && fields)
       expect(
         spec.fields.every((field) => fields.includes(field.split('.')[0] ?? '')),

@@ -2,7 +2,6 @@
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import type { GrantType } from './grant-type.js';
-import type { LogoutParticipant } from './logout-participant.js';
 
 /**
  * Members of the discovery document.
@@ -29,15 +28,19 @@ export const clientRulesOf = ({ configure }: { readonly configure?: unknown }, e
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });
 
-/** Who hears of the end of sign-ins, by extension; each is made when they are first asked for. */
-export function participantsOf(
+/** One thing of each extension that has it, by the extension's name; made when they are first asked for. */
+export function byExtension<T>(
   extensions: readonly Extension[],
   context: () => ExtensionContext,
-): () => ReadonlyMap<string, LogoutParticipant> {
-  let made: ReadonlyMap<string, LogoutParticipant> | undefined;
+  of: (extension: Extension) => ((context: ExtensionContext) => T) | undefined,
+): () => ReadonlyMap<string, T> {
+  let made: ReadonlyMap<string, T> | undefined;
   return () => {
     made ??= new Map(
-      extensions.flatMap(({ name, logoutParticipant }) => (logoutParticipant ? [[name, logoutParticipant(context())] as const] : [])),
+      extensions.flatMap((extension) => {
+        const create = of(extension);
+        return create ? [[extension.name, create(context())] as const] : [];
+      }),
     );
     return made;
   };

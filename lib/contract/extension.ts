@@ -19,6 +19,7 @@ import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifa
 import type { ApiResource, Client } from '../store/records.js';
 
 import type { BearerState } from './bearer.js';
+import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
 
@@ -27,8 +28,9 @@ import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
 import type { ExtensionTexts, PageAddition } from './page-additions.js';
 import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
+import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
-import type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -153,8 +155,7 @@ export interface ExtensionContext {
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;
-  /** The signing keys. `rotate` throws IdpError `keys_given`, `key_not_announced`. */
-  readonly keys: { rotate(options?: { readonly now?: boolean }): Promise<void> };
+  readonly keys: ExtensionKeys;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -162,6 +163,15 @@ export interface ExtensionContext {
   readonly sessions: Sessions;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
+  /**
+   * Has the browser sign in for an application of the extension, by the same pages, requirements and session as for any other: answers 303. It comes back
+   * to the application's `returnTo`, whose route calls {@link signInAnswer}.
+   * @throws TypeError for an application that there is not.
+   */
+  requireSignIn(ctx: Context, ask: SignInAsk): Promise<void>;
+  /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
+  signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
+  readonly postedForms: PostedForms;
   /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
    * before. False when nobody acts here. For a form that was posted: the caller checks its token.
@@ -240,6 +250,13 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
+   * service does not use. Called once for each set of signing keys.
+   */
+  readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
+  /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
+  readonly clients?: (context: ExtensionContext) => InternalClients;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

@@ -8,8 +8,8 @@ import type { Locale } from './locales.js';
 export interface SignInButton {
   /** The provider that it begins with. */
   readonly idp: string;
-  /** In each of the pages' languages. */
-  readonly label: Readonly<Record<Locale, string>>;
+  /** A key of the extension's `texts`, or the words in each of the pages' languages. */
+  readonly label: string | Readonly<Record<Locale, string>>;
 }
 
 export interface SignInMethod {

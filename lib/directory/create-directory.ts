@@ -19,7 +19,7 @@ import { createPermissions, type Permissions } from './groups/permissions.js';
 import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
 import { createListeners, type Events } from './outbox/event-listeners.js';
 import { createEventTrials, type EventTrials } from './outbox/event-trials.js';
-import { createOutbox, type Outbox } from './outbox/outbox.js';
+import { createOutbox, type Outbox, type Source } from './outbox/outbox.js';
 import { createErasure } from './persons/erasure.js';
 import { createErasureNotices } from './persons/erasure-notices.js';
 import { createPersons, type Persons } from './persons/persons.js';
@@ -47,6 +47,8 @@ export interface DirectoryOptions {
   readonly ownSecretLength?: number;
   /** Scopes of the protocol and of all claim sets. */
   readonly identityScopes: ReadonlySet<string>;
+  /** Collections of others whose rows have events in them. */
+  readonly eventSources?: readonly string[];
   /** Erases what others keep of a person who is erased; called until it succeeds. */
   readonly erase?: ((person: ErasedPerson) => Promise<void>) | undefined;
   /** What clients may be registered with beyond the service's own. @default nothing */
@@ -106,7 +108,8 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const collections = openedCollections(store);
   const events = createListeners();
   const trials = createEventTrials({ records: collections.events, listeners: events, issuer, logger, ...(backOff && { backOff }) });
-  const outbox = createOutbox({ collections, trials, lease, logger });
+  const sources = (options.eventSources ?? []).map((name) => store.collection<Source>(name));
+  const outbox = createOutbox({ collections, sources, trials, lease, logger });
   const deliveries = createDeliveries(collections.deliveries, logger);
   const context: DirectoryContext = {
     collections,

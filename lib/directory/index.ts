@@ -37,6 +37,7 @@ export {
   type ExtensionRow,
   type ExtensionRows,
   type PersonRef,
+  type RowEvent,
   specOf,
   wrongMemberOf,
 } from './tenants/extension-rows.js';

@@ -1,7 +1,8 @@
 import type { Context, Middleware } from 'koa';
 import type { CallerState, Extension, ProtocolPage, ShowPage } from '../contract/extension.js';
-import { IdpError, isToldAlready } from '../errors.js';
+import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { forgetUnstored, logFailure } from './failures.js';
 import { loggedPath, requestIdOf } from './request-id.js';
 
 /** Seconds after which a caller may try again when a store is away. */
@@ -25,13 +26,8 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
     } catch (error) {
       const status = error instanceof IdpError ? error.status : statusOf(error);
       const reference = requestIdOf(ctx);
-      const about = { requestId: reference, method: ctx.method, path: loggedPath(ctx.path) };
-      if (isToldAlready(error)) logger.debug({ err: error, ...about }, 'request answered 503');
-      else if (status >= 500) logger.error({ err: error, ...about }, 'request failed');
-      else {
-        const { caller } = ctx.state as Partial<CallerState>;
-        logger.info({ ...about, status, error: codeOf(error, status), client: caller?.id }, 'request refused');
-      }
+      const { caller } = ctx.state as Partial<CallerState>;
+      logFailure(logger, ctx, error, status, () => ({ status, error: codeOf(error, status), client: caller?.id }));
       ctx.status = status;
       ctx.remove('Location');
       // It may have been refused before it failed. @see RFC 9110 §11.6.1
@@ -40,8 +36,7 @@ export function createErrorHandler({ showPage, logger, isPage, styleAt }: ErrorH
         ctx.set('Retry-After', String(error.details.retryAfterSeconds));
       if (status === 503) {
         if (!ctx.response.get('Retry-After')) ctx.set('Retry-After', RETRY_AFTER);
-        // What could not be stored must not be in the browser either: a new session id would sign it out.
-        ctx.remove('Set-Cookie');
+        forgetUnstored(ctx);
       }
       const code = codeOf(error, status);
       const style = styleAt(ctx.path) ?? (isPage(ctx.path) || wantsPage(ctx) ? 'page' : 'oauth');

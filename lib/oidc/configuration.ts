@@ -13,7 +13,7 @@ import { createPromptPolicy } from './authorize/prompts.js';
 import { checkRequestObject } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
-import { ClientAdapter, clientOf } from './clients/clients.js';
+import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
 import { pseudonymOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
@@ -60,9 +60,9 @@ export function createConfiguration(
   keys: SigningKeys,
   { accounts, scopes, describe, logout, cookieKeys, renderError }: ConfigurationParts,
 ): Configuration {
-  const { options, adapters, directory, claims } = parts;
+  const { options, adapters, claims } = parts;
   const { lifetimes, secure } = options;
-  const clients = new ClientAdapter(directory);
+  const clients = new ClientAdapter(createFindRecord(parts));
   const cookie = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
 
   const policy = createPromptPolicy(parts, accounts);
@@ -162,7 +162,8 @@ export function createConfiguration(
       requestObjectEncryptionAlgValues: [],
     },
   };
-  return options.configure?.(configuration) ?? configuration;
+  const complete = parts.withAdditions(configuration);
+  return options.configure?.(complete) ?? complete;
 }
 
 /** Without those that merely confirm what is part of the service. */

@@ -1,11 +1,13 @@
 import type { JsonWebKey } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Awaitable } from '../claims/contract.js';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
 import type { GrantType } from '../contract/grant-type.js';
 import type { LogoutParticipant } from '../contract/logout-participant.js';
 import type { SignInOffers } from '../contract/sign-in-offers.js';
+import type { InternalClients as ClientsOfExtension } from '../contract/sign-in-request.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
@@ -14,6 +16,7 @@ import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
+import type { Client } from '../store/records.js';
 import type { ModelAdapters } from './artifacts/model-adapter.js';
 import type { SigningKeys } from './keys/keys.js';
 
@@ -38,12 +41,17 @@ export interface OidcDependencies {
   readonly offers: SignInOffers;
   /** Who hears of the end of sign-ins, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
+  /** Adds what extensions add to the configuration of oidc-provider. @throws ConfigError */
+  readonly withAdditions: <C extends object>(configuration: C) => C;
+  /** Applications that extensions answer themselves, by extension. */
+  readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */
 export interface OidcParts extends OidcDependencies {
+  readonly internalClients: InternalClients;
   /** The keys that the request's oidc-provider publishes: what it signs, it signs with those. Without a request, the keys of now. */
   readonly keys: (ctx?: object) => SigningKeys;
   readonly adapters: ModelAdapters;
@@ -72,6 +80,14 @@ export interface BrowserState {
   respond(ctx: KoaContextWithOIDC, origin: string, error: unknown): string;
   /** The sign-in of this browser ended. */
   clear(ctx: Pick<Context, 'cookies'>): void;
+}
+
+/** Applications of extensions, as clients. */
+export interface InternalClients {
+  /** Whether an id is one of theirs, existing or not. */
+  owns(id: string): boolean;
+  find(id: string): Awaitable<Client | undefined>;
+  isInternal(record: object | undefined): boolean;
 }
 
 export interface KeySet {

@@ -8,7 +8,7 @@ import type { OidcParts } from './context.js';
 type Members = Readonly<Record<string, unknown>>;
 
 /** As the service specification lists them: `token` alone works, and is not listed. */
-const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [] };
+const listedTypes: Readonly<Record<string, string | readonly string[]>> = { 'id_token token': 'token id_token', token: [], none: [] };
 
 /** The discovery document and the key set: written once for each change of what they say, then answered as they are. */
 export interface Documents {

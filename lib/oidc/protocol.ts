@@ -19,18 +19,15 @@ import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createScopes } from './accounts/scopes.js';
-import { createModelAdapters } from './artifacts/model-adapter.js';
-import { createStoredForm } from './artifacts/stored-form.js';
-import { TokenRecords } from './artifacts/token-records.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createPostedRequests } from './authorize/posted-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
+import { createSignInRequests } from './authorize/sign-in-requests.js';
 import { assertionAudiences } from './clients/assertions.js';
 import { createRefusalCount, requireClientAuthentication } from './clients/authentication.js';
-import { callerOf, clientOf, findCaller } from './clients/clients.js';
-import { createPseudonyms } from './clients/pairwise.js';
+import { callerOf, clientOf, createFindRecord } from './clients/clients.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createInstances, type InstanceParts } from './instances.js';
@@ -38,10 +35,11 @@ import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
+import { createParts } from './parts.js';
 import { createActing } from './sessions/acting.js';
-import { createBrowserState } from './sessions/browser-state.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
+import { createPostedForms } from './sessions/posted-forms.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
 import { createSignedIn } from './sessions/signed-in.js';
@@ -54,7 +52,7 @@ import { createDescribeToken, createIntrospect, nameRefreshToken } from './token
 import { createPlainDoor } from './tokens/plain-door.js';
 import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createReadAccessToken } from './tokens/read-access-token.js';
-import { createSpentTokenRules, refreshUseOf } from './tokens/refresh-token.js';
+import { createSpentTokenRules } from './tokens/refresh-token.js';
 import { createRevoke } from './tokens/revocation.js';
 import { createUserinfo } from './tokens/userinfo.js';
 import type { ProviderHooks } from './upstream/provider.js';
@@ -70,8 +68,12 @@ export interface Protocol {
   readonly claims: AccountClaims;
   readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
+  readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly requireSignIn: ExtensionContext['requireSignIn'];
+  readonly signInAnswer: ExtensionContext['signInAnswer'];
+  readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
@@ -88,30 +90,9 @@ export function createProtocol(
     readonly addressOf: (req: IncomingMessage) => string;
   } & Pick<InstanceParts, 'discovery'>,
 ): Protocol {
-  const { options, artifacts, keyring, directory, cookieKeys } = dependencies;
-  const { lifetimes } = options;
-  const [successorKey] = keyring.derive('refresh token successor');
-  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
-  const adapterLifetimes = {
-    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
-    spentRequest: lifetimes.interaction,
-    grant: lifetimes.refreshTokenAbsolute,
-    grace: lifetimes.refreshTokenGrace,
-  };
-  const tokens = new TokenRecords(form, adapterLifetimes, successorKey);
-  const parts: OidcParts = {
-    ...dependencies,
-    keys: (ctx) => (ctx ? instances.of(ctx) : instances.current()).keys,
-    adapters: createModelAdapters({
-      artifacts,
-      form,
-      lifetimes: adapterLifetimes,
-      tokens,
-      useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
-    }),
-    browserState: createBrowserState(dependencies),
-    pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
-  };
+  const { options, cookieKeys } = dependencies;
+  const parts = createParts(dependencies, (ctx) => (ctx ? instances.of(ctx) : instances.current()).keys);
+  const { tokens } = parts.adapters;
   const provider = (): Provider => instances.current().provider;
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts);
@@ -138,11 +119,13 @@ export function createProtocol(
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
+  const signedIn = createSignedIn(parts, provider);
+  const signInRequests = createSignInRequests(parts, provider, signedIn);
   const hooks: InstanceParts['hooks'] = {
     token: door.admit,
     grant: door.grant,
     lastSteps: door.lastSteps,
-    respond: createResponder(parts),
+    respond: createResponder(parts, signInRequests.answer),
     parameters,
     check(ctx) {
       requireClientAuthentication(ctx);
@@ -162,7 +145,7 @@ export function createProtocol(
     },
     sessions: acting.hooks,
     clients: {
-      record: (id) => findCaller(directory, id),
+      record: createFindRecord(parts),
       keysAt: (uri) => dependencies.clientKeySets.at(uri),
       compareSecret: (client, secret) => isLiveSecret(callerOf(client)?.secrets ?? [], secret),
       mayBeLocal: !options.production,
@@ -205,11 +188,21 @@ export function createProtocol(
     interactions: createInteractions(parts, provider, acting),
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
+    async signature(data, alg) {
+      const key = parts.keys().signing(alg);
+      const signature = await key.sign(Buffer.from(data));
+      return { kid: key.kid, alg: key.alg, signature, publicKey: key.publicKey.export({ format: 'jwk' }) };
+    },
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
-    signedIn: createSignedIn(parts, provider),
+    signedIn,
+    requireSignIn: signInRequests.require,
+    signInAnswer: signInRequests.take,
+    postedForms: createPostedForms(parts),
     endActing: acting.end,
-    routes,
+    get routes() {
+      return instances.current().routes;
+    },
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {
       const { documents } = instances.of(ctx);

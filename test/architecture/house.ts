@@ -91,6 +91,7 @@ const rooms: readonly Room[] = [
       'lib/directory/',
       'lib/claims/',
       'lib/http/basic-credentials.ts',
+      'lib/http/failures.ts',
       'lib/http/posted-form.ts',
       'lib/http/request-id.ts',
       'lib/store/',
@@ -116,7 +117,7 @@ const rooms: readonly Room[] = [
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/oidc/': [
     ['protocol.ts'],
-    ['instances.ts'],
+    ['instances.ts', 'parts.ts'],
     ['configuration.ts', 'discovery.ts'],
     ['tokens/', 'interactions/'],
     ['authorize/'],

@@ -1,7 +1,7 @@
 /** house §5: durable rows of an extension, tenant by tenant. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { defineCollection, type Extension, type ExtensionContext, Type } from 'tenant-idp/extension';
+import { defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
 import { startIdp } from '../support/idp.js';
 import { useIdp } from '../support/use-idp.js';
 
@@ -22,12 +22,18 @@ const notes = defineCollection({
     removed.push(`${tid} ${(await rows.list()).length}`);
   },
 });
+const orders = defineCollection({
+  name: 'notes.orders',
+  row: Type.Object({ amount: Type.Integer() }, { additionalProperties: false }),
+  events: true,
+});
 const undeclared = defineCollection({ name: 'notes.others', row: Type.Object({}) });
 
 let context: ExtensionContext;
 const extension: Extension = {
   name: 'notes',
-  collections: [notes],
+  collections: [notes, orders],
+  events: ['OrderPlaced', 'OrderRemoved'] as never,
   routes(_router, given) {
     context = given;
   },
@@ -94,6 +100,48 @@ describe('rows of an extension', () => {
 
   test('of a collection that nobody declares are refused', () => {
     expect(() => context.collection(undeclared, acme ?? '')).toThrow('notes.others');
+  });
+});
+
+describe('events of rows', () => {
+  const heard = (): string[] => told.map(({ type, data }) => `${type} ${(data as { AggregateId: string }).AggregateId}`);
+  const event = (type: string, id: string): RowEvent => ({ type: type as never, data: { AggregateId: id } as never });
+  const told: { type: string; data: unknown }[] = [];
+  beforeAll(() => {
+    for (const type of ['OrderPlaced', 'OrderRemoved']) service.idp.events.on(type as never, (given) => void told.push(given as never));
+  });
+
+  test('are told once each, with the write, and after the row is gone too', async () => {
+    const rows = context.collection(orders, acme ?? '');
+    const { id, ...row } = await rows.insert({ amount: 1 }, { id: 'o-1', events: [event('OrderPlaced', 'o-1')] });
+    expect([id, row]).toEqual(['o-1', { amount: 1, version: 1, tid: acme }]);
+    await rows.remove(id, [event('OrderRemoved', 'o-1')]);
+    expect([await rows.get(id), await rows.list()]).toEqual([undefined, []]);
+    for (const end = Date.now() + 10_000; told.length < 2 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 20));
+    expect(heard()).toEqual(['OrderPlaced o-1', 'OrderRemoved o-1']);
+    for (const end = Date.now() + 5_000; (await store.collection(orders.name).get(id)) && Date.now() < end; )
+      await new Promise((done) => setTimeout(done, 20));
+    expect(await store.collection(orders.name).get(id)).toBeUndefined();
+    expect((await service.idp.health()).problems).toEqual([]);
+  });
+
+  test('are told of a write that was made, and not of one that was refused', async () => {
+    told.length = 0;
+    const rows = context.collection(orders, acme ?? '');
+    await rows.insert({ amount: 1 }, { id: 'o-2', events: [event('OrderPlaced', 'o-2')] });
+    await expect(rows.insert({ amount: 1 }, { id: 'o-2', events: [event('OrderPlaced', 'again')] })).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    await rows.update('o-2', (row) => ({ ...row, amount: 2 }), [event('OrderPlaced', 'updated')]);
+    for (const end = Date.now() + 10_000; told.length < 2 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 20));
+    expect(heard()).toEqual(['OrderPlaced o-2', 'OrderPlaced updated']);
+    expect(await rows.get('o-2')).toMatchObject({ amount: 2 });
+  });
+
+  test('that nobody declares, or of a collection without, are refused', async () => {
+    const rows = context.collection(orders, acme ?? '');
+    await expect(rows.insert({ amount: 1 }, { events: [event('UserDisabled', 'x')] })).rejects.toThrow('UserDisabled');
+    await expect(rowsOf(acme).insert(note('told'), { events: [event('OrderPlaced', 'x')] })).rejects.toThrow('no events');
   });
 });
 

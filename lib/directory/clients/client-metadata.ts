@@ -103,6 +103,7 @@ function listProblems(metadata: Metadata, { grantTypes }: ClientRules): readonly
 function expectedText(name: string, value: unknown, served: ClientRules['grantTypes']): string | undefined {
   if (typeof value !== 'string') return 'a string';
   if (served?.has(value)) return undefined;
+  if (name === 'response_types' && value === 'none') return 'a response type that has a response';
   return name === 'grant_types' && Object.hasOwn(refusedGrants, value) ? refusedGrants[value] : undefined;
 }
 

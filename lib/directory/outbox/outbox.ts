@@ -28,6 +28,8 @@ export interface Outbox {
 
 export interface OutboxOptions {
   readonly collections: Pick<Collections, 'persons' | 'signingKeys' | 'events' | 'sequences'>;
+  /** Others whose rows have events in them. */
+  readonly sources?: readonly Collection<Source>[];
   readonly trials: EventTrials;
   /** Takes or renews the right to dispatch; false while another node has it. */
   readonly lease: () => Promise<boolean>;
@@ -43,7 +45,7 @@ const INTERVAL_MS = 1000;
 /** How long listeners may take to end when we do. */
 const GRACE_MS = 5_000;
 
-export function createOutbox({ collections, trials, lease, logger }: OutboxOptions): Outbox {
+export function createOutbox({ collections, sources = [], trials, lease, logger }: OutboxOptions): Outbox {
   const { persons, signingKeys, events: records, sequences } = collections;
   /** Documents whose listeners are at work. */
   const working = new Map<string, Promise<void>>();
@@ -139,6 +141,7 @@ export function createOutbox({ collections, trials, lease, logger }: OutboxOptio
       again = false;
       await drain(persons);
       await drain(signingKeys);
+      for (const source of sources) await drain(source);
     }
   }
 
@@ -186,7 +189,7 @@ async function settled(work: Iterable<Promise<void>>): Promise<void> {
 }
 
 /** A record with events in it; of a tenant, or not. */
-type Source = Row & Outboxed & { readonly tid?: string };
+export type Source = Row & Outboxed & { readonly tid?: string };
 
 /** What of it can be told. */
 const eventsOf = ({ pendingEvents }: Outboxed): readonly PendingEvent[] =>

@@ -1,9 +1,13 @@
 /** Rows of extensions: a collection by declaration, tenant by tenant. */
 import type { Static, TObject } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { IdpError } from '../../errors.js';
+import type { EventMap, EventName } from '../../events.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/checked-directory.js';
 import type { CollectionSpec, IndexSpec, Page, Row } from '../../store/directory-store.js';
+import { isPendingEvent } from '../../store/row-checks.js';
 import { newId } from '../identifiers.js';
+import { type Outboxed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createTenantScope } from './tenant-scope.js';
 
 /** Who is erased, or asks for what is known of them. */
@@ -17,6 +21,13 @@ export interface PersonRef {
 /** A row as an extension gets it: its own members, and those that every row has. */
 export type ExtensionRow<Members> = Members & Row & { readonly tid: string };
 
+/** An event of the same write as a row: they are kept, or lost, together. */
+export interface RowEvent<Name extends EventName = EventName> {
+  /** One of the extension's `events`. */
+  readonly type: Name;
+  readonly data: EventMap[Name];
+}
+
 /** The rows of one tenant. A row of another is one that does not exist. */
 export interface ExtensionRows<Members> {
   get(id: string): Promise<ExtensionRow<Members> | undefined>;
@@ -24,15 +35,18 @@ export interface ExtensionRows<Members> {
   find(index: string, values: readonly string[], page?: Page): Promise<readonly ExtensionRow<Members>[]>;
   /** All rows of the tenant, ordered by id. */
   list(page?: Page): Promise<readonly ExtensionRow<Members>[]>;
-  /** @param id @default a new UUID. @throws IdpError `invalid_record`; `conflict` when the id or a unique value is taken. */
-  insert(members: Members, id?: string): Promise<ExtensionRow<Members>>;
+  /**
+   * @param options `id` where it is not to be a new UUID; `events`, for collections that have them.
+   * @throws IdpError `invalid_record`; `conflict` when the id or a unique value is taken.
+   */
+  insert(members: Members, options?: { readonly id?: string; readonly events?: readonly RowEvent[] }): Promise<ExtensionRow<Members>>;
   /**
    * Compare-and-swap: `change` may run again when another write came between. Returning its argument writes nothing.
    * @throws IdpError `not_found`, `invalid_record`, `conflict`.
    */
-  update(id: string, change: (row: ExtensionRow<Members>) => Members): Promise<ExtensionRow<Members>>;
+  update(id: string, change: (row: ExtensionRow<Members>) => Members, events?: readonly RowEvent[]): Promise<ExtensionRow<Members>>;
   /** @throws IdpError `not_found`. */
-  remove(id: string): Promise<void>;
+  remove(id: string, events?: readonly RowEvent[]): Promise<void>;
 }
 
 /** A durable collection of an extension. Each row is of one tenant, and goes with it. */
@@ -43,6 +57,8 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly row: Schema;
   /** By name; unique ones are within a tenant. */
   readonly indexes?: Readonly<Record<string, IndexSpec>>;
+  /** Whether writes may come with events. @default false */
+  readonly events?: boolean;
   /** Erases what is kept of a person; it is called until it succeeds, so perhaps more than once. */
   readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<void>;
   /** What a person is told that is kept of them. */
@@ -53,15 +69,21 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
 
 /** Index of all rows of a tenant: extensions have no other of this name. */
 const TENANT_INDEX = 'byTenant';
+/** Index of rows with events that are not dispatched. */
+const OUTBOX_INDEX = 'byOutbox';
 
 /** What the store is asked to keep ready. */
-export const specOf = ({ name, indexes = {} }: ExtensionCollection): CollectionSpec => ({
+export const specOf = ({ name, indexes = {}, events = false }: ExtensionCollection): CollectionSpec => ({
   name,
   indexes: {
     [TENANT_INDEX]: { fields: ['tid'] },
+    ...(events && { [OUTBOX_INDEX]: { fields: ['outbox'] } }),
     ...Object.fromEntries(Object.entries(indexes).map(([index, spec]) => [index, { ...spec, fields: ['tid', ...spec.fields] }])),
   },
 });
+
+/** A row as it is stored. */
+type KeptRow = Row & { readonly tid: string } & Partial<Outboxed>;
 
 const anyRow = (row: object): boolean => {
   const { id, version, tid } = row as Partial<ExtensionRow<unknown>>;
@@ -69,9 +91,13 @@ const anyRow = (row: object): boolean => {
 };
 
 /** The first member of a row that is not of its form. */
-export function wrongMemberOf({ row: schema }: ExtensionCollection, row: object): string | undefined {
+export function wrongMemberOf({ row: schema, events = false }: ExtensionCollection, row: object): string | undefined {
   if (!anyRow(row)) return 'id';
-  const { id: _, version: __, tid: ___, ...members } = row as ExtensionRow<object>;
+  const { id: _, version: __, tid, pendingEvents, outbox, ...members } = row as KeptRow;
+  if (!(events ? Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent) : pendingEvents === undefined)) return 'pendingEvents';
+  if (!(events && outbox === 'yes') && outbox !== undefined) return 'outbox';
+  // What is left of a removed row until its last events are dispatched.
+  if (tid === '') return undefined;
   return Value.Check(schema, members) ? undefined : (Value.Errors(schema, members).First()?.path.split('/')[1] ?? 'id');
 }
 
@@ -90,24 +116,84 @@ export interface ExtensionData {
 
 const PAGE = 100;
 
-export function createExtensionData(store: CheckedDirectory, collections: readonly ExtensionCollection[]): ExtensionData {
-  type AnyRow = Row & { readonly tid: string };
-  const declared = new Map(collections.map((collection) => [collection.name, collection]));
+export interface ExtensionDataParts {
+  readonly store: CheckedDirectory;
+  readonly collections: readonly ExtensionCollection[];
+  /** Types of events that extensions declare. */
+  readonly events: ReadonlySet<string>;
+  /** After a write that left events in a row. */
+  readonly nudge: () => void;
+}
 
-  function rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>> {
-    if (declared.get(collection.name) !== (collection as unknown))
-      throw new TypeError(`no extension declares the collection ${collection.name}`);
-    const kept = store.collection(collection.name) as unknown as CheckedCollection<AnyRow>;
-    const scope = createTenantScope<AnyRow>(kept, specOf(collection as unknown as ExtensionCollection), tid);
+export function createExtensionData({ store, collections, events: declaredEvents, nudge }: ExtensionDataParts): ExtensionData {
+  const declared = new Map(collections.map((collection) => [collection.name, collection]));
+  const keptRows = ({ name }: ExtensionCollection) => store.collection(name) as unknown as CheckedCollection<KeptRow>;
+
+  /** The row with the events in it, where the collection has events. */
+  function withRaised<R extends KeptRow>({ name, events }: ExtensionCollection, row: R, tid: string, raised: readonly RowEvent[]): R {
+    if (!events && raised.length > 0) throw new TypeError(`the collection ${name} has no events`);
+    if (!events) return row;
+    for (const { type } of raised) if (!declaredEvents.has(type)) throw new TypeError(`no extension declares the event ${type}`);
+    const kept = { ...row, pendingEvents: row.pendingEvents ?? [] };
+    return raised.length === 0 ? kept : withEvents(kept, ...raised.map(({ type, data }) => pendingEvent(type, tid, data)));
+  }
+
+  function rows<Schema extends TObject>(given: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>> {
+    const collection = given as unknown as ExtensionCollection;
+    if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
+    if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
+    const kept = keptRows(collection);
+    const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
+    const shown = ({ pendingEvents: _, outbox: __, ...row }: KeptRow) => row;
+    const find = async (index: string, values: readonly string[], page?: Page) => (await scope.find(index, values, page)).map(shown);
     const own = {
-      get: scope.get,
-      find: scope.find,
-      list: (page?: Page) => scope.find(TENANT_INDEX, [], page),
-      insert: (members: object, id = newId()) => scope.insert({ ...members, id }),
-      update: (id: string, change: (row: AnyRow) => object) => scope.update(id, (row) => change(row) as AnyRow),
-      remove: scope.remove,
+      async get(id: string) {
+        const row = await scope.get(id);
+        return row && shown(row);
+      },
+      find,
+      list: (page?: Page) => find(TENANT_INDEX, [], page),
+      async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
+        const { pendingEvents: _, outbox: __, ...own } = members as Partial<KeptRow>;
+        const row = await scope.insert(withRaised(collection, { ...own, id } as KeptRow, tid, events));
+        if (events.length > 0) nudge();
+        return shown(row);
+      },
+      async update(id: string, change: (row: object) => object, events: readonly RowEvent[] = []) {
+        const row = await scope.update(id, (current) => {
+          const before = shown(current);
+          const next = change(before);
+          if (next === before && events.length === 0) return current;
+          const { pendingEvents = undefined, outbox = undefined } = current;
+          const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
+          return withRaised(collection, { ...next, ...outboxed } as KeptRow, tid, events);
+        });
+        if (events.length > 0) nudge();
+        return shown(row);
+      },
+      async remove(id: string, events: readonly RowEvent[] = []) {
+        if (!collection.events) {
+          if (events.length > 0) throw new TypeError(`the collection ${collection.name} has no events`);
+          return scope.remove(id);
+        }
+        if (!(await leaveRemainder(collection, id, tid, events))) throw new IdpError('not_found');
+        nudge();
+      },
     };
     return own as unknown as ExtensionRows<Static<Schema>>;
+  }
+
+  /** Takes a row away; what stays carries its last events, belongs to no tenant, and goes with them. False when there is none. */
+  async function leaveRemainder(collection: ExtensionCollection, id: string, tid: string, events: readonly RowEvent[]): Promise<boolean> {
+    let isThere = false;
+    const left = await keptRows(collection).update(id, (row) => {
+      isThere = row.tid === tid;
+      if (!isThere) return row;
+      const { version, pendingEvents = [], outbox } = row;
+      return withRaised(collection, { id, version, tid: '', pendingEvents, ...(outbox && { outbox }) }, tid, events);
+    });
+    if (isThere && left?.outbox === undefined) await keptRows(collection).remove(id);
+    return isThere;
   }
 
   return {
@@ -128,7 +214,9 @@ export function createExtensionData(store: CheckedDirectory, collections: readon
         await collection.tenantRemoved?.(own, tid);
         for (;;) {
           const page = await own.list({ limit: PAGE });
-          for (const { id } of page) await store.collection(collection.name).remove(id);
+          for (const { id } of page)
+            if (collection.events) await leaveRemainder(collection, id, tid, []);
+            else await keptRows(collection).remove(id);
           if (page.length < PAGE) break;
         }
       }

@@ -2,7 +2,8 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import { isToldAlready, UnavailableError } from '../../errors.js';
+import { UnavailableError } from '../../errors.js';
+import { forgetUnstored, logFailure } from '../../http/failures.js';
 import { loggedPath, requestIdOf } from '../../http/request-id.js';
 import type { OidcParts } from '../context.js';
 
@@ -15,6 +16,7 @@ const failures = [
   'introspection.error',
   'revocation.error',
   'pushed_authorization_request.error',
+  'backchannel_authentication.error',
   'discovery.error',
   'jwks.error',
   'end_session.error',
@@ -43,14 +45,11 @@ export function watchFailures(provider: Provider, { adapters, logger }: OidcPart
   const failed = (ctx: KoaContextWithOIDC, error: Error & { status?: number }): void => {
     if (error instanceof UnavailableError) {
       adapters.unitOf(ctx).abandon();
-      ctx.remove('Set-Cookie');
+      forgetUnstored(ctx);
       // Another token would not help. @see RFC 6750 §3.1
       ctx.remove('WWW-Authenticate');
     }
-    const about = { requestId: requestIdOf(ctx), method: ctx.method, path: loggedPath(ctx.path) };
-    if (isToldAlready(error)) logger.debug({ err: error, ...about }, 'request answered 503');
-    else if (error.status === undefined || error.status >= 500) logger.error({ err: error, ...about }, 'request failed');
-    else logger.info({ ...about, ...refusal(ctx, error) }, 'request refused');
+    logFailure(logger, ctx, error, error.status, () => refusal(ctx, error));
   };
   const emitter = provider as unknown as { on(event: string, listener: typeof failed): void };
   for (const event of failures) emitter.on(event, failed);

@@ -10,6 +10,7 @@ import { sessionTtl } from '../sessions/sessions.js';
 import { signedResponse } from '../upstream/id-token.js';
 import { saveSession } from '../upstream/session.js';
 import { carriedOf, customMembers } from './parameters.js';
+import type { SignInRequests } from './sign-in-requests.js';
 
 /** Members of a response; one with a list is sent once for each of its values. */
 type Members = Readonly<Record<string, unknown>>;
@@ -46,7 +47,7 @@ type Payload = Record<string, unknown>;
  * not work; then custom parameters join, and protocol parameters win.
  */
 export const createResponder =
-  ({ adapters, options, showPage, browserState }: OidcParts) =>
+  ({ adapters, options, showPage, browserState }: OidcParts, answerInternal: SignInRequests['answer']) =>
   async (
     mode: string,
     ctx: KoaContextWithOIDC,
@@ -68,6 +69,7 @@ export const createResponder =
       } else if (!(error instanceof LostWrite)) throw error;
       else if (!isError) throw lostResponse(error);
     }
+    if (await answerInternal(ctx, redirectUri, payload)) return;
     // What was granted; RFC 6749 §4.1.2.1 knows no scope in an error.
     const { scope, ...others } = payload;
     const isJwt = mode.endsWith('jwt');

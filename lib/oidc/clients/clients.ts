@@ -6,9 +6,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-provider';
+import type { Awaitable } from '../../claims/contract.js';
 import type { Caller } from '../../contract/extension.js';
 import type { Directory } from '../../directory/index.js';
 import type { ApiResource, Client } from '../../store/records.js';
+import type { OidcParts } from '../context.js';
 import { recordOf } from '../upstream/client.js';
 
 /** To oidc-provider an API resource is a client without grants. */
@@ -33,16 +35,25 @@ export function findCaller({ clients, apiResources }: Directory, id: string): Ca
 
 const active = (record: Caller | undefined): Caller | undefined => (record?.status === 'active' ? record : undefined);
 
+/** The record of a client id, whoever keeps it. */
+export type FindRecord = (id: string) => Awaitable<Caller | undefined>;
+
+/** Records of the directory, and applications of extensions. */
+export const createFindRecord =
+  ({ directory, internalClients }: Pick<OidcParts, 'directory' | 'internalClients'>): FindRecord =>
+  (id) =>
+    internalClients.owns(id) ? internalClients.find(id) : findCaller(directory, id);
+
 /** Clients as metadata. Secrets never pass: they are compared against their hashes. */
 export class ClientAdapter implements Adapter {
-  readonly #directory: Directory;
+  readonly #find: FindRecord;
 
-  constructor(directory: Directory) {
-    this.#directory = directory;
+  constructor(find: FindRecord) {
+    this.#find = find;
   }
 
   async find(id: string): Promise<AdapterPayload | undefined> {
-    const record = await findCaller(this.#directory, id);
+    const record = await this.#find(id);
     return record && (isClient(record) ? clientMetadata(record) : apiResourceMetadata(record));
   }
 

@@ -1,4 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { forgetUnstored } from '../../http/failures.js';
 import { isHintOf } from '../accounts/hints.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
@@ -86,7 +87,7 @@ export function createLogout(parts: OidcParts) {
         await ending.get(ctx)?.(ctx, notices);
       } catch (error) {
         // The session is still there: the browser keeps what belongs to it.
-        ctx.remove('Set-Cookie');
+        forgetUnstored(ctx);
         throw error;
       }
       return () => notices.release();

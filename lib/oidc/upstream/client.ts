@@ -97,8 +97,10 @@ export function customiseClient(provider: Provider, hooks: ClientHooks): void {
     },
     /** As {@link grantTypeAllowed}. @see RFC 6749 §4.1.2.1, §4.2.2.1 */
     responseTypeAllowed(this: Client, responseType: ResponseType) {
-      if (!responseTypeAllowed.call(this, responseType))
-        throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
+      const isAllowed = responseTypeAllowed.call(this, responseType);
+      // To all but internal clients there is no such type.
+      if (!isAllowed && responseType === 'none') throw new errors.UnsupportedResponseType('unsupported response_type requested');
+      if (!isAllowed) throw new errors.UnauthorizedClient('requested response_type is not allowed for this client');
       return true;
     },
     // Clients are told through the queue of deliveries; actions/end_session.js would wait for each.

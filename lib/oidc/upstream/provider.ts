@@ -72,7 +72,7 @@ export function createHookedProvider(issuer: string, configuration: Configuratio
   customiseIds(provider, hooks.successorOf);
   customiseClient(provider, hooks.clients);
   customiseGrant(provider, hooks.held);
-  allowTokenAlone(provider);
+  allowMoreTypes(provider);
   refuseForeignHints(provider);
   return provider;
 }
@@ -125,8 +125,12 @@ function override(target: typeof Provider, name: string, make: (base: Class) => 
   });
 }
 
-/** Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. */
-function allowTokenAlone(provider: Provider): void {
+/**
+ * Response type `token`: the constructor refuses it; its handler is still there, in helpers/process_response_types.js. `none` is for internal clients, and
+ * has no handler: the response says how it went.
+ */
+function allowMoreTypes(provider: Provider): void {
   const { responseTypes } = insideOf(provider).configuration;
   if (responseTypes.includes('id_token token')) responseTypes.push('token');
+  if (!responseTypes.includes('none')) responseTypes.push('none');
 }

@@ -100,7 +100,14 @@ test('the constructor refuses `token` alone; the configuration inside takes it, 
   ]);
   expect(insideOf(createHookedProvider(issuer, { ...configuration(), ...implicit }, hooks)).configuration.responseTypes).toContain('token');
   expect(insideOf(hooked).configuration.responseTypes).not.toContain('token');
-  expectInOrder('helpers/process_response_types.js', 'async function tokenHandler(ctx)', "case 'token':", 'return tokenHandler(ctx)');
+  expectInOrder(
+    'helpers/process_response_types.js',
+    'async function tokenHandler(ctx)',
+    "case 'token':",
+    'return tokenHandler(ctx)',
+    'default:',
+    'return {};',
+  );
   expectInOrder('actions/authorization/response_parameters.js', 'configuration.responseTypes', 'supported.includes(params.response_type)');
   expectInOrder('helpers/client_schema.js', 'response_types: () => configuration.responseTypes');
 });

@@ -1,0 +1,96 @@
+import { type Account, type Extension, form, parametersOf } from 'tenant-idp/extension';
+
+const LASTS_MS = 30 * 60 * 1000;
+
+/**
+ * Support staff sign in as a user of their own tenant, for half an hour and with a reason: a sign-in with `act` and an end. An application asks for it with
+ * `acr_values=impersonate`.
+ * @param group whose members may.
+ */
+export const support = (group: string): Extension => ({
+  name: 'support',
+  texts: {
+    en: { 'support.title': 'Sign in as a user', 'support.user': 'User name', 'support.reason': 'Reason', 'support.go': 'Sign in', 'support.end': 'End', 'support.no': 'You cannot sign in as that user.', 'support.done': 'You are yourself again.' },
+    nb: { 'support.title': 'Logg inn som bruker', 'support.user': 'Brukernavn', 'support.reason': 'Årsak', 'support.go': 'Logg inn', 'support.end': 'Avslutt', 'support.no': 'Du kan ikke logge inn som denne brukeren.', 'support.done': 'Du er deg selv igjen.' },
+    sv: { 'support.title': 'Logga in som användare', 'support.user': 'Användarnamn', 'support.reason': 'Orsak', 'support.go': 'Logga in', 'support.end': 'Avsluta', 'support.no': 'Du kan inte logga in som den användaren.', 'support.done': 'Du är dig själv igen.' },
+    da: { 'support.title': 'Log ind som bruger', 'support.user': 'Brugernavn', 'support.reason': 'Årsag', 'support.go': 'Log ind', 'support.end': 'Afslut', 'support.no': 'Du kan ikke logge ind som den bruger.', 'support.done': 'Du er dig selv igen.' },
+    fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
+    de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
+  }, // biome-ignore format: a table
+  requirements: ({ directory, own, url, view }) => [
+    {
+      name: 'support',
+      serves: 'impersonate',
+      // The staff member first does what is required of them.
+      after: ['*'],
+      error: 'interaction_required',
+      silent: 'pass',
+      // Nobody without the right is asked whom.
+      async check({ person }, { act }, { acr }) {
+        if (acr.impersonate === false || act) return 'met';
+        const groups = await directory.accounts.groups(person);
+        return groups.some(({ name }) => name === group) ? 'met' : 'refused';
+      },
+      show: (ctx, interaction) =>
+        view(ctx, {
+          interaction,
+          title: 'support.title',
+          ...(ctx.method === 'POST' ? { problem: 'support.no', status: 400 } : {}),
+          form: { action: url(`${own}/interaction/${interaction.uid}/support`) },
+          parts: [
+            { part: 'field', name: 'user', label: 'support.user' },
+            { part: 'field', name: 'reason', label: 'support.reason' },
+            { part: 'button', text: 'support.go' },
+          ],
+        }),
+    },
+  ],
+  routes(router, { csrf, directory, endActing, interactions, logger, own, signedIn, url, view }) {
+    const isSupport = async ({ person }: Account): Promise<boolean> =>
+      (await directory.accounts.groups(person)).some(({ name }) => name === group);
+
+    router.post(`${own}/interaction/:uid/support`, form, async (ctx) => {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return;
+      const { csrf: token, user = '', reason = '' } = parametersOf(ctx, ['csrf', 'user', 'reason']);
+      if (!csrf.check(ctx, interaction.uid, token)) ctx.throw(403);
+      const actor = await directory.accounts.findByOid(interaction.oid ?? '');
+      if (!actor || interaction.requirement !== 'support' || !(await isSupport(actor))) return ctx.throw(403);
+      const [target] = await directory.accounts.candidates(user, { tids: [actor.tenant.id] });
+      // Nobody acts as somebody with the same right, nor as themselves.
+      if (!target || reason.trim() === '' || (await isSupport(target))) return interactions.showRequirement(ctx, interaction);
+      const { id, parentUserId = id } = actor.person.user;
+      const act = { oid: id, sub: parentUserId, tid: actor.tenant.id };
+      const oid = target.person.user.id;
+      // On the record before there is a token.
+      logger.info({ actor: id, user: oid, reason, client: interaction.client.id }, 'support signs in as a user');
+      const next = await interactions.signIn(ctx, interaction, {
+        oid,
+        amr: ['pwd', 'imp'],
+        idp: 'local',
+        proof: await directory.credentials.proofOf(target, new Date()),
+        act,
+        endsAt: new Date(Date.now() + LASTS_MS),
+        offline: false,
+      });
+      if (next === undefined) return interactions.showRequirement(ctx, interaction);
+      ctx.status = 303;
+      ctx.redirect(next);
+    });
+
+    router.get('/support', async (ctx) => {
+      const here = await signedIn(ctx);
+      if (!here?.act) return ctx.throw(404);
+      const form = { action: url('/support'), subject: 'support' };
+      await view(ctx, { title: { plain: here.account.person.user.userName }, form, parts: [{ part: 'button', text: 'support.end' }] });
+    });
+
+    router.post('/support', form, async (ctx) => {
+      if (!csrf.check(ctx, 'support', parametersOf(ctx, ['csrf']).csrf)) ctx.throw(403);
+      await endActing(ctx);
+      ctx.status = 303;
+      ctx.redirect(url('/support/done'));
+    });
+    router.get('/support/done', (ctx) => view(ctx, { title: 'support.done', parts: [] }));
+  },
+});

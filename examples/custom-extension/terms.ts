@@ -1,0 +1,80 @@
+import { defineCollection, type Extension, form, parametersOf, Type } from 'tenant-idp/extension';
+
+const acceptances = defineCollection({
+  name: 'terms.acceptances',
+  row: Type.Object({ personId: Type.String(), edition: Type.String(), at: Type.String() }, { additionalProperties: false }),
+  indexes: { byPerson: { fields: ['personId', 'edition'], unique: true } },
+  async erase(rows, { personId }) {
+    for (const { id } of await rows.find('byPerson', [personId])) await rows.remove(id);
+  },
+  export: async (rows, { personId }) => (await rows.find('byPerson', [personId])).map(({ edition, at }) => ({ edition, at })),
+});
+
+/**
+ * Terms of service: a requirement with its page. Whoever uses one of the clients accepts the edition of now, once.
+ * @param edition changes with the terms: everybody is asked again.
+ */
+export const terms = (edition: string, clients: readonly string[]): Extension => ({
+  name: 'terms',
+  collections: [acceptances],
+  texts: {
+    en: {
+      'terms.title': 'Terms of service',
+      'terms.read': 'Read them',
+      'terms.agree': 'I have read them and agree',
+      'terms.go': 'Continue',
+    },
+    nb: { 'terms.title': 'Vilkår', 'terms.read': 'Les dem', 'terms.agree': 'Jeg har lest dem og godtar dem', 'terms.go': 'Fortsett' },
+    sv: { 'terms.title': 'Villkor', 'terms.read': 'Läs dem', 'terms.agree': 'Jag har läst och godkänner dem', 'terms.go': 'Fortsätt' },
+    da: { 'terms.title': 'Vilkår', 'terms.read': 'Læs dem', 'terms.agree': 'Jeg har læst og accepterer dem', 'terms.go': 'Fortsæt' },
+    fi: { 'terms.title': 'Käyttöehdot', 'terms.read': 'Lue ne', 'terms.agree': 'Olen lukenut ja hyväksyn ne', 'terms.go': 'Jatka' },
+    de: {
+      'terms.title': 'Nutzungsbedingungen',
+      'terms.read': 'Lesen',
+      'terms.agree': 'Ich habe sie gelesen und stimme zu',
+      'terms.go': 'Weiter',
+    },
+  },
+  requirements: ({ collection, own, url, view }) => [
+    {
+      name: 'terms',
+      error: 'interaction_required',
+      silent: 'refuse',
+      async check({ person }, { act }, { client }) {
+        // Who acts as somebody else accepts nothing in their name.
+        if (act || !clients.includes(client.id)) return 'met';
+        const [accepted] = await collection(acceptances, person.tid).find('byPerson', [person.id, edition]);
+        return accepted ? 'met' : 'open';
+      },
+      show: (ctx, interaction) =>
+        view(ctx, {
+          interaction,
+          title: 'terms.title',
+          form: { action: url(`${own}/interaction/${interaction.uid}/terms`) },
+          parts: [
+            { part: 'link', text: 'terms.read', href: '/terms' },
+            { part: 'check', name: 'agree', label: 'terms.agree' },
+            { part: 'button', text: 'terms.go' },
+          ],
+        }),
+    },
+  ],
+  routes(router, { collection, csrf, directory, interactions, own }) {
+    router.post(`${own}/interaction/:uid/terms`, form, async (ctx) => {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return;
+      const { csrf: token, agree } = parametersOf(ctx, ['csrf', 'agree']);
+      if (!csrf.check(ctx, interaction.uid, token)) ctx.throw(403);
+      const account = interaction.requirement === 'terms' && (await directory.accounts.findByOid(interaction.oid ?? ''));
+      if (account && agree === 'yes') {
+        const { id: personId, tid } = account.person;
+        const rows = collection(acceptances, tid);
+        const [accepted] = await rows.find('byPerson', [personId, edition]);
+        if (!accepted) await rows.insert({ personId, edition, at: new Date().toISOString() });
+      }
+      // The requirement is asked again: without the tick, its page comes back.
+      ctx.status = 303;
+      ctx.redirect(await interactions.goOn(ctx, interaction));
+    });
+  },
+});

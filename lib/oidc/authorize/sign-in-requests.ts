@@ -1,0 +1,82 @@
+/** Authorization requests that this service makes for internal clients, and what they are answered with. */
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ExtensionContext } from '../../contract/extension.js';
+import { redirectByGet } from '../../http/posted-form.js';
+import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
+import { createOneTimeRecords } from '../sessions/one-time-records.js';
+import type { createSignedIn } from '../sessions/signed-in.js';
+import { carryParameters } from './parameters.js';
+import { urlByReference } from './pushed-requests.js';
+
+/** Milliseconds that a browser has to follow a redirect. */
+const KEPT_MS = 60_000;
+
+/** What waits for the browser. The sign-in is that of its session by then. */
+interface Answer {
+  readonly client: string;
+  readonly state: string;
+  /** Where the browser is sent with it. */
+  readonly at: string;
+  /** Of a sign-in. */
+  readonly oid?: string;
+  readonly error?: string;
+  readonly description?: string;
+}
+
+export interface SignInRequests {
+  /** Answers a request of an internal client; tells whether it was one. */
+  answer(ctx: KoaContextWithOIDC, redirectUri: string, payload: Readonly<Record<string, unknown>>): Promise<boolean>;
+  readonly require: ExtensionContext['requireSignIn'];
+  readonly take: ExtensionContext['signInAnswer'];
+}
+
+export function createSignInRequests(
+  parts: OidcParts,
+  provider: () => Provider,
+  signedIn: ReturnType<typeof createSignedIn>,
+): SignInRequests {
+  const { options, internalClients } = parts;
+  const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer', keptMs: KEPT_MS });
+  return {
+    async answer(ctx, redirectUri, { state = '', error, error_description: description }) {
+      const record = clientOf(ctx.oidc.client);
+      if (!record || !internalClients.isInternal(record)) return false;
+      const oid = ctx.oidc.session?.accountId;
+      const about = { client: record.id, state: String(state), at: redirectUri };
+      const failed = { error: String(error), ...(typeof description === 'string' ? { description } : {}) };
+      const reference = await answers.keep({ ...about, ...(error === undefined && oid ? { oid } : failed) });
+      redirectByGet(ctx as unknown as Context, `${redirectUri}?${new URLSearchParams({ reference })}`);
+      return true;
+    },
+
+    async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales }) {
+      const found = (await provider().Client.find(client)) as { redirectUris?: readonly string[] } | undefined;
+      const [redirectUri] = found?.redirectUris ?? [];
+      if (!redirectUri || !internalClients.owns(client)) throw new TypeError(`there is no internal client ${client}`);
+      const asked = {
+        prompt,
+        state,
+        acr_values: acrValues,
+        login_hint: loginHint,
+        max_age: maxAge === undefined ? undefined : String(maxAge),
+        ui_locales: uiLocales,
+      };
+      const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ''));
+      const request = { client_id: client, response_type: 'none', redirect_uri: redirectUri, scope: 'openid', ...given };
+      redirectByGet(ctx, await urlByReference(provider(), options, client, carryParameters('authorization', request)));
+    },
+
+    async take(ctx) {
+      const answer = await answers.take(ctx.query.reference);
+      if (!answer || answer.at !== options.issuer + ctx.path) return undefined;
+      const { client, state, oid, error = 'access_denied', description } = answer;
+      if (oid === undefined) return { client, state, error, ...(description === undefined ? {} : { description }) };
+      // Another browser that got the URL has another session; one that was signed out on the way has none.
+      const here = await signedIn(ctx);
+      return here?.oid === oid ? { client, state, signedIn: here } : { client, state, error: 'login_required' };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
+import { randomBytes } from 'node:crypto';
+import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in-request.js';
+import type { Client } from '../../store/records.js';
+import type { InternalClients } from '../context.js';
+
+/** Nobody knows it, so nobody authenticates, or pushes a request, as an internal client. */
+const unknownSecret = randomBytes(32).toString('base64url');
+const never = new Date(0);
+
+/** @param finders by extension. */
+export function createInternalClients(issuer: string, finders: () => ReadonlyMap<string, OfExtension>): InternalClients {
+  const records = new WeakMap<InternalClient, Client>();
+  const known = new WeakSet<object>();
+  const finderOf = (id: string): OfExtension | undefined => finders().get(id.slice(0, Math.max(0, id.indexOf(':'))));
+  const recordOf = (id: string, given: InternalClient): Client => {
+    const existing = records.get(given);
+    if (existing?.id === id) return existing;
+    const record = recordFor(issuer, id, given);
+    records.set(given, record);
+    known.add(record);
+    return record;
+  };
+  return {
+    owns: (id) => finderOf(id) !== undefined,
+    find(id) {
+      const found = finderOf(id)?.find(id);
+      return found instanceof Promise ? found.then((client) => client && recordOf(id, client)) : found && recordOf(id, found);
+    },
+    isInternal: (record) => record !== undefined && known.has(record),
+  };
+}
+
+const recordFor = (issuer: string, id: string, { name, returnTo, allowedTenants, styles }: InternalClient): Client => ({
+  id,
+  version: 1,
+  createdAt: never,
+  updatedAt: never,
+  name,
+  metadata: {
+    client_secret: unknownSecret,
+    redirect_uris: [issuer + returnTo],
+    response_types: ['none'],
+    grant_types: [],
+    require_pushed_authorization_requests: true,
+  },
+  secrets: [],
+  allowedScopes: ['openid'],
+  requirePkce: false,
+  allowPlainPkce: false,
+  requireConsent: false,
+  accessTokenType: 'reference',
+  idTokenClaims: 'minimal',
+  email: 'first',
+  lifetimes: {},
+  introspects: 'own',
+  adminTenants: [],
+  trustedLoginHint: false,
+  corsOrigins: [],
+  status: 'active',
+  ...(allowedTenants ? { allowedTenants } : {}),
+  ...(styles ? { styles } : {}),
+});

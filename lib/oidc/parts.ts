@@ -1,0 +1,38 @@
+/** What every room works with, made from the dependencies once. */
+import { createModelAdapters } from './artifacts/model-adapter.js';
+import { createStoredForm } from './artifacts/stored-form.js';
+import { TokenRecords } from './artifacts/token-records.js';
+import { clientOf } from './clients/clients.js';
+import { createInternalClients } from './clients/internal-clients.js';
+import { createPseudonyms } from './clients/pairwise.js';
+import { routes } from './configuration.js';
+import type { OidcDependencies, OidcParts } from './context.js';
+import { createBrowserState } from './sessions/browser-state.js';
+import { refreshUseOf } from './tokens/refresh-token.js';
+
+export function createParts(dependencies: OidcDependencies, keys: OidcParts['keys']): OidcParts {
+  const { options, artifacts, keyring } = dependencies;
+  const { lifetimes } = options;
+  const [successorKey] = keyring.derive('refresh token successor');
+  const form = createStoredForm(keyring, (uid) => `${options.issuer}${routes.authorization}/${uid}`);
+  const ofTokens = {
+    spentCode: Math.max(lifetimes.accessToken, lifetimes.jwtAccessToken),
+    spentRequest: lifetimes.interaction,
+    grant: lifetimes.refreshTokenAbsolute,
+    grace: lifetimes.refreshTokenGrace,
+  };
+  return {
+    ...dependencies,
+    keys,
+    adapters: createModelAdapters({
+      artifacts,
+      form,
+      lifetimes: ofTokens,
+      tokens: new TokenRecords(form, ofTokens, successorKey),
+      useOf: (ctx, token) => refreshUseOf(ctx, token, clientOf(ctx.oidc.client)),
+    }),
+    browserState: createBrowserState(dependencies),
+    internalClients: createInternalClients(options.issuer, dependencies.clientsOfExtensions),
+    pseudonyms: options.subjectSalt === undefined ? undefined : createPseudonyms(options.subjectSalt),
+  };
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import { hashedKey } from '../../store/artifact-key.js';
+import type { OidcDependencies } from '../context.js';
+
+/** Something that is kept for a browser that is sent on, sealed under a reference that nobody can guess, and good once. */
+export interface OneTimeRecords<T> {
+  /** @returns the reference. */
+  keep(value: T): Promise<string>;
+  take(reference: unknown): Promise<T | undefined>;
+}
+
+/** @param purpose tells records of one use from those of another. */
+export function createOneTimeRecords<T>(
+  { artifacts, keyring }: Pick<OidcDependencies, 'artifacts' | 'keyring'>,
+  { kind, purpose, keptMs }: { readonly kind: string; readonly purpose: string; readonly keptMs: number },
+): OneTimeRecords<T> {
+  const keyOf = (reference: string) => hashedKey(kind, reference);
+  return {
+    async keep(value) {
+      const reference = randomBytes(32).toString('base64url');
+      const sealed = keyring.encrypt(purpose, reference, JSON.stringify(value));
+      await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: Date.now() + keptMs }]);
+      return reference;
+    },
+    async take(reference) {
+      if (typeof reference !== 'string') return undefined;
+      const key = keyOf(reference);
+      const kept = (await artifacts.read([{ key }])).get(key);
+      if (!kept || kept.consumedAt !== undefined) return undefined;
+      const spent = { op: 'put', key, value: '', expiresAt: kept.expiresAt, consumedAt: Date.now(), if: 'unconsumed' } as const;
+      const { ok } = await artifacts.commit([spent]);
+      return ok ? (JSON.parse(keyring.decrypt(purpose, reference, kept.value)) as T) : undefined;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { ParsedUrlQuery } from 'node:querystring';
+import type { PostedForms } from '../../contract/sign-in-request.js';
+import { postedForm, redirectByGet } from '../../http/posted-form.js';
+import type { OidcDependencies } from '../context.js';
+import { createOneTimeRecords } from './one-time-records.js';
+
+/** Milliseconds that a browser has to follow a redirect. */
+const KEPT_MS = 60_000;
+const MAX_BYTES = 16 * 1024;
+
+/** Forms that other sites have browsers post to extensions: kept, and sent on to a GET, so that `SameSite=Lax` cookies come along. */
+export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'readForm' | 'options'>): PostedForms {
+  const { issuer } = parts.options;
+  const kept = createOneTimeRecords<{ readonly path: string; readonly form: ParsedUrlQuery }>(parts, {
+    kind: 'PostedForm',
+    purpose: 'posted form',
+    keptMs: KEPT_MS,
+  });
+  return {
+    async sendOn(ctx, path, maxBytes = MAX_BYTES) {
+      const form = await postedForm(ctx, parts.readForm, maxBytes);
+      redirectByGet(ctx, `${issuer}${path}?${new URLSearchParams({ reference: await kept.keep({ path, form }) })}`);
+    },
+    async take(ctx) {
+      const found = await kept.take(ctx.query.reference);
+      return found?.path === ctx.path ? (found.form as Readonly<Record<string, string | readonly string[]>>) : undefined;
+    },
+  };
+}
