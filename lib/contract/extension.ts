@@ -174,9 +174,11 @@ export interface ExtensionContext {
   readonly postedForms: PostedForms;
   /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
-   * before. False when nobody acts here. For a form that was posted: the caller checks its token.
+   * before. For a form that was posted: the caller checks its token.
+   * @param next a URL that the caller trusts
+   * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
-  endActing(ctx: Context): Promise<boolean>;
+  endActing(ctx: Context, next: string): Promise<string | undefined>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */

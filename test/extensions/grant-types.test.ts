@@ -163,6 +163,7 @@ describe.each([
     expect(json.refresh_token).toBeUndefined();
     expect(json.scope).not.toContain('offline_access');
     expect(json.expires_in).toBeLessThanOrEqual(30);
+    expect(decodeJwt(json.id_token).exp).toBeLessThanOrEqual(endsAt);
     const over = await slipFor({ endsAt: now() - 1 });
     expect(await show(over.slip)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   });

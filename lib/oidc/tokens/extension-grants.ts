@@ -58,7 +58,15 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const account = await accounts.load(ctx, oid);
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
     const sessionEndsAt = Math.min(endsAt, authTime + lifetimes.sessionAbsolute);
-    const login: PinnedLogin = { sub: subOf(account.person.user), idp, amr: [...amr], authTime, sessionEndsAt, ...(act ? { act } : {}) };
+    const login: PinnedLogin = {
+      sub: subOf(account.person.user),
+      idp,
+      amr: [...amr],
+      authTime,
+      sessionEndsAt,
+      ...(act ? { act } : {}),
+      ...(Number.isFinite(endsAt) ? { endsAt } : {}),
+    };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
     const isOffline = granted.includes('offline_access');
     const exp = isOffline
