@@ -48,12 +48,12 @@ export async function findSeedReferenceProblems(
     if (tenantNames.indexOf(tenant.name) < index) {
       problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
     }
-    if (directory) {
-      // What was allowed when it was written may be gone since: that ends no start.
-      const written = (await directory.tenants.get(ids.tenant(tenant)))?.signIn?.methods ?? [];
-      const methods = { what: 'a sign-in method', names: written, kept: async (name: string) => directory.policies.offers(name) };
-      for (const [m, method] of (tenant.signIn?.methods ?? []).entries())
-        await check(methods, method, 'tenants', index, 'signIn', 'methods', m);
+    const methods = (tenant.signIn?.methods ?? []).map((name) => ({ name, isOffered: directory?.policies.offers(name) }));
+    if (directory && (await Promise.all(methods.map(({ isOffered }) => isOffered))).includes(false)) {
+      // What was allowed when it was written may be gone since: that ends no start. Not by the caches, because another node may be making the tenant.
+      const written = (await directory.tenants.find()).find(({ id }) => id === ids.tenant(tenant))?.signIn?.methods ?? [];
+      for (const [m, { name, isOffered }] of methods.entries())
+        if (!(await isOffered)) await check({ what: 'a sign-in method', names: written }, name, 'tenants', index, 'signIn', 'methods', m);
     }
     const known: Target = {
       what: 'a permission',
