@@ -166,7 +166,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       emit: work.emit,
       seal: work.seal,
       fetch,
-      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions) },
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), signature: protocol.signature },
     },
   });
   const showPage = pagesOf(extensions)(context);

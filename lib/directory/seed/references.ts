@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
-import { ConfigError, type ConfigProblem } from '../../errors.js';
+import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
+import type { Tenant } from '../../store/records.js';
 import { usesSecret } from '../clients/clients.js';
 import type { Directory } from '../create-directory.js';
 import { isId, userNameKey } from '../identifiers.js';
@@ -48,12 +49,14 @@ export async function findSeedReferenceProblems(
     if (tenantNames.indexOf(tenant.name) < index) {
       problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
     }
-    if (directory) {
-      // What was allowed when it was written may be gone since: that ends no start.
-      const written = (await directory.tenants.get(ids.tenant(tenant)))?.signIn?.methods ?? [];
-      const methods = { what: 'a sign-in method', names: written, kept: async (name: string) => directory.policies.offers(name) };
-      for (const [m, method] of (tenant.signIn?.methods ?? []).entries())
-        await check(methods, method, 'tenants', index, 'signIn', 'methods', m);
+    const { methods = [] } = tenant.signIn ?? {};
+    if (directory && methods.length > 0) {
+      // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
+      const row = directory.seedLedger.record<Tenant>('tenants', ids.tenant(tenant)).catch(IdpError.unless('record_unreadable'));
+      // A method that was allowed when it was written may be gone since: that ends no start.
+      const names = (await row)?.signIn?.methods ?? [];
+      const target = { what: 'a sign-in method', names, kept: async (name: string) => directory.policies.offers(name) };
+      for (const [m, method] of methods.entries()) await check(target, method, 'tenants', index, 'signIn', 'methods', m);
     }
     const known: Target = {
       what: 'a permission',
