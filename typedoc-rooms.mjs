@@ -8,7 +8,8 @@ const categories = [
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
   [/^lib\/(claims|testing)\//, 'Claims'],
-  [/^lib\/contract\/|^lib\/http\//, 'Extensions'],
+  [/^lib\/contract\/|^lib\/http\/|^lib\/fetch\/|^lib\/acr-values\.|^lib\/store\/extension-artifacts\./, 'Extensions'],
+  [/^lib\/directory\/tenants\/extension-rows\./, 'Extensions'],
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
   [/^lib\/logger\./, 'The service'],
@@ -16,6 +17,8 @@ const categories = [
   [/^lib\/directory\//, 'Services of the directory'],
   [/^lib\/store\/|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],
+  // Of other packages, handed on for extensions.
+  [/^node_modules\/@(sinclair\/typebox|types\/koa)\//, 'Extensions'],
 ];
 
 export function load(app) {
@@ -23,6 +26,8 @@ export function load(app) {
     const root = process.cwd();
     for (const reflection of context.project.getReflectionsByKind(ReflectionKind.SomeExport)) {
       if (reflection.kindOf(ReflectionKind.SomeModule) || !reflection.parent?.kindOf(ReflectionKind.SomeModule)) continue;
+      // What a second door exports is documented where the first is.
+      if (reflection.kindOf(ReflectionKind.Reference)) continue;
       const file = context.getSymbolFromReflection(reflection)?.declarations?.[0]?.getSourceFile().fileName;
       if (file === undefined) continue;
       const path = relative(root, file);

@@ -6,6 +6,7 @@ import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
 import type { FoundProblems } from './config-problem.js';
+import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import { byExtension, clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
 import type { Extension } from './contract/extension.js';
@@ -132,6 +133,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
     participants,
+    withAdditions: (configuration) => withAdditions(configuration, extensions, context),
     clientsOfExtensions: byExtension(
       extensions,
       () => context,
@@ -164,7 +166,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       emit: work.emit,
       seal: work.seal,
       fetch,
-      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions) },
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), signature: protocol.signature },
     },
   });
   const showPage = pagesOf(extensions)(context);

@@ -14,6 +14,7 @@ export {
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
 export { defineCollection } from './contract/collections.js';
+export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
   AccountClaims,
   Caller,
@@ -35,7 +36,7 @@ export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
 export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
 export type { Text, View, ViewPart } from './contract/view.js';
-export type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './contract/work.js';
+export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
 export type {
   Account,
   Directory,

@@ -87,9 +87,9 @@ export const support = (group: string): Extension => ({
 
     router.post('/support', form, async (ctx) => {
       if (!csrf.check(ctx, 'support', parametersOf(ctx, ['csrf']).csrf)) ctx.throw(403);
-      await endActing(ctx);
+      const done = url('/support/done');
       ctx.status = 303;
-      ctx.redirect(url('/support/done'));
+      ctx.redirect((await endActing(ctx, done)) ?? done);
     });
     router.get('/support/done', (ctx) => view(ctx, { title: 'support.done', parts: [] }));
   },

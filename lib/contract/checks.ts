@@ -49,6 +49,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   requirements: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
+  configure: callback,
   clients: callback,
   logoutParticipant: callback,
   texts: ['an object of catalogues by language', isObject],

@@ -19,6 +19,7 @@ import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifa
 import type { ApiResource, Client } from '../store/records.js';
 
 import type { BearerState } from './bearer.js';
+import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
 import type { Interactions } from './interactions.js';
 
@@ -29,7 +30,7 @@ import type { Requirement } from './requirement.js';
 import type { SignInMethod } from './sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
 import type { View } from './view.js';
-import type { DeliveryHandler, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './interaction.js';
 export type { Interactions } from './interactions.js';
@@ -154,8 +155,7 @@ export interface ExtensionContext {
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
   readonly fetch: GuardedFetch;
-  /** The signing keys. `rotate` throws IdpError `keys_given`, `key_not_announced`. */
-  readonly keys: { rotate(options?: { readonly now?: boolean }): Promise<void> };
+  readonly keys: ExtensionKeys;
   /** A JWT of the service, signed with the current key of the algorithm. @param typ its explicit type. */
   sign(typ: string, payload: object, alg: 'RS256' | 'ES256'): Promise<string>;
   /** Algorithms that there are keys for. */
@@ -174,9 +174,11 @@ export interface ExtensionContext {
   readonly postedForms: PostedForms;
   /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
-   * before. False when nobody acts here. For a form that was posted: the caller checks its token.
+   * before. For a form that was posted: the caller checks its token.
+   * @param next a URL that the caller trusts
+   * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
-  endActing(ctx: Context): Promise<boolean>;
+  endActing(ctx: Context, next: string): Promise<string | undefined>;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -250,6 +252,11 @@ export interface Extension {
    * before the service listens, and listed in discovery.
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
+  /**
+   * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
+   * service does not use. Called once for each set of signing keys.
+   */
+  readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
   /** Who has to hear of the end of a sign-in. */

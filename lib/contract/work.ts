@@ -1,4 +1,5 @@
 /** What an extension does beside answering requests: deliveries, jobs, sealed values, health. */
+import type { JsonWebKey } from 'node:crypto';
 import type { Awaitable } from '../claims/contract.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Delivery } from '../store/records.js';
@@ -42,4 +43,24 @@ export interface Seal {
   isCurrent(sealed: string): boolean;
   /** Keyed hashes of a value (HMAC-SHA-256, base64url), under each key, newest first: give out or keep the first, take any. */
   hashes(value: string): readonly [string, ...string[]];
+}
+
+/** A signature over bytes, as JWS has it, and the key that verifies it. @see RFC 7518 §3.3, §3.4 */
+export interface Signature {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256';
+  readonly signature: Buffer;
+  /** A public JWK. */
+  readonly publicKey: JsonWebKey;
+}
+
+/** The signing keys of the service. */
+export interface ExtensionKeys {
+  /** @throws IdpError `keys_given`, `key_not_announced`. */
+  rotate(options?: { readonly now?: boolean }): Promise<void>;
+  /**
+   * Signs bytes with the current key of the algorithm, for formats that are no JWT: the extension alone says what is in them, since bytes that somebody else
+   * chose could be a token.
+   */
+  signature(data: Uint8Array, alg: 'RS256' | 'ES256'): Promise<Signature>;
 }

@@ -162,7 +162,8 @@ export function createConfiguration(
       requestObjectEncryptionAlgValues: [],
     },
   };
-  return options.configure?.(configuration) ?? configuration;
+  const complete = parts.withAdditions(configuration);
+  return options.configure?.(complete) ?? complete;
 }
 
 /** Without those that merely confirm what is part of the service. */

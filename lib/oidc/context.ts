@@ -41,6 +41,8 @@ export interface OidcDependencies {
   readonly offers: SignInOffers;
   /** Who hears of the end of sign-ins, by extension. */
   readonly participants: () => ReadonlyMap<string, LogoutParticipant>;
+  /** Adds what extensions add to the configuration of oidc-provider. @throws ConfigError */
+  readonly withAdditions: <C extends object>(configuration: C) => C;
   /** Applications that extensions answer themselves, by extension. */
   readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */

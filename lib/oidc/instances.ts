@@ -19,6 +19,8 @@ export interface Instance {
   readonly provider: Provider;
   readonly keys: SigningKeys;
   readonly documents: Documents;
+  /** The endpoints' paths by name, those that extensions add included. */
+  readonly routes: Readonly<Record<string, string>>;
 }
 
 export interface Instances {
@@ -85,5 +87,6 @@ function createInstance({ parts, hooks, refusals, extensionGrants, discovery, ..
 
   options.onProvider?.(provider as never);
   seal(provider);
-  return { provider, keys, documents: createDocuments(parts, used.scopes, routes, discovery()) };
+  const all = { ...(configuration.routes as Instance['routes']), ...routes };
+  return { provider, keys, routes: all, documents: createDocuments(parts, used.scopes, routes, discovery()) };
 }

@@ -68,6 +68,7 @@ export interface Protocol {
   readonly claims: AccountClaims;
   readonly readAccessToken: ReadAccessToken;
   readonly sign: ExtensionContext['sign'];
+  readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
@@ -187,6 +188,11 @@ export function createProtocol(
     interactions: createInteractions(parts, provider, acting),
     claims: createAccountClaims(parts, accounts, findClient),
     readAccessToken: createReadAccessToken(parts, { accounts, scopes, find, findClient }),
+    async signature(data, alg) {
+      const key = parts.keys().signing(alg);
+      const signature = await key.sign(Buffer.from(data));
+      return { kid: key.kid, alg: key.alg, signature, publicKey: key.publicKey.export({ format: 'jwk' }) };
+    },
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn,
@@ -194,7 +200,9 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
-    routes,
+    get routes() {
+      return instances.current().routes;
+    },
     document: (path) => instances.current().documents.peek(path),
     async middleware(ctx: Context, next: Next) {
       const { documents } = instances.of(ctx);

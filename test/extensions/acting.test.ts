@@ -117,11 +117,26 @@ describe('house §5: an end, and nothing offline', () => {
     const before = await subjectNow(agent);
     const { tokens } = await acting({}, agent);
     expect(await subjectNow(agent)).toBe(bob.oid);
-    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({ ended: true });
+    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({ next: 'https://app.test/' });
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
     expect([before, await subjectNow(agent)]).toEqual([alice.oid, alice.oid]);
     expect(decodeJwt((await redeemed(await silently(agent))).id_token)).not.toHaveProperty('act');
-    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({ ended: false });
+    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({});
+  });
+
+  test('tells clients that the browser has to call, on the way on', async () => {
+    const logout = redirectUri.replace('/callback', '/logout');
+    const metadata = { redirect_uris: [redirectUri], frontchannel_logout_uri: logout };
+    await service.idp.directory.clients.create({ id: 'framed', name: 'F', secret: 'framed-secret', metadata, allowedScopes: ['openid'] });
+    const { agent } = await acting();
+    expect(membersOf(await silently(agent, { client_id: 'framed' }))).toHaveProperty('code');
+    const { next } = JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body);
+    const page = await agent.get(next);
+    expect(page.body).toContain(`<iframe src="${logout}?iss=`);
+    expect(
+      (await agent.get(new URL(/data-way><a[^>]*href="([^"]*)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '', next).href)).location,
+    ).toBe('https://app.test/');
+    expect(await subjectNow(agent)).toBe(alice.oid);
   });
 
   test('ends by time, and who acted is themself again', async () => {
@@ -169,7 +184,7 @@ describe('house §5: an end, and nothing offline', () => {
     const answer = await signIn(agent, url({ prompt: 'login' }), 'carol@acme.test', 'carol');
     expect(membersOf(answer)).toHaveProperty('code');
     expect((await introspect(service.issuer, tokens.access_token)).json).toEqual({ active: false });
-    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({ ended: false });
+    expect(JSON.parse((await agent.post(`${service.issuer}/idp/end-acting`, {})).body)).toEqual({});
     expect(await subjectNow(agent)).not.toBe(alice.oid);
   });
 

@@ -1,6 +1,7 @@
 /** house §5, requirements: what is still asked of a person who is signed in, in order, at every way to a token. */
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Extension, Requirement } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/agent.js';
 import { membersOf } from '../support/authorization-response.js';
@@ -170,6 +171,32 @@ describe('4.2 mfa, with a requirement that serves it', () => {
     expect(decodeJwt((await redeemed(await withFactor(agent, page))).id_token)).toMatchObject({ tid: acme, amr: ['pwd', 'mfa'] });
   });
 
+  test('design §5: is asked of who came with a login hint token as well', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: 'own' }] };
+    const metadata = { redirect_uris: [redirectUri], jwks };
+    const client = {
+      id: 'trusted',
+      name: 'Trusted',
+      secret: 'trusted-secret',
+      allowedScopes: ['openid'],
+      trustedLoginHint: true,
+      metadata,
+    };
+    await service.idp.directory.clients.create(client);
+    accepted.add(bob);
+    const hinted = async (parameters: Record<string, string>) => {
+      const now = Math.floor(Date.now() / 1000);
+      const token = new SignJWT({ iss: 'trusted', aud: service.issuer, jti: randomUUID(), iat: now, exp: now + 60, oid: bob });
+      const signed = await token.setProtectedHeader({ alg: 'ES256', kid: 'own', typ: 'login-hint+jwt' }).sign(privateKey);
+      const agent = new Agent();
+      return agent.follow(await agent.get(url({ client_id: 'trusted', login_hint_token: signed, ...parameters })));
+    };
+    expect(membersOf(await hinted({ prompt: 'none' }))).toHaveProperty('code');
+    expect(membersOf(await hinted({ prompt: 'none', acr_values: 'mfa' }))).toMatchObject({ error: 'interaction_required' });
+    expect(asked(await hinted({ acr_values: 'mfa' }))).toBe('factor');
+  });
+
   test('impersonate, which nothing serves, is refused all the same', async () => {
     expect(membersOf(await new Agent().get(url({ acr_values: 'impersonate' })))).toMatchObject({
       error: 'unmet_authentication_requirements',
@@ -179,7 +206,7 @@ describe('4.2 mfa, with a requirement that serves it', () => {
 
 test('house §5: where oidc-provider answers by itself, a refresh is refused all the same', async () => {
   const met = new Set<string>();
-  const other = await startIdp({ extensions: [terms(met)], onProvider: () => undefined });
+  const other = await startIdp({ extensions: [terms(met), secondFactor()], onProvider: () => undefined });
   try {
     const oid = (await other.idp.directory.accounts.candidates('alice@acme.test'))[0]?.person.user.id ?? '';
     met.add(oid);
@@ -188,6 +215,12 @@ test('house §5: where oidc-provider answers by itself, a refresh is refused all
     expect(await refresh(other.issuer, tokens.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
     met.add(oid);
     expect(await refresh(other.issuer, tokens.refresh_token)).toMatchObject({ status: 200 });
+    const again = (await obtainTokens(other.issuer, { scope: 'openid offline_access' })).tokens;
+    const [tenant] = (await other.idp.directory.tenants.find()).filter(({ name }) => name === 'Acme');
+    await other.idp.directory.tenants.update(tenant?.id ?? '', { signIn: { requireMfa: true } });
+    expect(await refresh(other.issuer, again.refresh_token)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
+    expect((await introspect(other.issuer, again.access_token)).json).toEqual({ active: false });
+    expect((await userinfo(other.issuer, again.access_token)).status).toBe(401);
   } finally {
     await other.close();
   }

@@ -1,4 +1,5 @@
 /** house §5: what an extension does beside answering requests. */
+import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Extension, ExtensionContext, Job } from 'tenant-idp/extension';
@@ -84,6 +85,17 @@ describe('an extension', () => {
 
   test('calls only what the operator allows', async () => {
     await expect(context.fetch(service.issuer, { timeoutMs: 1000, maxBytes: 1000 })).rejects.toThrow();
+  });
+
+  test('signs bytes with the current keys', async () => {
+    const data = Buffer.from('no JWT');
+    for (const alg of ['RS256', 'ES256'] as const) {
+      const { kid, signature, publicKey, alg: by } = await context.keys.signature(data, alg);
+      const key = createPublicKey({ key: publicKey, format: 'jwk' });
+      expect([kid, by]).toEqual([`test-${alg.toLowerCase()}`, alg]);
+      expect(verify('sha256', data, alg === 'RS256' ? key : { key, dsaEncoding: 'ieee-p1363' }, signature)).toBe(true);
+      expect(Object.keys(publicKey)).not.toContain('d');
+    }
   });
 
   test('cannot rotate keys that were given', async () => {

@@ -4,7 +4,10 @@
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, createPkce, obtainTokens } from '../support/agent.js';
+import * as openid from 'openid-client';
+import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens } from '../support/agent.js';
+import { membersOf } from '../support/authorization-response.js';
+import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
@@ -21,13 +24,13 @@ beforeAll(async () => {
 });
 
 const { challenge } = createPkce();
+const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
 const protocol = {
   response_type: 'code',
   redirect_uri: redirectUri,
   scope: 'openid',
   state: 's',
-  code_challenge: challenge,
-  code_challenge_method: 'S256',
+  ...pkce,
 };
 
 /** The pairs of a response, wherever it was sent; of a signed one its members, a list as it is. */
@@ -137,4 +140,107 @@ test('4.2 members of a request object that are no strings come back as their JSO
     ['list', '2'],
     ['list', '{"c":"d"}'],
   ]);
+});
+
+describe('4.2 custom parameters', () => {
+  const named = {
+    plain: 'value',
+    'a b': 'c d',
+    ærlig: 'blåbær',
+    '"><script>alert(1)</script>': '"><img src=x>',
+    "it's": "o'clock & <b>",
+    'a[b]': '&=#?+%25;/',
+    toString: 'a name of objects',
+    hasOwnProperty: '1',
+    submit: 'a name of forms',
+    empty: '',
+    __custom: '{"custom":{"planted":"yes"},"scope":"openid"}',
+  };
+  const respond = async (parameters: Record<string, string>, agent = alice): Promise<Answer> =>
+    agent.follow(await agent.get(authorizeUrl(service.issuer, { ...pkce, state: 'of the client', ...parameters })));
+  const responseTo = async (parameters: Record<string, string>, agent?: Agent) => membersOf(await respond(parameters, agent));
+  const unsigned = ['query', 'fragment', 'form_post'];
+
+  test.each(unsigned)('4.2 come back unmodified with a code, by %s', async (mode) => {
+    expect(await responseTo({ ...named, response_mode: mode })).toEqual({
+      ...named,
+      code: expect.any(String),
+      state: 'of the client',
+      scope: 'openid',
+      iss: service.issuer,
+      session_state: expect.any(String),
+    });
+  });
+
+  test.each(unsigned)('4.2 come back unmodified with an error, by %s', async (mode) => {
+    expect(await responseTo({ ...named, response_mode: mode, prompt: 'none' }, new Agent())).toMatchObject({
+      ...named,
+      error: 'login_required',
+    });
+    expect(await responseTo({ ...named, response_mode: mode, scope: 'openid nonsense' })).toMatchObject({
+      ...named,
+      error: 'invalid_scope',
+    });
+  });
+
+  test.each(unsigned)('4.2 come back unmodified through a pushed request, by %s', async (mode) => {
+    const party = await discover(service.issuer);
+    const pushed = { redirect_uri: redirectUri, scope: 'openid', response_mode: mode, ...pkce, ...named };
+    const url = await openid.buildAuthorizationUrlWithPAR(party, pushed);
+    expect([...url.searchParams.keys()].sort()).toEqual(['client_id', 'request_uri']);
+    expect(membersOf(await alice.follow(await alice.get(url.href)))).toMatchObject({ ...named, code: expect.any(String) });
+  });
+
+  test('4.2 come back through the pages, after a wrong password too', async () => {
+    const agent = new Agent();
+    const page = await agent.submit(await respond(named, agent), { identifier: 'alice@acme.test' });
+    const again = await agent.submit(page, { password: 'wrong' });
+    expect(membersOf(await agent.follow(await agent.submit(again, { password: 'alice' })))).toMatchObject({
+      ...named,
+      code: expect.any(String),
+    });
+  });
+
+  test('4.2 the markup of the form_post page holds none of them as markup', async () => {
+    const { body } = await respond({ ...named, response_mode: 'form_post' });
+    expect(body).not.toContain('<img');
+    expect(body.match(/<script/g)).toHaveLength(1);
+  });
+
+  test('security A4: never override a member of the response', async () => {
+    const evil = { code: 'evil', iss: 'https://evil.test', error: 'evil', access_token: 'evil', id_token: 'evil', session_state: 'evil' };
+    expect(await responseTo({ ...evil, error_description: 'evil' })).toEqual({
+      code: expect.not.stringMatching(/^evil$/),
+      state: 'of the client',
+      scope: 'openid',
+      iss: service.issuer,
+      session_state: expect.not.stringMatching(/^evil$/),
+    });
+  });
+
+  test('design §5: a hundred names fit, and 4 KiB; one more of either is invalid_request', async () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, 'v']));
+    expect(await responseTo(many(100))).toMatchObject({ ...many(100), code: expect.any(String) });
+    expect(await responseTo(many(101))).toMatchObject({ error: 'invalid_request', state: 'of the client' });
+    expect(await responseTo({ big: 'x'.repeat(4093) })).toMatchObject({ big: 'x'.repeat(4093), code: expect.any(String) });
+    expect(await responseTo({ big: 'x'.repeat(4094) })).toMatchObject({ error: 'invalid_request', state: 'of the client' });
+    expect(await responseTo({ big: 'å'.repeat(2047) })).toMatchObject({ error: 'invalid_request' });
+  });
+
+  test('4.2 parameters the service understands are not returned', async () => {
+    const known = {
+      nonce: 'n',
+      max_age: '1000',
+      ui_locales: 'nb',
+      login_hint: 'alice@acme.test',
+      eid_user_visible_data: 'x',
+    };
+    expect(Object.keys(await responseTo({ ...known, acr_values: 'idp:local mfa:false unknown:x' })).sort()).toEqual([
+      'code',
+      'iss',
+      'scope',
+      'session_state',
+      'state',
+    ]);
+  });
 });

@@ -1,94 +1,33 @@
 /** Section 4.1, key set: how signing keys come to be, follow one another and go. Design §9 “Keys”, §10; security K1 to K3. */
-
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import {
-  type Collection,
-  createIdentityProvider,
-  type DirectoryStore,
-  defineClaims,
-  type ExtensionContext,
-  type IdentityProvider,
-  type Row,
-} from 'tenant-idp';
+import { describe, expect, jest, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { createIdentityProvider, type ExtensionContext, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { createKeyring } from '../../lib/store/keyring.js';
 import type { KeyRing } from '../../lib/store/records.js';
-import { Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
+import { Agent, authorizeUrl, type Json, obtainTokens } from '../support/agent.js';
+import { passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
-import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
+import { startIdp } from '../support/idp.js';
 import { startInstances } from '../support/instances.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { journeySeed } from '../support/journey.js';
-import { callLoopback, startLogoutReceiver } from '../support/logout-receiver.js';
 import { withMongo } from '../support/mongo.js';
-import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
+import { DAY, encryption, keySet, kidOf, kidsAt, ofNodes, ringOf, soon, useRotatingKeys, verifies } from '../support/rotating-keys.js';
+import { postLogoutRedirectUri } from '../support/seed.js';
 import { silentLogger } from '../support/test-directory.js';
 
-const HOUR = 3600;
-const DAY = 24 * HOUR;
 jest.setTimeout(60_000);
 
-const encryption = ['what the signing keys are encrypted with'];
-/** One password to hash, and a client that gets ES256 and JWTs. */
-const seed = { ...journeySeed, clients: testSeed.clients.filter(({ id }) => id === 'web' || id === 'jwt') };
-const ofNodes = { keys: { encryption }, seed: { clients: seed.clients, apiResources: seed.apiResources } };
-const opened: { close(): Promise<void> }[] = [];
-const start = async (options: TestIdpOptions = {}): Promise<TestIdp> => {
-  const service = await startIdp({ keys: { encryption }, seed, directory: await withKeys(), ...options });
-  opened.push(service);
-  return service;
-};
-/** What the service makes on its first start. */
-let ring: KeyRing;
-beforeAll(async () => {
-  const directory = memoryDirectory();
-  const service = await startIdp({ keys: { encryption }, directory });
-  ring = await ringOf(directory);
-  await service.close();
-});
-/** A directory with those keys, as if made now: to make an RSA key takes longer than most that is tried with it. */
-async function withKeys(): Promise<DirectoryStore> {
-  const [directory, now] = [memoryDirectory(), new Date()];
-  const keys = ring.keys.map((key) => ({ ...key, announcedAt: now, ...(key.activatedAt ? { activatedAt: now } : {}) }));
-  await directory.open([{ name: 'signingKeys', indexes: {} }]);
-  await directory.collection<KeyRing>('signingKeys').insert({ ...ring, keys });
-  return directory;
-}
-afterEach(async () => {
-  backToPresent();
-  for (const one of opened.splice(0)) await one.close();
-});
-
-const keySet = async (at: string): Promise<JSONWebKeySet> => (await fetch(`${at}/.well-known/openid-configuration/jwks`)).json() as Json;
-const kidsAt = async (at: string): Promise<string[]> => (await keySet(at)).keys.map(({ kid }) => String(kid));
-const kidOf = (token: string) => decodeProtectedHeader(token).kid;
-const verifies = (token: string, keys: JSONWebKeySet) =>
-  jwtVerify(token, createLocalJWKSet(keys), { currentDate: new Date(0) }).then(
-    () => true,
-    () => false,
-  );
-const ringOf = async (store: DirectoryStore): Promise<KeyRing> => (await store.collection<KeyRing>('signingKeys').get('ring')) as KeyRing;
+const rotating = useRotatingKeys();
+const { start, withKeys, closeAfterTest } = rotating;
 const statesOf = ({ keys }: KeyRing) => keys.map(({ alg, state }) => `${alg} ${state}`);
-
-/** Until it holds, within the two seconds that a change takes to be everywhere. */
-async function soon(holds: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + 2000;
-  while (performance.now() < deadline) {
-    if (await holds()) return true;
-    await sleep(50);
-  }
-  return false;
-}
 
 describe('4.1 keys that are made by the service', () => {
   test('4.1 on first start: RS256 and ES256, what signs and what is announced', async () => {
     const { issuer } = await start();
-    expect(statesOf(ring)).toEqual(['RS256 active', 'ES256 active', 'RS256 next', 'ES256 next']);
+    expect(statesOf(rotating.ring)).toEqual(['RS256 active', 'ES256 active', 'RS256 next', 'ES256 next']);
     const keys = await keySet(issuer);
     expect(keys.keys.map(({ alg }) => alg)).toEqual(['RS256', 'ES256', 'RS256', 'ES256']);
     expect(new Set(keys.keys.map(({ kid }) => kid)).size).toBe(4);
@@ -102,7 +41,7 @@ describe('4.1 keys that are made by the service', () => {
   });
 
   test('K3: what the directory holds of them opens with the encryption key alone, and for its own key alone', async () => {
-    const { keys } = ring;
+    const { keys } = rotating.ring;
     const opens = (secret: string, kid: string, sealed: string) => {
       try {
         return JSON.parse(createKeyring([secret]).decrypt('signing key', kid, sealed)) as Json;
@@ -110,7 +49,7 @@ describe('4.1 keys that are made by the service', () => {
         return undefined;
       }
     };
-    const text = JSON.stringify(ring);
+    const text = JSON.stringify(rotating.ring);
     for (const { kid, sealed } of keys) {
       const { d } = opens(encryption[0] as string, kid, sealed);
       expect(d.length).toBeGreaterThan(40);
@@ -141,7 +80,7 @@ describe('4.1 keys that are made by the service', () => {
 
   test('keys that are given are all there is, and are not rotated here', async () => {
     const service = await startIdp();
-    opened.push(service);
+    closeAfterTest(service);
     expect(await kidsAt(service.issuer)).toEqual(['test-rs256', 'test-es256']);
     await expect(service.idp.keys.rotate()).rejects.toMatchObject({ code: 'keys_given' });
   });
@@ -152,7 +91,7 @@ describe('design §9: any number of nodes agree', () => {
   async function startTogether(stores: () => Json): Promise<{ idps: readonly IdentityProvider[]; published(): Promise<string[]> }> {
     const options = { issuer: 'http://127.0.0.1:3999', keys: { encryption }, logger: silentLogger };
     const idps = await Promise.all(Array.from({ length: 4 }, () => createIdentityProvider({ ...options, ...stores() })));
-    opened.push(...idps);
+    closeAfterTest(...idps);
     const servers = await Promise.all(idps.map((idp) => idp.listen(0, '127.0.0.1')));
     const urls = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     return { idps, published: () => Promise.all(urls.map(async (url) => String(await kidsAt(url)))) };
@@ -231,7 +170,7 @@ describe('design §9: rotation', () => {
   test('of two rotations at once one happens', async () => {
     const directory = await withKeys();
     const nodes = await startInstances(2, () => ({ artifacts: memoryArtifacts(), directory }), ofNodes);
-    opened.push(nodes);
+    closeAfterTest(nodes);
     passTime(DAY);
     const done = await Promise.allSettled(nodes.idps.map((idp) => idp.keys.rotate()));
     expect(done.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -242,7 +181,7 @@ describe('design §9: rotation', () => {
     const directory = await withKeys();
     const artifacts = memoryArtifacts();
     const nodes = await startInstances(2, () => ({ artifacts, directory }), ofNodes);
-    opened.push(nodes);
+    closeAfterTest(nodes);
     const first = await kidsAt(nodes.at(0));
     passTime(90 * DAY - 60);
     expect(await soon(async () => String(await kidsAt(nodes.at(0))) !== String(first))).toBe(false);
@@ -351,155 +290,5 @@ describe('design §9: rotation', () => {
     const kids = await kidsAt(issuer);
     expect(await soon(async () => (await kidsAt(issuer)).length < kids.length)).toBe(true);
     expect((await endSession()).status).toBe(400);
-  });
-});
-
-describe('design §9: the provider is rebuilt and swapped', () => {
-  test('onProvider gets each instance, idp.provider is the current one', async () => {
-    const built: unknown[] = [];
-    const { idp } = await start({ onProvider: (provider) => void built.push(provider) });
-    expect(built).toEqual([idp.provider]);
-    passTime(DAY);
-    await idp.keys.rotate();
-    expect(built).toHaveLength(2);
-    expect(built[1]).toBe(idp.provider);
-    expect(built[0]).not.toBe(idp.provider);
-  });
-
-  test('no request of any endpoint is lost while it happens', async () => {
-    const { issuer, idp } = await start();
-    const endpoints = endpointsOf(issuer);
-    const { agent, tokens } = await obtainTokens(issuer, { scope: 'openid offline_access' });
-    let refreshToken = tokens.refresh_token as string;
-    const silent = authorizeUrl(issuer, { prompt: 'none', code_challenge: 'c'.repeat(43), code_challenge_method: 'S256' });
-    const pushed = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', code_challenge: 'c'.repeat(43) };
-    const requests: Readonly<Record<string, () => Promise<unknown>>> = {
-      discovery: async () => (await fetch(`${issuer}/.well-known/openid-configuration`)).status,
-      jwks: async () => (await kidsAt(issuer)).length > 0 && 200,
-      introspection: async () => (await endpoints.introspect(tokens.access_token)).json.active && 200,
-      userinfo: async () => (await endpoints.userinfo(tokens.access_token)).status,
-      par: async () => (await endpoints.par({ ...pushed, code_challenge_method: 'S256' })).status - 1,
-      authorization: async () => new URL((await agent.get(silent)).location ?? '').searchParams.has('code') && 200,
-      async token() {
-        const { status, json } = await endpoints.refresh(refreshToken);
-        refreshToken = json.refresh_token;
-        return status;
-      },
-    };
-    let isOver = false;
-    const lost: unknown[] = [];
-    let rounds = 0;
-    const load = async () => {
-      for (; !isOver; rounds += 1)
-        await Promise.all(
-          Object.entries(requests).map(async ([name, send]) => {
-            const status = await send();
-            if (status !== 200) lost.push([name, status]);
-          }),
-        );
-    };
-    const loading = load();
-    const providers = new Set<unknown>([idp.provider]);
-    for (let times = 0; times < 2; times += 1) {
-      await idp.keys.rotate({ now: true });
-      providers.add(idp.provider);
-    }
-    isOver = true;
-    await loading;
-    expect([providers.size, lost]).toEqual([3, []]);
-    expect(rounds).toBeGreaterThan(4);
-  });
-
-  test('a sign-in that began before ends after, with what signs by then', async () => {
-    const { issuer, idp } = await start();
-    const { verifier, challenge } = createPkce();
-    const agent = new Agent();
-    const url = authorizeUrl(issuer, { code_challenge: challenge, code_challenge_method: 'S256' });
-    const identifier = await agent.follow(await agent.get(url));
-    await idp.keys.rotate({ now: true });
-    const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
-    await idp.keys.rotate({ now: true });
-    const { location = '' } = await agent.follow(await agent.submit(password, { password: 'alice' }));
-    const code = new URL(location).searchParams.get('code') ?? '';
-    await idp.keys.rotate({ now: true });
-    const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
-    const { json } = await endpointsOf(issuer).token(fields);
-    expect(await verifies(json.id_token, await keySet(issuer))).toBe(true);
-  });
-
-  test('4.8 logout tokens are signed with what signs by then', async () => {
-    const receiver = await startLogoutReceiver();
-    const clients = seed.clients.map((client) =>
-      client.id === 'web' ? { ...client, metadata: { ...client.metadata, backchannel_logout_uri: receiver.url } } : client,
-    );
-    const lifetimes = { sessionIdle: 2 * DAY, sessionAbsolute: 2 * DAY };
-    const { issuer, idp } = await start({ seed: { ...seed, clients } as typeof seed, outgoing: callLoopback, lifetimes });
-    const { agent, tokens } = await obtainTokens(issuer);
-    passTime(DAY);
-    await idp.keys.rotate();
-    await agent.get(`${issuer}/connect/endsession?id_token_hint=${tokens.id_token}`);
-    await receiver.received(1);
-    expect(kidOf(receiver.tokens[0] ?? '')).toBe((await kidsAt(issuer))[0]);
-    receiver.close();
-  });
-
-  test('a request under way ends on the instance it began on', async () => {
-    let arrived = (): void => {};
-    let release = (): void => {};
-    const waiting = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const slow = defineClaims({
-      name: 'slow',
-      timeoutMs: 20_000,
-      load: async () => {
-        arrived();
-        await gate;
-        return {};
-      },
-      claims: { pace: { scope: 'profile', type: 'string', description: 'Pace', value: () => 'slow' } },
-    });
-    const { issuer, idp } = await start({ claims: [slow] });
-    const { tokens } = await obtainTokens(issuer, { scope: 'openid profile' });
-    const answer = endpointsOf(issuer).userinfo(tokens.access_token);
-    await waiting;
-    const before = idp.provider;
-    await idp.keys.rotate({ now: true });
-    expect(idp.provider).not.toBe(before);
-    release();
-    expect(await answer).toMatchObject({ status: 200, json: { pace: 'slow' } });
-  });
-
-  test('keys that cannot be read leave those that are there; said once, and made good when they can', async () => {
-    const directory = await withKeys();
-    const artifacts = memoryArtifacts();
-    const down = { now: false };
-    const failing: DirectoryStore = { ...directory, collection: (name) => withoutReading(directory.collection(name), name) };
-    function withoutReading<R extends Row>(rows: Collection<R>, name: string): Collection<R> {
-      return {
-        get: (id) => (down.now && name === 'signingKeys' ? Promise.reject(new Error('away')) : rows.get(id)),
-        find: (where, page) => rows.find(where, page),
-        insert: (row) => rows.insert(row),
-        put: (row) => rows.put(row),
-        update: (id, change) => rows.update(id, change),
-        remove: (id) => rows.remove(id),
-      };
-    }
-    const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 1 ? failing : directory }), ofNodes);
-    opened.push(nodes);
-    const before = await kidsAt(nodes.at(1));
-    down.now = true;
-    passTime(DAY);
-    await nodes.idps[0]?.keys.rotate();
-    await sleep(3300);
-    expect(await kidsAt(nodes.at(1))).toEqual(before);
-    // Only one collection fails, so the store seems to be back once.
-    const away = nodes.logged.filter(([, message]) => message === 'store is away').length;
-    expect([1, 2]).toContain(away);
-    down.now = false;
-    expect(await soon(async () => String(await kidsAt(nodes.at(1))) === String(await kidsAt(nodes.at(0))))).toBe(true);
   });
 });

@@ -1,5 +1,4 @@
-/** Service specification 4.2 and 4.3, `request` and `request_uri`: signed authorization requests. */
-import { createHash } from 'node:crypto';
+/** Service specification 4.2 and 4.3, `request`: signed authorization requests, by value and pushed. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import * as openid from 'openid-client';
@@ -8,7 +7,6 @@ import { assertionType } from '../support/assertions.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { useDocumentHost } from '../support/document-host.js';
 import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { IN_TIME } from '../support/in-time.js';
 import { discover } from '../support/relying-party.js';
 import { createSigningClient, type SigningClient } from '../support/request-objects.js';
 import { redirectUri } from '../support/seed.js';
@@ -17,7 +15,7 @@ import { useIdp } from '../support/use-idp.js';
 
 let endpoints: Endpoints;
 let client: SigningClient;
-let byUrl: SigningClient;
+let another: SigningClient;
 let alice: Agent;
 let tokens: Json;
 const host = useDocumentHost();
@@ -25,18 +23,9 @@ const service = useIdp(() => ({ outgoing: { allowHosts: [host.address] } }));
 beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
   client = await createSigningClient('signing');
-  byUrl = await createSigningClient('by-url', {
-    metadata: {
-      request_uris: [
-        `${host.url}/request`,
-        ...[0, 1, 2, 3, 4, 5].map((index) => `${host.url}/failing-${index}`),
-        'https://127.0.0.1:9/request',
-        'http://localhost:9/r',
-      ],
-    },
-  });
+  another = await createSigningClient('another');
   await service.idp.directory.clients.create(client.record);
-  await service.idp.directory.clients.create(byUrl.record);
+  await service.idp.directory.clients.create(another.record);
   ({ agent: alice, tokens } = await obtainTokens(service.issuer, { client: 'jwt', secret: 'jwt-secret', scope: 'openid orders.read' }));
 });
 afterEach(backToPresent);
@@ -211,7 +200,7 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
       await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid: 'own' }).sign(other),
       await new SignJWT(payload).setProtectedHeader({ alg: 'ES256', jwk: client.publicKey, kid: 'own' }).sign(other),
       await new SignJWT(payload).setProtectedHeader({ alg: 'HS256', kid: 'own' }).sign(secret),
-      await byUrl.sign(service.issuer, payload),
+      await another.sign(service.issuer, payload),
       `${header}.${altered}.${signature}`,
       `${header}.${altered}.`,
       'a.b.c.d.e',
@@ -266,110 +255,6 @@ describe('RFC 9101 §10: a request object that is not right is invalid_request_o
     passTime(120);
     expect(await respond()).toHaveProperty('code');
     expect(host.asked.filter((url) => url === '/jwks')).toHaveLength(2);
-  });
-});
-
-describe('4.2 request_uri: the URL of a JWT', () => {
-  const type = 'application/oauth-authz-req+jwt';
-  const publish = (body: string, { status = 200, contentType = type, after = 0, location = '' } = {}) => {
-    const headers = { 'content-type': contentType, ...(location ? { location } : {}) };
-    host.answerBy((_, response) => void setTimeout(() => response.writeHead(status, headers).end(body), after));
-  };
-  const respond = async (requestUri: string, more: Record<string, string> = {}) =>
-    membersOf(await get({ client_id: byUrl.id, request_uri: requestUri, ...more }));
-  const request = (members = {}) => sign(members, {}, byUrl);
-
-  test('one that the client registered is read, each time', async () => {
-    publish(await request({ cart: '1' }));
-    const first = await respond(`${host.url}/request`, { state: 'outside', basket: '2' });
-    expect(first).toEqual({ cart: '1', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
-    publish(await request({ cart: '2' }), { contentType: 'application/jwt; charset=utf-8' });
-    expect(await respond(`${host.url}/request`)).toMatchObject({ cart: '2', code: expect.any(String) });
-    expect(host.asked).toEqual(['/request', '/request']);
-  });
-
-  test('a fragment is a cache key, the hash of what is there or not', async () => {
-    const object = await request();
-    const other = `${host.url}/request#v2`;
-    const hashed = `${host.url}/request#${createHash('sha256').update(object).digest('base64url')}`;
-    await service.idp.directory.clients.update(byUrl.id, { metadata: { ...byUrl.record.metadata, request_uris: [hashed, other] } });
-    for (const uri of [hashed, other]) {
-      publish(object);
-      expect(await respond(uri)).toHaveProperty('code');
-      publish('');
-      expect(await respond(uri)).toHaveProperty('code');
-    }
-    expect(host.asked).toEqual(['/request', '/request']);
-    await service.idp.directory.clients.update(byUrl.id, { metadata: byUrl.record.metadata });
-  });
-
-  test('one that is not registered, to the letter, is invalid_request_uri, and nothing is called', async () => {
-    publish(await request());
-    for (const uri of [
-      `${host.url}/request/`,
-      `${host.url}/request?a=b`,
-      `${host.url}/Request`,
-      `${host.url}/request#x`,
-      'https://elsewhere.test/',
-      'x',
-    ])
-      expect(await respond(uri, outside)).toMatchObject({ error: 'invalid_request_uri', state: 'outside' });
-    expect(membersOf(await get({ ...outside, request_uri: `${host.url}/request` }))).toMatchObject({ error: 'invalid_request_uri' });
-    expect(host.asked).toEqual([]);
-  });
-
-  test('C3: an address that is not public, or not https, is not called, registered or not', async () => {
-    const started = Date.now();
-    for (const uri of ['https://127.0.0.1:9/request', 'http://localhost:9/r'])
-      expect(await respond(uri, outside)).toEqual({
-        error: 'invalid_request_uri',
-        error_description: 'request_uri could not be read',
-        state: 'outside',
-        iss: service.issuer,
-      });
-    expect(Date.now() - started).toBeLessThan(IN_TIME);
-  });
-
-  let failing = 0;
-  test.each<[string, Parameters<typeof publish>[1], string]>([
-    ['a redirect', { status: 302, location: '/elsewhere' }, ''],
-    ['another status', { status: 404 }, ''],
-    ['another type', { contentType: 'text/html' }, ''],
-    ['no type', { contentType: '' }, ''],
-    ['more than 64 KiB', {}, 'x'.repeat(65_537)],
-    ['more than two seconds', { after: 2500 }, ''],
-  ])('C3: an answer with %s is not taken, and the caller is not told why', async (_, how, body) => {
-    publish(body || (await request()), how);
-    // One that failed is left alone for a while.
-    const path = `/failing-${failing}`;
-    failing += 1;
-    expect(await respond(host.url + path, outside)).toMatchObject({
-      error: 'invalid_request_uri',
-      error_description: 'request_uri could not be read',
-    });
-    expect(host.asked).toEqual([path]);
-  });
-
-  test('what is read there is checked as one by value', async () => {
-    for (const body of ['x', 'a.b.c', await request({ exp: undefined }), await sign({ client_id: byUrl.id, iss: byUrl.id })]) {
-      publish(body);
-      expect(await respond(`${host.url}/request`, outside)).toMatchObject({ error: 'invalid_request_object' });
-    }
-    publish(await request());
-    expect(await respond(`${host.url}/request`)).toHaveProperty('code');
-  });
-
-  test('4.2 request and request_uri cannot be used together', async () => {
-    const object = await request();
-    publish(object);
-    const { request_uri: pushed } = (await endpoints.par({ client_id: byUrl.id, request: object }, byUrl.id)).json;
-    for (const uri of [`${host.url}/request`, pushed, 'x'])
-      expect(await respond(uri, { ...outside, request: object })).toMatchObject({ error: 'invalid_request' });
-    expect(host.asked).toEqual([]);
-    expect(await endpoints.par({ client_id: byUrl.id, request: object, request_uri: pushed }, byUrl.id)).toMatchObject({
-      status: 400,
-      json: { error: 'invalid_request' },
-    });
   });
 });
 

@@ -48,7 +48,7 @@ export const actAs = (options: ActingOptions): Extension => ({
       ctx.redirect(next);
     });
     router.post('/idp/end-acting', async (ctx) => {
-      ctx.body = { ended: await endActing(ctx) };
+      ctx.body = { next: await endActing(ctx, 'https://app.test/') };
     });
   },
 });

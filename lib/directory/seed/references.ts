@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
-import { ConfigError, type ConfigProblem } from '../../errors.js';
+import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
+import type { Tenant } from '../../store/records.js';
 import { usesSecret } from '../clients/clients.js';
 import type { Directory } from '../create-directory.js';
 import { isId, userNameKey } from '../identifiers.js';
@@ -48,12 +49,14 @@ export async function findSeedReferenceProblems(
     if (tenantNames.indexOf(tenant.name) < index) {
       problems.push({ path: seedPath('tenants', index, 'name'), expected: 'a name no other tenant of the seed has' });
     }
-    const methods = (tenant.signIn?.methods ?? []).map((name) => ({ name, isOffered: directory?.policies.offers(name) }));
-    if (directory && (await Promise.all(methods.map(({ isOffered }) => isOffered))).includes(false)) {
-      // What was allowed when it was written may be gone since: that ends no start. Not by the caches, because another node may be making the tenant.
-      const written = (await directory.tenants.find()).find(({ id }) => id === ids.tenant(tenant))?.signIn?.methods ?? [];
-      for (const [m, { name, isOffered }] of methods.entries())
-        if (!(await isOffered)) await check({ what: 'a sign-in method', names: written }, name, 'tenants', index, 'signIn', 'methods', m);
+    const { methods = [] } = tenant.signIn ?? {};
+    if (directory && methods.length > 0) {
+      // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
+      const row = directory.seedLedger.record<Tenant>('tenants', ids.tenant(tenant)).catch(IdpError.unless('record_unreadable'));
+      // A method that was allowed when it was written may be gone since: that ends no start.
+      const names = (await row)?.signIn?.methods ?? [];
+      const target = { what: 'a sign-in method', names, kept: async (name: string) => directory.policies.offers(name) };
+      for (const [m, method] of methods.entries()) await check(target, method, 'tenants', index, 'signIn', 'methods', m);
     }
     const known: Target = {
       what: 'a permission',

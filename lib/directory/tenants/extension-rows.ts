@@ -141,6 +141,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
   function rows<Schema extends TObject>(given: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>> {
     const collection = given as unknown as ExtensionCollection;
     if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
+    if (typeof tid !== 'string' || tid === '') throw new TypeError(`${given.name}: rows are of a tenant`);
     const kept = keptRows(collection);
     const scope = createTenantScope<KeptRow>(kept, specOf(collection), tid);
     const shown = ({ pendingEvents: _, outbox: __, ...row }: KeptRow) => row;

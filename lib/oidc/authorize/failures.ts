@@ -16,6 +16,7 @@ const failures = [
   'introspection.error',
   'revocation.error',
   'pushed_authorization_request.error',
+  'backchannel_authentication.error',
   'discovery.error',
   'jwks.error',
   'end_session.error',

@@ -24,7 +24,13 @@ export function requireClientAuthentication(ctx: KoaContextWithOIDC): void {
 }
 
 /** What oidc-provider emits when a request is refused, by the endpoints at which clients authenticate. */
-const refusals = ['grant.error', 'introspection.error', 'revocation.error', 'pushed_authorization_request.error'];
+const refusals = [
+  'grant.error',
+  'introspection.error',
+  'revocation.error',
+  'pushed_authorization_request.error',
+  'backchannel_authentication.error',
+];
 
 /** Requests that were refused for their secret or assertion. */
 export interface RefusalCount {

@@ -6,6 +6,7 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
 import type { SignIn } from '../../contract/interaction.js';
+import type { EndedSignIn } from '../../contract/logout-participant.js';
 import { isUsable, subOf } from '../../directory/index.js';
 import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
@@ -13,7 +14,9 @@ import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import type { SessionHooks } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
+import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endSignIn, sessionTtl } from './sessions.js';
+import { createSignOutResults } from './sign-out-result.js';
 
 export interface Acting {
   /**
@@ -21,13 +24,18 @@ export interface Acting {
    * somebody already.
    */
   begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>): Promise<Aside | undefined>;
-  /** Ends the acting of this browser, tells the clients, and signs in again who acted. False when nobody acts. */
-  end(ctx: Context): Promise<boolean>;
+  /**
+   * Ends the acting of this browser, tells the clients, and signs in again who acted.
+   * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
+   */
+  end(ctx: Context, next: string): Promise<string | undefined>;
   readonly hooks: SessionHooks;
 }
 
 export function createActing(parts: OidcParts, provider: () => Provider): Acting {
   const { artifacts, directory, browsers, browserState, options } = parts;
+  const afterwards = createAfterSignOut(parts);
+  const results = createSignOutResults(parts, afterwards);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
 
   const isOver = ({ endsAt, aside, accountId }: OurSession): boolean =>
@@ -46,12 +54,13 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   }
 
   /** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
-  async function endFor({ uid, exp }: OurSession): Promise<void> {
+  async function endFor({ uid, exp }: OurSession): Promise<{ readonly notices: LogoutNotices; readonly ended: EndedSignIn | undefined }> {
     const key = keyOf('Session', uid);
     const notices = new LogoutNotices(parts);
-    await endSignIn(artifacts, key, (before, of) => notices.enqueue(before, of));
+    const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
     if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
     notices.release();
+    return { notices, ended: before && key && endedSignIn(before, key) };
   }
 
   return {
@@ -71,15 +80,19 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       return { uid: session.uid, browser };
     },
 
-    async end(ctx) {
+    async end(ctx, next) {
       const session = (await provider().Session.get(ctx)) as OurSession;
-      if (!session.act) return false;
-      await endFor(session);
+      if (!session.act) return undefined;
+      const { notices, ended } = await endFor(session);
       browserState.clear(ctx);
       const before = await restored(ctx, session.aside);
       if (before) await before.save(sessionTtl(options, before));
       setCookie(ctx, before?.jti ?? null, before?.exp);
-      return true;
+      const frames = [...(await notices.frames(options.issuer)), ...(ended ? await afterwards.frames(ended) : [])];
+      if (frames.length === 0) return next;
+      return (
+        provider().urlFor('end_session_success') + (await results.keep({ batch: notices.batch, frames, next, ...(ended ? { ended } : {}) }))
+      );
     },
 
     hooks: {

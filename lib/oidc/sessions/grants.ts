@@ -34,6 +34,7 @@ export const createGrantLoader =
     const isSameLogin =
       existing?.accountId === account.accountId &&
       existing.login.authTime === session.loginTs &&
+      existing.login.endsAt === session.endsAt &&
       isSameProof(existing.login.amr, session.amr ?? []);
     const held = existing && isSameLogin ? existing.getOIDCScope().split(' ') : [];
     // What was withdrawn must not live on in a grant that holds more than is allowed now.

@@ -47,7 +47,8 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, signIn: GrantedSignIn): Promise<Made> {
-    const { oid, amr, idp, authTime, act, nonce, offline, endsAt = Number.POSITIVE_INFINITY } = signIn;
+    const { oid, amr, idp, authTime, act, nonce, offline } = signIn;
+    const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
@@ -58,7 +59,15 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const account = await accounts.load(ctx, oid);
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
     const sessionEndsAt = Math.min(endsAt, authTime + lifetimes.sessionAbsolute);
-    const login: PinnedLogin = { sub: subOf(account.person.user), idp, amr: [...amr], authTime, sessionEndsAt, ...(act ? { act } : {}) };
+    const login: PinnedLogin = {
+      sub: subOf(account.person.user),
+      idp,
+      amr: [...amr],
+      authTime,
+      sessionEndsAt,
+      ...(act ? { act } : {}),
+      ...(signIn.endsAt ? { endsAt } : {}),
+    };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
     const isOffline = granted.includes('offline_access');
     const exp = isOffline
