@@ -25,7 +25,7 @@ export const errorTable = {
   invalid_token: { status: 401, description: 'The access token is missing, unknown, over, or for somebody else.' },
   unsupported_media_type: { status: 415, description: 'The body is to be JSON.' },
   invalid_scope: { status: 400, description: 'A scope is not one that grants claims about users.' },
-  insufficient_scope: { status: 403, description: 'The client is not allowed one of the scopes.' },
+  insufficient_scope: { status: 403, description: 'The client may not have one of the scopes, or the access token lacks it.' },
   too_many_requests: { status: 429, description: 'Too many attempts failed; try again after the seconds in `Retry-After`.' },
   tid_required: { status: 400, description: 'Linked accounts share this id: name the tenant too.' },
   conflict: { status: 409, description: 'A record with the same unique value exists.' },

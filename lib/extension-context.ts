@@ -48,7 +48,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     browserStateCookie: browserStateCookie(options),
     interactions: protocol.interactions,
     claims: protocol.claims,
-    bearer: createBearer(protocol.readAccessToken, issuer, parts.guard),
+    bearer: createBearer({ read: protocol.readAccessToken, directory, guard: parts.guard }),
     ...parts.kept,
     ...parts.work,
     sign: protocol.sign,

@@ -28,9 +28,9 @@ export const orgClaims = defineClaims({
       type: 'objects',
       description:
         'Other organisations, among the tenants of the caller, that the user can sign in to, with `oid`, `tid` and `companyname`; linked accounts only',
-      value: ({ pseudonym = (oid) => oid, ...context }) =>
-        ofOtherAccounts(context, ({ person, tenant, canSignIn }) =>
-          canSignIn ? [{ oid: pseudonym(person.user.id), tid: tenant.id, companyname: tenant.name }] : [],
+      value: (context) =>
+        ofOtherAccounts(context, ({ person: { user }, tenant, canSignIn }) =>
+          canSignIn ? [{ oid: context.pseudonym?.(user.id) ?? user.id, tid: tenant.id, companyname: tenant.name }] : [],
         ),
     },
   },

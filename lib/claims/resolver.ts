@@ -1,7 +1,7 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
 
 import type { Logger } from '../logger.js';
-import type { ClaimContext, ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
+import type { ClaimContext, ClaimMapping, ClaimNeed, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
 import { allOf, Deadline, isPromise } from './deadline.js';
 import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
@@ -100,8 +100,8 @@ function resolveSet(
   onFailure: ClaimFailureHandler,
 ): readonly Entry[] | Promise<readonly Entry[]> {
   const deadline = new Deadline(set.timeoutMs);
-  const entriesFrom = (found: readonly unknown[]): readonly Entry[] | PromiseLike<readonly Entry[]> => {
-    const context = contextOf(subject, deadline, found[0], recordsOf(set, found));
+  const context = contextOf(subject, deadline);
+  const entriesNow = (): readonly Entry[] | PromiseLike<readonly Entry[]> => {
     const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e, subject)));
     const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
     const settled = allOf(values);
@@ -111,9 +111,14 @@ function resolveSet(
     onFailure(set, wanted, error, subject);
     return [];
   };
-  const data = set.load && loadOnce(set, contextOf(subject, deadline), deadline, loads);
-  const found = allOf([data, ...set.needs.map((need) => begun(() => deadline.within<unknown>(subject.lookups.record(need))))]);
-  const entries = isPromise(found) ? found.then(entriesFrom, leaveOut) : entriesFrom(found);
+  const awaited: PromiseLike<void>[] = [];
+  const add = (member: 'data' | ClaimNeed, found: unknown): void => {
+    if (isPromise(found)) awaited.push(found.then((value) => context.add(member, value)));
+    else context.add(member, found);
+  };
+  if (set.load) add('data', loadOnce(set, context, deadline, loads));
+  for (const need of set.needs) add(need, lookedUp(subject.lookups, need, deadline));
+  const entries = awaited.length === 0 ? entriesNow() : Promise.all(awaited).then(entriesNow, leaveOut);
   if (isPromise(entries)) return stopAfter(entries, deadline);
   deadline.stop();
   return entries;
@@ -128,50 +133,46 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
 };
 
 /** The data of a set is of the type that its own claims expect, and of the records there are those that it needs. */
-type SetContext = ClaimContext & ClaimRecords & { readonly data: never };
+type SetContext = ClaimContext & ClaimRecords & { readonly data: never } & Pick<ContextOfSet, 'add'>;
 
 /** The signal comes from the prototype: most sets never ask for it. */
 class ContextOfSet {
   readonly #deadline: Deadline;
 
-  constructor(
-    subject: ClaimSubject,
-    deadline: Deadline,
-    readonly data: unknown,
-    records: Readonly<Record<string, unknown>>,
-  ) {
-    Object.assign(this, subject, records);
+  constructor(subject: ClaimSubject, deadline: Deadline) {
+    Object.assign(this, subject);
     this.#deadline = deadline;
   }
 
   get signal(): AbortSignal {
     return this.#deadline.signal;
   }
+
+  /** What was loaded, or found by a look-up. */
+  add(member: 'data' | ClaimNeed, value: unknown): void {
+    Object.assign(this, { [member]: value });
+  }
 }
 
-const contextOf = (subject: ClaimSubject, deadline: Deadline, data?: unknown, records = noRecords): SetContext =>
-  new ContextOfSet(subject, deadline, data, records) as unknown as SetContext;
+const contextOf = (subject: ClaimSubject, deadline: Deadline): SetContext => new ContextOfSet(subject, deadline) as unknown as SetContext;
 
-const noRecords: Readonly<Record<string, unknown>> = {};
-
-/** What the set's look-ups found, by their names: it comes after the data. */
-const recordsOf = ({ needs }: ServedClaimSet, found: readonly unknown[]): Readonly<Record<string, unknown>> =>
-  needs.length === 0 ? noRecords : Object.fromEntries(needs.map((need, index) => [need, found[index + 1]]));
+function lookedUp(lookups: RememberedLookups, need: ClaimNeed, deadline: Deadline): unknown {
+  try {
+    return deadline.within<unknown>(lookups.record(need));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
 
 /** The first to want it starts the load, on its own time; whoever comes later shares the outcome, a failure too. */
 function loadOnce(set: ServedClaimSet, context: ClaimContext, deadline: Deadline, loads: Loads): unknown {
-  if (!loads.has(set))
-    loads.set(
-      set,
-      begun(() => deadline.within<unknown>(set.load?.(context))),
-    );
+  if (!loads.has(set)) loads.set(set, loaded(set, context, deadline));
   return loads.get(set);
 }
 
-/** A failure at once is one that somebody waits for. */
-function begun(work: () => unknown): unknown {
+function loaded(set: ServedClaimSet, context: ClaimContext, deadline: Deadline): unknown {
   try {
-    return work();
+    return deadline.within<unknown>(set.load?.(context));
   } catch (error) {
     return Promise.reject(error);
   }

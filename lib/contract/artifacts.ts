@@ -4,7 +4,7 @@ import type { ConfigProblem } from '../errors.js';
 import type { ArtifactKind } from '../store/extension-artifacts.js';
 import { isOwnName } from './collections.js';
 
-const members = ['name', 'lifetimeSeconds', 'once', 'account'];
+const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant'];
 const MAX_SECONDS = 400 * 86_400;
 const isFlag = (value: unknown): boolean => value === undefined || typeof value === 'boolean';
 
@@ -12,13 +12,14 @@ const isFlag = (value: unknown): boolean => value === undefined || typeof value 
 export function findArtifactProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const kind = value as Partial<ArtifactKind> | null;
   if (typeof kind !== 'object' || kind === null) return [wrong(path, 'a kind of artifacts', value)];
-  const { name, lifetimeSeconds, once, account } = kind;
+  const { name, lifetimeSeconds, once, account, ofGrant } = kind;
   const isLifetime = Number.isInteger(lifetimeSeconds) && Number(lifetimeSeconds) > 0 && Number(lifetimeSeconds) <= MAX_SECONDS;
   const wants: readonly [holds: boolean, member: string, expected: string, found: unknown][] = [
     [isOwnName(name, extension), 'name', "the extension's name, a dot, and a name of lower-case letters, digits and hyphens", name],
     [isLifetime, 'lifetimeSeconds', `seconds, 1 to ${MAX_SECONDS}`, lifetimeSeconds],
     [isFlag(once), 'once', 'true or false', once],
     [isFlag(account), 'account', 'true or false', account],
+    [isFlag(ofGrant), 'ofGrant', 'true or false', ofGrant],
   ];
   return [
     ...unknownMembers(kind, path, members, 'a member of kinds of artifacts that exists'),

@@ -16,6 +16,8 @@ export interface AccessToken {
   /** How the person signed in. */
   readonly login?: LoginContext;
   readonly expiresAt: Date;
+  /** Names the grant behind it, for what is to end with it; it opens nothing. Absent for a token of the client itself. */
+  readonly grantId?: string;
 }
 
 /** In the state of a Koa context behind `bearer`. */

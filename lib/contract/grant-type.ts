@@ -25,8 +25,8 @@ export interface GrantedSignIn {
   readonly nonce?: string;
   /** Who acts as the user. @see RFC 8693 §4.1 */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
-  /** Seconds since the epoch: no token lives longer. @default the absolute lifetime of sessions */
-  readonly endsAt?: number;
+  /** No token lives longer. @default the absolute lifetime of sessions */
+  readonly endsAt?: Date;
   /** `false`: no refresh token, and no `offline_access`. */
   readonly offline?: false;
 }

@@ -161,7 +161,12 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
   for (const { name, routes, errors } of extensions) {
     const own = new Router();
     if (errors) styled.push({ own, errors });
-    routes?.(own, context);
+    try {
+      routes?.(own, context);
+    } catch (error) {
+      if (error instanceof IdpError) throw error;
+      throw new Error(`The routes of extension '${name}' could not be made.`, { cause: error });
+    }
     for (const { path, methods } of own.stack) {
       for (const method of methods.filter((each) => each !== 'HEAD')) {
         const route = `${method} ${String(path)}`;

@@ -1,6 +1,6 @@
 /** Routes behind an access token. @see RFC 6750 */
 import type { Middleware } from 'koa';
-import type { BearerState, ReadAccessToken } from '../contract/bearer.js';
+import type { AccessToken, BearerState, ReadAccessToken } from '../contract/bearer.js';
 import type { Directory } from '../directory/index.js';
 import { ConfigError, IdpError } from '../errors.js';
 
@@ -16,9 +16,15 @@ export interface Guarded {
   readonly scopes: readonly string[];
 }
 
-/** @param guard hears of each guard that is made. */
+export interface BearerParts {
+  readonly read: ReadAccessToken;
+  readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
+  /** Hears of each guard that is made. */
+  readonly guard: (guarded: Guarded) => void;
+}
+
 export const createBearer =
-  (read: ReadAccessToken, issuer: string, guard: (guarded: Guarded) => void): Bearer =>
+  ({ read, directory: { apiResources, issuer }, guard }: BearerParts): Bearer =>
   (audience, ...scopes) => {
     guard({ audience, scopes });
     return async function requireAccessToken(ctx, next) {
@@ -35,13 +41,19 @@ export const createBearer =
       const [, value] = credentials.exec(authorization) ?? [];
       if (value === undefined) return refuse(new IdpError('invalid_request'), { error: 'invalid_request' });
       const token = await read(ctx, value);
-      if (!token?.audiences.includes(audience)) return refuse(new IdpError('invalid_token'), { error: 'invalid_token' });
+      const apiResource = apiResources.peek(audience) ?? (await apiResources.get(audience));
+      if (!token?.audiences.includes(audience) || !mayRead(apiResource, token))
+        return refuse(new IdpError('invalid_token'), { error: 'invalid_token' });
       if (!scopes.every((scope) => token.scopes.has(scope)))
         refuse(new IdpError('insufficient_scope'), { error: 'insufficient_scope', scope: scopes.join(' ') });
       ctx.state.accessToken = token;
       await next();
     };
   };
+
+/** An API resource learns of people of its tenants alone, here as by introspection. */
+const mayRead = (apiResource: Awaited<ReturnType<Directory['apiResources']['get']>>, { account }: AccessToken): boolean =>
+  apiResource?.status === 'active' && (!account || (apiResource.allowedTenants?.includes(account.tenant.id) ?? true));
 
 /**
  * Whether what guards ask for exists: a name that does not would refuse every token.

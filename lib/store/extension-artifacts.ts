@@ -1,5 +1,5 @@
 /** Short-lived records of extensions, in the store of sessions and tokens. */
-import { hashedKey } from './artifact-key.js';
+import { artifactKey, hashedKey } from './artifact-key.js';
 import type { Artifact, ArtifactKey, ArtifactStore, CommitResult } from './artifact-store.js';
 import type { Keyring } from './keyring.js';
 
@@ -13,18 +13,22 @@ export interface ArtifactKind {
   readonly once?: boolean;
   /** Each record is of an account, and ends when the sign-ins of the account are cut off. @default false */
   readonly account?: boolean;
+  /** Each record is of a grant, and ends with it: by sign-out, revocation, a replayed token. @default false */
+  readonly ofGrant?: boolean;
 }
 
 export interface PutArtifact {
   /** The user's id, for kinds with `account`. */
   readonly oid?: string;
+  /** Of an access token, for kinds with `ofGrant`. */
+  readonly grantId?: string;
   /** Less than the kind's. */
   readonly lifetimeSeconds?: number;
 }
 
 /** The records of a kind. */
 export interface ExtensionArtifacts {
-  /** False when there is one with this id, taken or not: then nothing is written. @param value JSON. */
+  /** False when there is one with this id, taken or not, or its grant is over: then nothing is written. @param value JSON. */
   put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
   read(id: string): Promise<unknown>;
   /** The value, to one caller alone however many ask at once; undefined to the others. @throws TypeError where the kind is not `once`. */
@@ -38,6 +42,7 @@ interface Envelope {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly sealed: string;
+  readonly grant?: ArtifactKey;
 }
 
 const PREFIX = 'Extension.';
@@ -63,25 +68,32 @@ export function createExtensionArtifacts(
     return hashedKey(PREFIX + kind.name, id);
   };
 
+  const isLive = async (key: ArtifactKey): Promise<boolean> => (await artifacts.read([{ key }])).has(key);
+
   async function live(key: ArtifactKey): Promise<Artifact | undefined> {
     const artifact = (await artifacts.read([{ key }])).get(key);
     if (!artifact || artifact.consumedAt !== undefined) return undefined;
-    const at = putAtOf(artifact) as Date;
-    return artifact.account !== undefined && (await isCutOff(artifact.account, at)) ? undefined : artifact;
+    const { at, grant } = JSON.parse(artifact.value) as Envelope;
+    if (grant !== undefined && !(await isLive(grant))) return undefined;
+    return artifact.account !== undefined && (await isCutOff(artifact.account, new Date(at))) ? undefined : artifact;
   }
 
   const opened = ({ key, value }: Artifact): unknown =>
     JSON.parse(keyring.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
 
   return {
-    async put(id, value, { oid, lifetimeSeconds = kind.lifetimeSeconds } = {}) {
+    async put(id, value, { oid, grantId, lifetimeSeconds = kind.lifetimeSeconds } = {}) {
       if ((oid !== undefined) !== (kind.account === true))
         throw new TypeError(`${kind.name}: an oid is for kinds with account, and for each of them`);
       if (!(lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds))
         throw new RangeError(`${kind.name}: a lifetime within the kind's`);
+      if ((grantId !== undefined) !== (kind.ofGrant === true))
+        throw new TypeError(`${kind.name}: a grant is for kinds with ofGrant, and for each of them`);
+      const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
+      if (grantId !== undefined && !(grant && (await isLive(grant)))) return false;
       const key = keyFor(id);
       const at = Date.now();
-      const envelope: Envelope = { at, sealed: keyring.encrypt(PURPOSE, key, JSON.stringify(value)) };
+      const envelope: Envelope = { at, ...(grant && { grant }), sealed: keyring.encrypt(PURPOSE, key, JSON.stringify(value)) };
       const result: CommitResult = await artifacts.commit([
         {
           op: 'put',

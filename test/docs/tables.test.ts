@@ -5,6 +5,7 @@ import ts from 'typescript';
 import { rows } from '../../bench/rows.js';
 import { standardClaims } from '../../extensions/claims/index.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
+import { seedSchema } from '../../lib/directory/seed/schema.js';
 import { errorTable } from '../../lib/errors.js';
 import { routes } from '../../lib/oidc/configuration.js';
 import { parse } from '../architecture/imports.js';
@@ -74,6 +75,29 @@ describe('issue 4 D12: the tables of the documentation', () => {
       documented.map(([field = '']) => [field, String(Reflect.get(words, field)).replaceAll("'", '')]),
     );
     expect([apiResource.allowedTenants, apiResource.introspectionSignedResponseAlg]).toEqual([undefined, undefined]);
+  });
+
+  test('records of the seed have these members', () => {
+    const { tenants, permissions, clients, apiResources } = seedSchema.properties;
+    const tenant = tenants.items.properties;
+    const person = tenant.persons.items.properties;
+    const schemas = { tenant, subsidiary: tenant.subsidiaries.items.properties, group: tenant.groups.items.properties, person };
+    const named = { ...schemas, user: person.user.properties, permission: permissions.items.properties };
+    const documented = reference.table('The seed', 'Record of the seed');
+    const withoutDetails = documented.map(([name, members = '']) => [name, members.replace(/\([^)]*\)/g, '').match(/`(\w+)`/g) ?? []]);
+    const membersOfAll = Object.entries(named).map(([name, members]) => [
+      name,
+      Object.keys(members)
+        .map((member) => `\`${member}\``)
+        .sort(),
+    ]);
+    expect(withoutDetails.slice(0, -2).map(([name, members]) => [name, [...(members as string[])].sort()])).toEqual(membersOfAll);
+    const fieldsOf = (section: string, column: string) => reference.table(section, column).map(([field]) => field);
+    const clientMembers = Object.keys(clients.items.properties).filter((member) => !['id', 'name', 'secret'].includes(member));
+    expect(clientMembers).toEqual(expect.arrayContaining(fieldsOf('Clients', 'Field of a client')));
+    expect(Object.keys(apiResources.items.properties)).toEqual(
+      expect.arrayContaining(fieldsOf('API resources', 'Field of an API resource')),
+    );
   });
 
   test('events are those of the code', () => {

@@ -1,20 +1,26 @@
 /** house §5: short-lived records of an extension. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
-import type { ArtifactKind, Extension, ExtensionContext } from 'tenant-idp/extension';
+import type { ArtifactKind, BearerState, Extension, ExtensionContext } from 'tenant-idp/extension';
+import { obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { endpointsOf } from '../support/endpoints.js';
 import { startIdp } from '../support/idp.js';
 import { useIdp } from '../support/use-idp.js';
 
 const links: ArtifactKind = { name: 'links.sent', lifetimeSeconds: 60, once: true };
 const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };
 const devices: ArtifactKind = { name: 'links.devices', lifetimeSeconds: 3600, account: true, once: true };
+const baskets: ArtifactKind = { name: 'links.baskets', lifetimeSeconds: 3600, ofGrant: true };
 let context: ExtensionContext;
 const extension: Extension = {
   name: 'links',
-  artifacts: [links, states, devices],
-  routes(_router, given) {
+  artifacts: [links, states, devices, baskets],
+  routes(router, given) {
     context = given;
+    router.get('/grant', given.bearer('orders', 'orders.read'), (ctx) => {
+      ctx.body = { grantId: (ctx.state as BearerState).accessToken.grantId };
+    });
   },
 };
 const store = memoryArtifacts();
@@ -83,6 +89,19 @@ describe('short-lived records of an extension', () => {
     passTime(2);
     expect(await kept.put('tablet', 2, { oid: alice.oid })).toBe(true);
     expect(await kept.take('tablet')).toBe(2);
+  });
+
+  test('of a grant end with it', async () => {
+    const { tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access orders.read' });
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    const { grantId } = (await (await fetch(`${service.issuer}/grant`, { headers })).json()) as { grantId: string };
+    const kept = context.artifact(baskets);
+    await expect(kept.put('basket', 1)).rejects.toThrow(TypeError);
+    expect(await kept.put('basket', ['milk'], { grantId })).toBe(true);
+    expect(await kept.read('basket')).toEqual(['milk']);
+    await endpointsOf(service.issuer).revoke(tokens.refresh_token);
+    expect([await kept.read('basket'), await kept.put('other', 1, { grantId })]).toEqual([undefined, false]);
+    expect(await kept.put('foreign', 1, { grantId: 'no grant' })).toBe(false);
   });
 
   test('keep neither their ids nor their values readable', async () => {

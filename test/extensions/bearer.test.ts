@@ -146,6 +146,18 @@ describe('RFC 6750: a route behind an access token', () => {
     expect((await call('/orders', token)).status).toBe(401);
   });
 
+  test('§3.1 refuses a token of a person whose tenant is none of the API resource, and all while it is disabled', async () => {
+    const { apiResources, tenants } = service.idp.directory;
+    const token = await tokenOf();
+    const others = (await tenants.find()).filter(({ name }) => name !== 'Acme').map(({ id }) => id);
+    await apiResources.update('orders', { allowedTenants: others });
+    expect((await call('/orders', token)).status).toBe(401);
+    await apiResources.update('orders', { allowedTenants: null, status: 'disabled' });
+    expect((await call('/orders', token)).status).toBe(401);
+    await apiResources.update('orders', { status: 'active' });
+    expect((await call('/orders', token)).status).toBe(200);
+  });
+
   test('§3.1 says which scopes are lacking', async () => {
     const answer = await call('/openid', await tokenOf());
     expect([answer.status, answer.challenge, answer.json.code]).toEqual([

@@ -157,14 +157,14 @@ describe.each([
   });
 
   test('no token outlives the end, and without offline there is no refresh token', async () => {
-    const endsAt = now() + 30;
+    const endsAt = new Date((now() + 30) * 1000);
     const { slip } = await slipFor({ endsAt, offline: false });
     const { json } = await show(slip);
     expect(json.refresh_token).toBeUndefined();
     expect(json.scope).not.toContain('offline_access');
     expect(json.expires_in).toBeLessThanOrEqual(30);
-    expect(decodeJwt(json.id_token).exp).toBeLessThanOrEqual(endsAt);
-    const over = await slipFor({ endsAt: now() - 1 });
+    expect(decodeJwt(json.id_token).exp).toBeLessThanOrEqual(endsAt.getTime() / 1000);
+    const over = await slipFor({ endsAt: new Date(Date.now() - 1000) });
     expect(await show(over.slip)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } });
   });
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
+import { nearest } from '../../nearest.js';
 import { apiResourceInput } from '../clients/api-resources.js';
 import { type ClientInput, clientInput } from '../clients/clients.js';
 import { permissionInput } from '../groups/permissions.js';
@@ -42,7 +43,7 @@ const seedTenant = inputSchema({
   groups: Type.Optional(Type.Array(seedGroup)),
   persons: Type.Optional(Type.Array(seedPerson)),
 });
-const seedSchema = inputSchema({
+export const seedSchema = inputSchema({
   /**
    * What happens to records that an earlier start made. `update`: what the seed says anew replaces what a seed said before, unless somebody else
    * changed it since. `create`: nothing. @default 'update'
@@ -67,11 +68,17 @@ export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
 }
 
 /** Every place that is not of the seed's form. */
-export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] =>
-  [...Value.Errors(seedSchema, seed)].map(({ path, message }) => ({
-    path: seedPath(...path.split('/').slice(1)),
-    expected: message.charAt(0).toLowerCase() + message.slice(1),
-  }));
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] => [...Value.Errors(seedSchema, seed)].map(toProblem);
+
+function toProblem({ type, path, message, schema }: ValueError): ConfigProblem {
+  const parts = path.split('/').slice(1);
+  if (type !== ValueErrorType.ObjectAdditionalProperties)
+    return { path: seedPath(...parts), expected: message.charAt(0).toLowerCase() + message.slice(1) };
+  const names = Object.keys(schema.properties as object);
+  const didYouMean = nearest(parts.at(-1) ?? '', names);
+  const expected = didYouMean === undefined ? `a member that exists: ${names.join(', ')}` : 'a member that exists';
+  return { path: seedPath(...parts), expected, ...(didYouMean === undefined ? {} : { didYouMean }) };
+}
 
 /** @throws ConfigError with every place that is not of the seed's form. */
 export function checkSeedForm(seed: unknown): asserts seed is Seed {

@@ -47,7 +47,8 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, signIn: GrantedSignIn): Promise<Made> {
-    const { oid, amr, idp, authTime, act, nonce, offline, endsAt = Number.POSITIVE_INFINITY } = signIn;
+    const { oid, amr, idp, authTime, act, nonce, offline } = signIn;
+    const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
@@ -65,7 +66,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       authTime,
       sessionEndsAt,
       ...(act ? { act } : {}),
-      ...(Number.isFinite(endsAt) ? { endsAt } : {}),
+      ...(signIn.endsAt ? { endsAt } : {}),
     };
     if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
     const isOffline = granted.includes('offline_access');

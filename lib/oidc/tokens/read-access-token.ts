@@ -21,7 +21,7 @@ export const createReadAccessToken =
     await scopes.prepare(ctx);
     const found = await find(adapters.unitOf(ctx), value);
     if (!found || found.kind === 'RefreshToken') return undefined;
-    const { clientId, accountId, scope, aud, jkt, exp, 'x5t#S256': certificate } = found.token;
+    const { clientId, accountId, grantId, scope, aud, jkt, exp, 'x5t#S256': certificate } = found.token;
     if (jkt !== undefined || certificate !== undefined) return undefined;
     const client = await findClient(clientId);
     const record = clientOf(client);
@@ -35,6 +35,7 @@ export const createReadAccessToken =
       audiences: audiencesOf(scopes, ctx, { aud, scope }),
       ...(account && { account }),
       ...(login && { login }),
+      ...(typeof grantId === 'string' && { grantId }),
       expiresAt: new Date(Number(exp) * 1000),
     };
   };

@@ -1,0 +1,94 @@
+/**
+ * Design §4: every endpoint while a store is away, and the same browsers and tokens once it is back. A store that refuses and one that never
+ * answers; what reads, what writes, or all of it.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, jest, test } from '@jest/globals';
+import type { Health } from 'tenant-idp';
+import { Agent, authorizeUrl } from '../../support/agent.js';
+import { failingStores } from '../../support/failing-stores.js';
+import { startIdp } from '../../support/idp.js';
+import { IN_TIME } from '../../support/in-time.js';
+import { introspect } from '../../support/steps.js';
+import { testTogether } from '../../support/test-together.js';
+import { browserCases } from './browser-cases.js';
+import { type Case, outages, useFailingIdp } from './failing-idp.js';
+import { oauthCases } from './oauth-cases.js';
+
+jest.setTimeout(60_000);
+
+const idp = useFailingIdp();
+const { service, down, switchOff, recover, sayingOf, keepAtHand } = idp;
+const cases: Readonly<Record<string, Case>> = { ...browserCases(idp), ...oauthCases(idp) };
+
+/** A write of less than a second ago still counts. */
+async function healthOnceDown(): Promise<Health> {
+  const health = await service.idp.health();
+  if (health.status === 'down') return health;
+  await pause(1000);
+  return service.idp.health();
+}
+
+describe.each(['that refuses', 'that hangs'] as const)('design §4: a store %s', (how) => {
+  const few = how === 'that refuses' ? (['reads', 'writes', 'directory'] as const) : (['everything'] as const);
+  test.each(process.env.PROVE ? outages : few)('%s: 503 or the client is told, in time, and nothing is lost', async (outage) => {
+    const column = outages.indexOf(outage);
+    // A few at once: the passwords of all may take longer than anybody is let wait, and one after the other longer than caches keep.
+    const prepared: (Awaited<ReturnType<Case['prepare']>> & { readonly name: string })[] = [];
+    const all = Object.entries(cases);
+    while (all.length > 0)
+      prepared.push(...(await Promise.all(all.splice(0, 8).map(async ([name, { prepare }]) => ({ name, ...(await prepare()) })))));
+    await keepAtHand();
+    down.hang = how === 'that hangs';
+    switchOff(outage);
+    const replies = await Promise.all(
+      prepared.map(async ({ name, during }) => {
+        const since = performance.now();
+        const reply = await during();
+        return { name, reply, milliseconds: performance.now() - since };
+      }),
+    );
+    const health = await healthOnceDown();
+    recover();
+
+    const expected = Object.entries(cases).map(([name, { says }]) => [name, says[column]]);
+    expect(replies.map(({ name, reply }) => [name, sayingOf(name, reply)])).toEqual(expected);
+    expect(replies.filter(({ milliseconds }) => milliseconds > IN_TIME).map(({ name, milliseconds }) => [name, milliseconds])).toEqual([]);
+    for (const { name, reply } of replies) {
+      if (sayingOf(name, reply) !== 'ok') expect({ name, cookies: reply.headers.getSetCookie() }).toEqual({ name, cookies: [] });
+      expect(reply.text).not.toMatch(/ECONNREFUSED|hunter2|10\.1\.2\.3|TimeoutError/);
+    }
+    expect(health.status).toBe('down');
+
+    const lost: unknown[] = [];
+    for (const { name, after } of prepared) await after().catch((error: unknown) => lost.push([name, String(error)]));
+    expect(lost).toEqual([]);
+  });
+});
+
+testTogether('design §4: an outage is one line in the log when it begins, with its cause, and one when it ends', async () => {
+  // One that met no outage yet: soon after one, the next lasts until the store was calm for longer.
+  const { artifacts, directory, down, recover } = failingStores();
+  const own = await startIdp({ artifacts, directory });
+  for (let outage = 0; outage < 2; outage += 1) {
+    down.artifacts = true;
+    down.directory = true;
+    for (let request = 0; request < 5; request += 1) {
+      await introspect(own.issuer, 'token');
+      await new Agent().get(request % 2 ? `${own.issuer}/connect/authorize?client_id=unheard-of` : authorizeUrl(own.issuer, {}));
+    }
+    // What runs by itself meets the outage as well.
+    await pause(2500);
+    recover();
+    for (const deadline = Date.now() + 20_000; own.logged.length < 4 && Date.now() < deadline; ) await pause(100);
+    const told = own.logged.map(([{ store, err }, message]) => [message, store, (err as Error | undefined)?.message]);
+    expect(told.sort()).toEqual([
+      ['store is away', 'artifacts (failing)', expect.stringContaining('ECONNREFUSED')],
+      ['store is away', 'directory (failing)', expect.stringContaining('ECONNREFUSED')],
+      ['store is back', 'artifacts (failing)', undefined],
+      ['store is back', 'directory (failing)', undefined],
+    ]);
+    own.logged.length = 0;
+  }
+  await own.close();
+});
