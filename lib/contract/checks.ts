@@ -214,11 +214,13 @@ function findPageConflict(extensions: readonly Extension[]): readonly ConfigProb
       ];
 }
 
-/** Each grant type, and each name of client metadata, has one owner. */
+/** Each grant type, each name of client metadata, and what goes by the name of an extension, has one owner. */
 const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
   sharedClaims(
-    extensions.map(({ name: owner, grantTypes, clientMetadata }) => ({ owner, grantTypes, clientMetadata })),
-    ({ grantTypes, clientMetadata }) => [
+    extensions.map(({ name: owner, ...extension }) => ({ owner, ...extension })),
+    ({ owner, grantTypes, clientMetadata, clients, logoutParticipant }) => [
+      ...(clients ? [`the applications ${owner}:`] : []),
+      ...(logoutParticipant ? [`the logout notices of ${owner}`] : []),
       ...namesIn(grantTypes).map((name) => `the grant type ${name}`),
       ...namesIn(clientMetadata).map((name) => `client metadata ${name}`),
     ],

@@ -24,6 +24,7 @@ export function discoveryOf(extensions: readonly Extension[], context: Extension
 /** What clients may be registered with here. */
 export const clientRulesOf = ({ configure }: { readonly configure?: unknown }, extensions: readonly Extension[]) => ({
   ownMetadata: configure !== undefined,
+  takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });

@@ -49,6 +49,8 @@ export interface ClientRules {
   readonly ownMetadata: boolean;
   /** Grant types of extensions. @default none */
   readonly grantTypes?: ReadonlySet<string>;
+  /** Beginnings of ids that applications of extensions have. @default none */
+  readonly takenPrefixes?: readonly string[];
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
 }

@@ -139,7 +139,7 @@ describe('requireSignIn', () => {
     expect(new URL(own.location ?? '').searchParams.get('error')).toBe('unsupported_response_type');
   });
 
-  test('discovery does not list the response type, and no client is registered for it', async () => {
+  test('discovery does not list the response type, and no client is registered for it, or has such an id', async () => {
     const { response_types_supported: types } = (await (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json()) as Json;
     expect(types).not.toContain('none');
     const client = {
@@ -149,6 +149,8 @@ describe('requireSignIn', () => {
       allowedScopes: ['openid'],
     };
     await expect(service.idp.directory.clients.create(client as never)).rejects.toMatchObject({ code: 'invalid_record' });
+    const taken = { id: 'doors:other', name: 'Other', metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid'] };
+    await expect(service.idp.directory.clients.create(taken)).rejects.toMatchObject({ code: 'invalid_record' });
   });
 
   test('an application that there is not is a mistake of the extension', async () => {

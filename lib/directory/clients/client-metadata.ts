@@ -53,6 +53,14 @@ const refusedGrants: Readonly<Record<string, string>> = {
 /** @see RFC 7591 §2, `token_endpoint_auth_method` */
 export const authMethod = (metadata: Metadata): unknown => metadata.token_endpoint_auth_method ?? 'client_secret_basic';
 
+/** An id that an application of an extension could have, which would answer in the client's place. */
+export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: ClientRules): readonly RecordProblem[] {
+  const taken = takenPrefixes.find((prefix) => id?.startsWith(prefix));
+  return taken === undefined
+    ? []
+    : [{ path: '/id', expected: `an id that does not begin with ${taken}, as those of an extension's applications do` }];
+}
+
 /** Everything that is wrong with what a client is registered with. */
 export function findClientProblems(
   { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,

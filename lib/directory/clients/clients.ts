@@ -26,7 +26,7 @@ import {
   strings,
   token,
 } from '../input.js';
-import { authMethod, findClientProblems, type RecordProblem } from './client-metadata.js';
+import { authMethod, findClientProblems, findIdProblems, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
 import { insertWithSharedId } from './shared-ids.js';
 
@@ -132,6 +132,7 @@ export function createClients(context: DirectoryContext): Clients {
         secrets: secret === undefined ? [] : [hashedSecret(secret)],
       });
       refuse([
+        ...findIdProblems(client.id, context),
         ...findClientProblems(client, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);

@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '../../errors.js';
-import { findClientProblems } from '../clients/client-metadata.js';
+import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
 import type { ClientRules } from '../context.js';
 import { seedIds } from './ids.js';
 import { findSeedReferenceProblems } from './references.js';
@@ -29,10 +29,12 @@ export async function findSeedProblems(
     ...references,
     ...scopes,
     ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>
-      findClientProblems({ ...client, metadata }, clientRules).map(({ path, ...problem }) => ({
-        ...problem,
-        path: seedPath('clients', index, ...path.split('/').slice(1)),
-      })),
+      [...findIdProblems(client.id, clientRules), ...findClientProblems({ ...client, metadata }, clientRules)].map(
+        ({ path, ...problem }) => ({
+          ...problem,
+          path: seedPath('clients', index, ...path.split('/').slice(1)),
+        }),
+      ),
     ),
   ];
 }
