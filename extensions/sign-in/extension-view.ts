@@ -1,5 +1,6 @@
 /** A page of an extension with its words in one language: plain data, as the other pages have it. */
 import type { Text, View, ViewPart } from '../../lib/extension-door.js';
+import { filled } from './texts/filled.js';
 import type { PageView } from './view-models.js';
 
 /** What guards the form, and leaves it. */
@@ -10,21 +11,24 @@ interface Guard {
 
 /** @param texts of the page's language. @throws TypeError for a text that there is not */
 export function resolveView(view: View, texts: Readonly<Record<string, string>>, guard: Guard): PageView<'view'> {
+  const { title, lead, problem, form, parts, script } = view;
   const words = (text: Text): string => {
     if (typeof text === 'object' && 'plain' in text) return text.plain;
     const { key, values } = typeof text === 'string' ? { key: text, values: {} as Readonly<Record<string, string>> } : text;
     const found = texts[key];
     if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
-    return found.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+    return filled(found, values);
   };
+  // It would end where its markup does, and not be what was hashed.
+  if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
 
-  const { title, lead, problem, form, parts } = view;
   return {
     page: 'view',
     title: words(title),
     ...optional('lead', lead),
     ...optional('problem', problem),
+    ...(script === undefined ? {} : { script }),
     ...(form && {
       form: {
         action: form.action,

@@ -56,6 +56,7 @@ export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
   return {
     styles: [sheetSource, brandStyle(frame.branding).source],
     ...(view.page === 'continue' && { script: submitSource }),
+    ...(view.page === 'view' && view.script !== undefined && { script: hashSource(view.script) }),
     ...(frames.length > 0 && { script: framesSource, frames: frames.map(({ uri }) => uri) }),
     ...(image !== undefined && { image }),
   };

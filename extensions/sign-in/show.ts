@@ -1,8 +1,16 @@
 import type { Context } from 'koa';
-import { type Client, type ExtensionContext, type Interaction, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import { type Client, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { pagePolicy, renderPage } from './render.js';
+import { filled } from './texts/filled.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
 import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.js';
+
+/** A key of the texts of extensions, for one page. */
+export interface Addition {
+  readonly text: string;
+  readonly href?: string;
+  readonly values: Readonly<Record<string, string>>;
+}
 
 /** Whose page it is. */
 export interface Surroundings {
@@ -12,12 +20,12 @@ export interface Surroundings {
   readonly reference?: string | undefined;
   /** The path of the sign-in's pages. Nothing else of a path gets into a cookie. */
   readonly signInPath?: string | undefined;
-  /** Of a page that is a step of a sign-in. */
-  readonly interaction?: Interaction | undefined;
+  /** What extensions add to a page that is a step of a sign-in. */
+  readonly additions?: readonly Addition[];
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'issuer' | 'locales' | 'pageAdditions' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'issuer' | 'locales' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -41,10 +49,10 @@ export function localeOf(ctx: Context, { locales }: PageHost, { tenant, uiLocale
 }
 
 function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {
-  const { client, tenant, reference, interaction } = surroundings;
+  const { client, tenant, reference, additions: added = [] } = surroundings;
   const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
   const locale = localeOf(ctx, host, surroundings);
-  const additions = interaction ? additionsTo(interaction, host, locale) : [];
+  const additions = additionsIn(added, host.texts(locale));
   const branding = client?.styles ?? tenant?.branding;
   return {
     locale,
@@ -56,15 +64,12 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   };
 }
 
-/** What extensions add at the foot of a sign-in's page. */
-function additionsTo(interaction: Interaction, { pageAdditions, texts }: PageHost, locale: Locale): NonNullable<PageFrame['additions']> {
-  return pageAdditions.flatMap(({ text, href: given }) => {
-    const words = texts(locale)[text] ?? text;
-    if (given === undefined) return [{ text: words }];
-    const href = typeof given === 'function' ? given(interaction) : given;
-    return href === undefined ? [] : [{ text: words, href }];
-  });
-}
+/** What extensions add at the foot of a page, in its language. */
+const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>
+  additions.map(({ text, href, values }) => ({
+    text: filled(texts[text] ?? text, values),
+    ...(href === undefined ? {} : { href }),
+  }));
 
 const LANGUAGE_COOKIE = 'idp.locale';
 

@@ -1,7 +1,7 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
 import type { ExtensionContext, Interaction, Proof } from '../../lib/extension-door.js';
-import { type Surroundings, show } from './show.js';
+import { type Addition, type Surroundings, show } from './show.js';
 import type { PageName, PageView } from './view-models.js';
 
 export type Steps = ReturnType<typeof createSteps>;
@@ -10,11 +10,27 @@ export function createSteps(context: ExtensionContext) {
   const { own, interactions, directory, csrf, logger } = context;
   const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
 
+  const additionsTo = async (interaction: Interaction): Promise<readonly Addition[]> => {
+    const all = context.pageAdditions.map(async ({ text, href: given, values: of }) => {
+      const values = of ? await of(interaction) : {};
+      const href = typeof given === 'function' ? given(interaction) : given;
+      const isShown = values !== undefined && (given === undefined || href !== undefined);
+      return isShown ? [{ text, values, ...(href === undefined ? {} : { href }) }] : [];
+    });
+    return (await Promise.all(all)).flat();
+  };
+
   const surroundings = async (interaction: Interaction): Promise<Surroundings> => {
     const { client, parameters, tids } = interaction;
     const [only, ...others] = tids ?? [];
     const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
-    return { client, tenant, uiLocales: parameters.ui_locales, signInPath: new URL(url(interaction)).pathname, interaction };
+    return {
+      client,
+      tenant,
+      uiLocales: parameters.ui_locales,
+      signInPath: new URL(url(interaction)).pathname,
+      additions: await additionsTo(interaction),
+    };
   };
 
   /** Names no account: people type passwords where names belong. */

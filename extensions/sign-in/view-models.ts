@@ -153,6 +153,7 @@ interface PageModels {
     readonly problem?: string;
     readonly form?: { readonly action: string; readonly fields: Fields; readonly cancel?: string };
     readonly parts: readonly PartModel[];
+    readonly script?: string;
   };
   /** In development alone: what the service is, and where a sign-in begins. */
   welcome: {

@@ -1,4 +1,5 @@
 /** Words and links that extensions add to the pages of every sign-in, and the catalogues that they come from. */
+import type { Awaitable } from '../claims/contract.js';
 import { formatPath } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import type { Interaction } from './interaction.js';
@@ -13,6 +14,8 @@ export interface PageAddition {
   readonly text: string;
   /** Makes it a link: an https URL, or a path of this origin. A function answers undefined where there is nothing to show. */
   readonly href?: string | ((interaction: Interaction) => string | undefined);
+  /** The values of the text's placeholders; undefined where there is nothing to show. */
+  readonly values?: (interaction: Interaction) => Awaitable<Readonly<Record<string, string>> | undefined>;
 }
 
 /** A catalogue for each of the pages' languages, with the same keys: the extension's name and a dot come first. */

@@ -58,4 +58,6 @@ export interface View {
     readonly fields?: Readonly<Record<string, string>>;
   };
   readonly parts: readonly ViewPart[];
+  /** Runs once the whole page is there: a constant, whose hash is in the page's policy. Without it, no script runs. It may call nobody. */
+  readonly script?: string;
 }

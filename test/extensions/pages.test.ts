@@ -1,4 +1,5 @@
 /** house §5: pages of extensions in the look of the service, and what extensions add to the pages that are there. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
 import { type Extension, form, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
@@ -50,17 +51,26 @@ const terms: Extension = {
 };
 const policy: Extension = {
   name: 'policy',
-  texts: inAll({ 'policy.privacy': 'Privacy', 'policy.help': 'Help', 'policy.words': 'Only for staff' }),
+  texts: inAll({
+    'policy.privacy': 'Privacy',
+    'policy.help': 'Help',
+    'policy.words': 'Only for staff',
+    'policy.who': 'Opened by {client}',
+  }),
   pageAdditions: [
     { name: 'privacy', text: 'policy.privacy', href: 'https://acme.test/privacy' },
     { name: 'help', text: 'policy.help', href: ({ client }) => (client.id === 'web' ? '/help' : undefined) },
     { name: 'words', text: 'policy.words' },
+    { name: 'who', text: 'policy.who', values: async ({ client }) => (client.id === 'web' ? { client: client.name } : undefined) },
   ],
 };
 const odd: Extension = {
   name: 'odd',
   routes: (router, { view }) => {
     router.get('/idp/odd', (ctx) => view(ctx, { title: { plain: 'Odd' }, parts: [{ part: 'text', text: 'odd.missing' }] }));
+    router.get('/idp/scripted', (ctx) =>
+      view(ctx, { title: { plain: 'S' }, parts: [], script: ctx.query.evil === undefined ? 'document.title = 1' : "'</script><img>'" }),
+    );
     router.get('/idp/even', (ctx) =>
       view(ctx, { title: { plain: 'Even' }, parts: [{ part: 'link', text: { plain: 'x' }, href: 'javascript:1' }] }),
     );
@@ -105,6 +115,14 @@ describe('house §5: c.view', () => {
     });
   });
 
+  test('runs its own script and no other, by its hash', async () => {
+    const page = await new Agent().get(`${service.issuer}/idp/scripted`);
+    expect(page.body).toContain('<script>document.title = 1</script>');
+    const hash = createHash('sha256').update('document.title = 1').digest('base64');
+    expect(page.headers.get('content-security-policy')).toContain(`script-src 'sha256-${hash}';`);
+    expect((await new Agent().get(`${service.issuer}/idp/scripted?evil=yes`)).status).toBe(500);
+  });
+
   test('fails on a text that there is not, and leads nowhere but to http(s)', async () => {
     expect((await new Agent().get(`${service.issuer}/idp/odd`)).status).toBe(500);
     expect((await new Agent().get(`${service.issuer}/idp/even`)).body).toContain('href="#"');
@@ -119,8 +137,9 @@ describe('issue 12 C: what is added to the pages', () => {
       expect(page.body).toContain('href="https://acme.test/privacy">Privacy [de]</a>');
       expect(page.body).toContain('href="/help">Help [de]</a>');
       expect(page.body).toContain('<li>Only for staff [de]</li>');
+      expect(page.body).toContain('<li>Opened by Web shop [de]</li>');
     }
-    expect((await open(new Agent(), { client_id: 'third-party' })).body).not.toContain('href="/help"');
+    expect((await open(new Agent(), { client_id: 'third-party' })).body).not.toMatch(/href="\/help"|Opened by/);
   });
 
   test('“create account” is a link where people may create one, and only there', async () => {

@@ -4,6 +4,7 @@ import { da } from './da.js';
 import { de } from './de.js';
 import { en } from './en.js';
 import { fi } from './fi.js';
+import { filled } from './filled.js';
 import { nb } from './nb.js';
 import { sv } from './sv.js';
 
@@ -20,8 +21,7 @@ export interface Translate {
 
 export function translator(locale: Locale): Translate {
   const texts = catalogues[locale];
-  const translate = (key: TextKey, values: Readonly<Record<string, string>> = {}): string =>
-    texts[key].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  const translate = (key: TextKey, values: Readonly<Record<string, string>> = {}): string => filled(texts[key], values);
   const minutes = (count: number): string =>
     new Intl.NumberFormat(locale, { style: 'unit', unit: 'minute', unitDisplay: 'long' }).format(Math.max(1, Math.ceil(count)));
   return Object.assign(translate, { minutes }) as Translate;

@@ -6,7 +6,7 @@ import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 
-export function extensionView({ title, lead, problem, form, parts }: PageView<'view'>, context: PageContext): PageContent {
+export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
   // The one that is wrong has the focus, else the first.
   const [atFault] = fields.filter((part) => part.problem !== undefined);
@@ -18,6 +18,7 @@ ${parts.map((part) => renderPart(part, focused))}`;
     title,
     ...(lead === undefined ? {} : { lead }),
     problem: said !== undefined,
+    ...(script === undefined ? {} : { script }),
     body: form
       ? html`<form class="stack" method="post" action="${form.action}" novalidate>
 ${hiddenFields(form.fields)}

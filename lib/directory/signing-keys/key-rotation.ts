@@ -13,19 +13,8 @@ import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
 import type { Keyring } from '../../store/keyring.js';
 import type { Client, KeyRing, StoredSigningKey } from '../../store/records.js';
-import { isPendingEvent, isSigningKey } from '../../store/row-checks.js';
 import { newRecord } from '../input.js';
-import { pendingEvent, withEvents } from '../outbox/pending-events.js';
-
-/** Seconds, each. */
-export interface RotationPolicy {
-  /** How long a key signs. */
-  readonly active: number;
-  /** How long a key is published before it may sign. */
-  readonly announced: number;
-  /** How long a key stays published after it signed last. */
-  readonly retiring: number;
-}
+import { checkAnnounced, dueAt, promoted, promotionAt, type RotationPolicy, replaced, soundRing, withoutRemoved } from './key-states.js';
 
 export interface SigningKeyRecords {
   /** Private JWKs with `kid` and `alg`: what signs first, then what is announced, then what only verifies. */
@@ -204,18 +193,6 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
   };
 }
 
-/** What of the row can be used: nothing is signed without it, so no part of it that is damaged takes the others along. */
-function soundRing(row: KeyRing): KeyRing {
-  const { keys, pendingEvents } = row;
-  const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
-  if (isSound) return row;
-  return {
-    ...row,
-    keys: Array.isArray(keys) ? keys.filter(isSigningKey) : [],
-    pendingEvents: Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [],
-  };
-}
-
 const generate = promisify(generateKeyPair);
 
 /** Makes a key of each algorithm. */
@@ -229,50 +206,4 @@ function createMaker(keyring: Keyring) {
     return { kid, alg, state, sealed: keyring.encrypt(PURPOSE, kid, JSON.stringify(jwk)), ...times };
   };
   return (state: 'active' | 'next'): Promise<StoredSigningKey[]> => Promise.all([one('RS256', state), one('ES256', state)]);
-}
-
-const ofState = ({ keys }: KeyRing, state: StoredSigningKey['state']) => keys.filter((key) => key.state === state);
-
-const latest = (dates: readonly (Date | undefined)[]): number => Math.max(...dates.map((date) => date?.getTime() ?? 0));
-
-/** From when on the announced keys may sign. */
-const announcedFrom = (ring: KeyRing, { announced }: RotationPolicy): number =>
-  latest(ofState(ring, 'next').map(({ announcedAt }) => announcedAt)) + announced * 1000;
-
-const promotionAt = (ring: KeyRing, policy: RotationPolicy): number =>
-  Math.max(latest(ofState(ring, 'active').map(({ activatedAt }) => activatedAt)) + policy.active * 1000, announcedFrom(ring, policy));
-
-const dueAt = (ring: KeyRing, policy: RotationPolicy): number =>
-  Math.min(promotionAt(ring, policy), ...ring.keys.flatMap(({ removeAt }) => removeAt?.getTime() ?? []));
-
-function checkAnnounced(ring: KeyRing, policy: RotationPolicy): void {
-  const from = announcedFrom(ring, policy);
-  if (Date.now() < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
-}
-
-/** The very row, which writes nothing, when there is nothing to remove. */
-function withoutRemoved(ring: KeyRing, now: Date): KeyRing {
-  const keys = ring.keys.filter(({ removeAt }) => removeAt === undefined || removeAt > now);
-  return keys.length === ring.keys.length ? ring : { ...ring, keys, updatedAt: now };
-}
-
-function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: Date, removeAt: Date): KeyRing {
-  const keys = ring.keys.map((key): StoredSigningKey => {
-    if (key.state === 'active') return { ...key, state: 'retiring', retiredAt: now, removeAt };
-    return key.state === 'next' ? { ...key, state: 'active', activatedAt: now } : key;
-  });
-  return told(ring, { ...ring, keys: [...keys, ...next], updatedAt: now }, 'retiring');
-}
-
-const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
-  told(ring, { ...ring, keys, updatedAt: now }, 'removed');
-
-/** With an event for each key that took over. */
-function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): KeyRing {
-  const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
-    const previous = ofState(before, 'active').find((key) => key.alg === alg);
-    const data = { AggregateId: kid, Algorithm: alg, PreviousKeyId: previous?.kid ?? '', PreviousKeyState: state };
-    return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
-  });
-  return withEvents(after, ...events);
 }

@@ -1,0 +1,196 @@
+/** A tenant of a seed with all that belongs to it: subsidiaries, groups, persons, their users, and the links between users. */
+import { IdpError } from '../../errors.js';
+import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records.js';
+import type { ParentRef } from '../accounts/linking.js';
+import type { Directory } from '../create-directory.js';
+import { userNameKey } from '../identifiers.js';
+import type { SeedIds } from './ids.js';
+import type { SeedPiece, SeedRun } from './run.js';
+import type { SeedPerson, SeedTenant, SeedUser } from './schema.js';
+
+/** The parts of one application of a seed. */
+export interface Parts {
+  readonly directory: Directory;
+  readonly run: SeedRun;
+  readonly ids: SeedIds;
+  readonly tenants: readonly SeedTenant[];
+}
+
+export async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<void> {
+  const { directory, run, ids } = parts;
+  const { subsidiaries = [], groups = [], persons = [], id: _, ...fields } = tenant;
+  const tid = ids.tenant(tenant);
+  const made = await run.apply<Tenant>({
+    collection: 'tenants',
+    id: tid,
+    fields,
+    find: () => directory.seedLedger.record('tenants', tid),
+    create: () => directory.tenants.create({ ...fields, id: tid }),
+    update: (_id, patch) => directory.tenants.update(tid, patch),
+  });
+  if (made === undefined) return;
+  for (const subsidiary of subsidiaries) await run.apply(subsidiaryPiece(parts, tid, subsidiary));
+  for (const group of groups) await run.apply(await groupPiece(parts, tid, group));
+  for (const person of persons) await applyPerson(parts, tenant, person);
+}
+
+type InTenant<Name extends 'subsidiaries' | 'groups' | 'persons'> = NonNullable<SeedTenant[Name]>[number];
+
+/** A record of another tenant is none. */
+const ofTenant = async <R extends { readonly tid: string }>(tid: string, found: Promise<R | undefined>): Promise<R | undefined> => {
+  const record = await found;
+  return record?.tid === tid ? record : undefined;
+};
+
+function subsidiaryPiece({ directory, ids }: Parts, tid: string, subsidiary: InTenant<'subsidiaries'>): SeedPiece<Subsidiary> {
+  const { subsidiaries } = directory.forTenant(tid);
+  const id = ids.subsidiary(tid, subsidiary);
+  const { id: _, ...fields } = subsidiary;
+  return {
+    collection: 'subsidiaries',
+    id,
+    fields,
+    find: () => ofTenant(tid, directory.seedLedger.record<Subsidiary>('subsidiaries', id)),
+    create: () => subsidiaries.create({ ...fields, id }),
+    update: (_id, patch) => subsidiaries.update(id, patch),
+  };
+}
+
+async function groupPiece({ directory, ids }: Parts, tid: string, group: InTenant<'groups'>): Promise<SeedPiece<Group>> {
+  const { groups } = directory.forTenant(tid);
+  const id = ids.group(tid, group);
+  const { name, permissions } = group;
+  const known = permissions && (await existing(permissions, (permission) => directory.permissions.get(permission)));
+  const fields = { name, ...(known && { permissionIds: known.map((permission) => permission.id) }) };
+  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Group>('groups', of));
+  return {
+    collection: 'groups',
+    id,
+    fields,
+    find: async (recordId) =>
+      recordId !== undefined ? get(recordId) : (group.id === undefined && (await groups.findByName(name))) || get(id),
+    create: () => groups.create({ ...fields, id }),
+    update: (recordId, patch) => groups.update(recordId, patch),
+  };
+}
+
+async function applyPerson(parts: Parts, tenant: SeedTenant, person: SeedPerson): Promise<void> {
+  const { directory, run, ids } = parts;
+  const tid = ids.tenant(tenant);
+  const { persons, users } = directory.forTenant(tid);
+  const id = ids.person(tid, person);
+  const { id: given, user, subsidiary: name, nationalId, ...plain } = person;
+  const subsidiary = tenant.subsidiaries?.find((one) => one.name === name);
+  const subsidiaryId = subsidiary && run.recordId('subsidiaries', ids.subsidiary(tid, subsidiary));
+  const fields = { ...plain, ...(subsidiaryId !== undefined && { subsidiaryId }) };
+  const get = (of: string) => ofTenant(tid, directory.seedLedger.record<Person>('persons', of));
+  const made = await run.apply<Person>({
+    collection: 'persons',
+    id,
+    fields,
+    find: async (recordId) => {
+      if (recordId !== undefined) return get(recordId);
+      return (given === undefined && user && (await users.findByUserName(user.userName))) || get(id);
+    },
+    create: () => persons.create({ ...fields, ...(nationalId !== undefined && { nationalId }), id }),
+    update: (recordId, patch) => persons.update(recordId, patch),
+    ...(nationalId !== undefined && {
+      apart: {
+        field: 'nationalId',
+        digest: async ({ nationalIdHash }) => nationalIdHash,
+        isEqual: async (row) => (await persons.findByNationalId(nationalId))?.id === row.id,
+        seedDigest: async ({ nationalIdHash }) => nationalIdHash,
+        set: (row) => persons.update(row.id, { nationalId }),
+      },
+    }),
+  });
+  if (made !== undefined && user !== undefined) await applyUser(parts, tenant, made.id, user);
+}
+
+async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, user: SeedUser): Promise<void> {
+  const { directory, run, ids } = parts;
+  const { credentials, seedLedger } = directory;
+  const tid = ids.tenant(tenant);
+  const { groups, users } = directory.forTenant(tid);
+  const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
+  // Whoever says how a user signs in means one that can. Afterwards it is the user's own affair, and an administrator's.
+  const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
+  const fields = { ...given, userName: user.userName.trim() };
+  const groupIds = names && (await existing(names, groupNamed)).map(({ id }) => id);
+  const link = linkedTo && linkOf(parts, linkedTo);
+
+  async function groupNamed(name: string): Promise<Group | undefined> {
+    const ofSeed = tenant.groups?.find((group) => group.name === name);
+    if (ofSeed === undefined) return groups.findByName(name);
+    const id = run.recordId('groups', ids.group(tid, ofSeed));
+    return id === undefined ? undefined : groups.get(id);
+  }
+
+  await run.apply<User>({
+    collection: 'users',
+    id: ids.user(tid, user),
+    fields: { ...fields, ...(groupIds && { groupIds }) },
+    async find(recordId) {
+      const row = await seedLedger.record<Person>('persons', personId);
+      return row?.tid === tid && (recordId === undefined || row.user?.id === recordId) ? row.user : undefined;
+    },
+    create: () => users.create(personId, { ...fields, id: ids.user(tid, user), status, ...(groupIds && { groups: { ids: groupIds } }) }),
+    async update(oid, { groupIds: ofUser, ...patch }) {
+      if (Object.keys(patch).length > 0) await users.update(oid, patch);
+      if (ofUser) await users.setGroups(oid, { ids: ofUser as string[] });
+    },
+    ...(link && { later: [link.item] }),
+    ...(devPassword !== undefined && {
+      apart: {
+        field: 'devPassword',
+        isMadeApart: true,
+        digest: ({ id }) => credentials.passwordDigest(id),
+        seedDigest: ({ id }) => credentials.passwordDigest(id),
+        isEqual: ({ id }) => credentials.hasPassword(id, devPassword),
+        set: ({ id }) => credentials.seedPassword(id, devPassword),
+      },
+    }),
+  });
+}
+
+/** Those of the names that mean something now: what one meant may have been taken away. */
+async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
+  return (await Promise.all(names.map(find))).flatMap((found) => found ?? []);
+}
+
+/** Whom the seed links a user to. */
+function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: name }: NonNullable<SeedUser['linkedTo']>) {
+  const tenant = tenants.find((one) => one.name === name);
+  if (tenant === undefined) return undefined;
+  const tid = ids.tenant(tenant);
+  const ofSeed = tenant.persons?.find(({ user }) => user && userNameKey(user.userName) === userNameKey(userName))?.user;
+  const id = ids.user(tid, ofSeed ?? { userName });
+  return {
+    item: { field: 'linkedTo', item: id, isInSeed: true },
+    async parent(): Promise<ParentRef | undefined> {
+      const userId = ofSeed ? run.recordId('users', id) : (await directory.forTenant(tid).users.findByUserName(userName))?.user.id;
+      return userId === undefined ? undefined : { tid, userId };
+    },
+  };
+}
+
+/** Links users to their parents. To be called when all tenants of the seed are applied. */
+export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void> {
+  const { directory, run, ids } = parts;
+  const tid = ids.tenant(tenant);
+  const { linking } = directory.forTenant(tid);
+  for (const { user } of tenant.persons ?? []) {
+    const link = user?.linkedTo && linkOf(parts, user.linkedTo);
+    const userId = user && run.recordId('users', ids.user(tid, user));
+    if (user === undefined || link === undefined || userId === undefined) continue;
+    const parent = await link.parent();
+    if (parent === undefined) continue;
+    await run.once('users', ids.user(tid, user), link.item, () => linking.link(userId, parent).then(() => true, unlessLinked));
+  }
+}
+
+/** A link that somebody else made stands. */
+function unlessLinked(error: unknown): false {
+  if (IdpError.is(error, 'already_linked')) return false;
+  throw error;
+}

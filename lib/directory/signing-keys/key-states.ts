@@ -1,0 +1,73 @@
+/** States of the signing keys: when the next change is due, and the row that follows a change. Nothing here reads or writes. */
+import { IdpError } from '../../errors.js';
+import type { KeyRing, StoredSigningKey } from '../../store/records.js';
+import { isPendingEvent, isSigningKey } from '../../store/row-checks.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+
+/** Seconds, each. */
+export interface RotationPolicy {
+  /** How long a key signs. */
+  readonly active: number;
+  /** How long a key is published before it may sign. */
+  readonly announced: number;
+  /** How long a key stays published after it signed last. */
+  readonly retiring: number;
+}
+
+/** The row without its damaged parts. Nothing is signed without the row, so damage to one key must not take the others along. */
+export function soundRing(row: KeyRing): KeyRing {
+  const { keys, pendingEvents } = row;
+  const isSound = Array.isArray(keys) && keys.every(isSigningKey) && Array.isArray(pendingEvents) && pendingEvents.every(isPendingEvent);
+  if (isSound) return row;
+  return {
+    ...row,
+    keys: Array.isArray(keys) ? keys.filter(isSigningKey) : [],
+    pendingEvents: Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [],
+  };
+}
+
+const ofState = ({ keys }: KeyRing, state: StoredSigningKey['state']) => keys.filter((key) => key.state === state);
+
+const latest = (dates: readonly (Date | undefined)[]): number => Math.max(...dates.map((date) => date?.getTime() ?? 0));
+
+/** The time from which the announced keys may sign, in milliseconds since the epoch. */
+const announcedFrom = (ring: KeyRing, { announced }: RotationPolicy): number =>
+  latest(ofState(ring, 'next').map(({ announcedAt }) => announcedAt)) + announced * 1000;
+
+export const promotionAt = (ring: KeyRing, policy: RotationPolicy): number =>
+  Math.max(latest(ofState(ring, 'active').map(({ activatedAt }) => activatedAt)) + policy.active * 1000, announcedFrom(ring, policy));
+
+export const dueAt = (ring: KeyRing, policy: RotationPolicy): number =>
+  Math.min(promotionAt(ring, policy), ...ring.keys.flatMap(({ removeAt }) => removeAt?.getTime() ?? []));
+
+export function checkAnnounced(ring: KeyRing, policy: RotationPolicy): void {
+  const from = announcedFrom(ring, policy);
+  if (Date.now() < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
+}
+
+/** The very row, which writes nothing, when there is nothing to remove. */
+export function withoutRemoved(ring: KeyRing, now: Date): KeyRing {
+  const keys = ring.keys.filter(({ removeAt }) => removeAt === undefined || removeAt > now);
+  return keys.length === ring.keys.length ? ring : { ...ring, keys, updatedAt: now };
+}
+
+export function promoted(ring: KeyRing, next: readonly StoredSigningKey[], now: Date, removeAt: Date): KeyRing {
+  const keys = ring.keys.map((key): StoredSigningKey => {
+    if (key.state === 'active') return { ...key, state: 'retiring', retiredAt: now, removeAt };
+    return key.state === 'next' ? { ...key, state: 'active', activatedAt: now } : key;
+  });
+  return told(ring, { ...ring, keys: [...keys, ...next], updatedAt: now }, 'retiring');
+}
+
+export const replaced = (ring: KeyRing, keys: readonly StoredSigningKey[], now: Date): KeyRing =>
+  told(ring, { ...ring, keys, updatedAt: now }, 'removed');
+
+/** Adds an event for each key that took over. */
+function told(before: KeyRing, after: KeyRing, state: 'retiring' | 'removed'): KeyRing {
+  const events = ofState(after, 'active').flatMap(({ kid, alg }) => {
+    const previous = ofState(before, 'active').find((key) => key.alg === alg);
+    const data = { AggregateId: kid, Algorithm: alg, PreviousKeyId: previous?.kid ?? '', PreviousKeyState: state };
+    return previous ? [pendingEvent('KeyRotated', undefined, data)] : [];
+  });
+  return withEvents(after, ...events);
+}
