@@ -48,6 +48,7 @@ export type {
   Deliveries,
   Directory,
   Enqueued,
+  EventFeed,
   Events,
   GroupFields,
   GroupInput,

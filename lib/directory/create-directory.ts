@@ -17,6 +17,7 @@ import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
 import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
+import { createEventFeed, type EventFeed } from './outbox/event-feed.js';
 import { createListeners, type Events } from './outbox/event-listeners.js';
 import { createEventTrials, type EventTrials } from './outbox/event-trials.js';
 import { createOutbox, type Outbox, type Source } from './outbox/outbox.js';
@@ -95,6 +96,7 @@ export interface Directory {
   /** @internal for the protocol, which keeps the sign-ins. */
   readonly onSignInCutoff: OnSignInCutoff;
   readonly events: Events;
+  readonly eventFeed: EventFeed;
   readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
   /** @internal */
   readonly problems: EventTrials['problems'];
@@ -153,6 +155,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     onSignInCutoff: createOnSignInCutoff(deliveries, caches),
     credentials,
     events,
+    eventFeed: createEventFeed(collections, issuer),
     outbox,
     problems: trials.problems,
     async close() {

@@ -22,6 +22,7 @@ export type { GroupFields, GroupInput, Groups } from './groups/groups.js';
 export type { PermissionFields, PermissionInput, Permissions } from './groups/permissions.js';
 export type { Patch } from './input.js';
 export type { Deliveries, Enqueued, NewDelivery } from './outbox/deliveries.js';
+export type { EventFeed } from './outbox/event-feed.js';
 export type { Events } from './outbox/event-listeners.js';
 export type { Outbox } from './outbox/outbox.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/persons.js';

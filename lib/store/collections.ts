@@ -30,7 +30,7 @@ export const collections = {
   apiResources: { name: 'apiResources', indexes: { byScope: { fields: ['scopes'], unique: true } } },
   consents: { name: 'consents', indexes: { byUser: { fields: ['userId'] }, byClient: { fields: ['clientId'] } } },
   signingKeys: { name: 'signingKeys', indexes: { byOutbox: { fields: ['outbox'] } } },
-  events: { name: 'events', indexes: {} },
+  events: { name: 'events', indexes: { byBucket: { fields: ['bucket'] } } },
   deliveries: { name: 'deliveries', indexes: { byState: { fields: ['state'] }, byBatch: { fields: ['batch'] } } },
   seeds: { name: 'seeds', indexes: { byRecord: { fields: ['recordId'] } } },
   sequences: { name: 'sequences', indexes: {} },

@@ -225,6 +225,8 @@ export interface KeyRing extends Stored {
 /** A dispatched event; `sequence` is the one order that every reader follows. */
 export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;
+  /** Those with numbers beside it, for reading in order; absent for events of before. */
+  readonly bucket?: string;
   /** When it was given up, as a listener failed too often. */
   readonly parkedAt?: Date;
 }

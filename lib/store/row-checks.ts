@@ -181,7 +181,13 @@ const rowChecks: {
     pendingEvents: anything,
     outbox: anything,
   } satisfies Checks<records.KeyRing>,
-  events: { ...pendingEvent, version: count, sequence: count, parkedAt: optional(instant) } satisfies Checks<records.EventRecord>,
+  events: {
+    ...pendingEvent,
+    version: count,
+    sequence: count,
+    bucket: optional(text),
+    parkedAt: optional(instant),
+  } satisfies Checks<records.EventRecord>,
   deliveries: {
     ...row,
     kind: text,

@@ -162,4 +162,26 @@ describe('outbox (design §8)', () => {
     expect(events).toHaveLength(42);
     expect(new Set(events.map(({ sequence }) => sequence)).size).toBe(42);
   });
+
+  test('a feed has all events in their order, from a number on, across a leap of numbers', async () => {
+    await using t = await testDirectory();
+    const { eventFeed } = t.directory;
+    expect(await eventFeed.read(0)).toEqual([]);
+    const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+    for (let index = 0; index < 120; index += 1) await userIn(t.directory, tid, `user-${index}`);
+    await t.dispatched();
+    const all = await eventFeed.read(0, 1000);
+    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: all.length }, (_, index) => index + 1));
+    expect(all.length).toBeGreaterThan(200);
+    expect(all[0]).toMatchObject({ specversion: '1.0', source: ISSUER, type: 'PersonCreated', tid });
+    expect(await eventFeed.read(95, 10)).toEqual(all.slice(95, 105));
+    expect(await eventFeed.read(all.length)).toEqual([]);
+    await t.store.collection('sequences').update('events', (row) => ({ ...row, last: 1_700_000_000_000 }) as never);
+    await userIn(t.directory, tid, 'after the leap');
+    await t.dispatched();
+    const later = await eventFeed.read(all.length - 1);
+    expect(later.map(({ sequence }) => sequence)).toEqual([all.length, 1_700_000_000_001, 1_700_000_000_002]);
+    for (const [after, limit] of [[-1], [0.5], [0, 0], [0, 1001]] as const)
+      await expect(eventFeed.read(after, limit)).rejects.toThrow(RangeError);
+  });
 });

@@ -96,7 +96,7 @@ async function inTime(taking: void | Promise<void>): Promise<void> {
 }
 
 /** @see CloudEvents 1.0 §3 */
-const toEvent = ({ id, type, time, subject, tid, sequence, data }: EventRecord, source: string): IdpEvent => ({
+export const toEvent = ({ id, type, time, subject, tid, sequence, data }: EventRecord, source: string): IdpEvent => ({
   specversion: '1.0',
   id,
   source,

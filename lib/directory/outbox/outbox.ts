@@ -10,6 +10,7 @@ import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
 import type { EventRecord, PendingEvent } from '../../store/records.js';
 import { isPendingEvent } from '../../store/row-checks.js';
 import type { Collections } from '../context.js';
+import { bucketOf } from './event-feed.js';
 import type { EventTrials } from './event-trials.js';
 import type { Outboxed } from './pending-events.js';
 
@@ -68,8 +69,8 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
     const known = await records.get(event.id);
     if (known) return known;
     const sequence = await nextSequence();
-    const made = await records.insert({ ...event, sequence }).catch(IdpError.unless('conflict'));
-    return made ?? (await records.get(event.id)) ?? records.put({ ...event, sequence });
+    const made = await records.insert({ ...event, sequence, bucket: bucketOf(sequence) }).catch(IdpError.unless('conflict'));
+    return made ?? (await records.get(event.id)) ?? records.put({ ...event, sequence, bucket: bucketOf(sequence) });
   }
 
   /** Those that all have taken: of a subject, none after one that somebody has not. */
