@@ -6,22 +6,19 @@
  * of oidc-provider; tests compare both with the code.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Context, Middleware, Next } from 'koa';
+import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ReadAccessToken } from '../contract/bearer.js';
-import type { AccountClaims, CallerState, ExtensionContext, Interactions } from '../contract/extension.js';
+import type { AccountClaims, ExtensionContext, Interactions } from '../contract/extension.js';
 import { isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
-import { foldedPath } from '../paths.js';
 import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createScopes } from './accounts/scopes.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
-import { createPostedRequests } from './authorize/posted-requests.js';
 import { createRequestUris } from './authorize/request-uris.js';
 import { createResponder } from './authorize/response.js';
 import { createSignInRequests } from './authorize/sign-in-requests.js';
@@ -35,20 +32,19 @@ import { createInteractions } from './interactions/interactions.js';
 import { createResumeCheck } from './interactions/resume-check.js';
 import { signedJwt } from './keys/jwt.js';
 import type { SigningKeys } from './keys/keys.js';
+import { createMiddleware } from './middleware.js';
 import { createParts } from './parts.js';
 import { createActing } from './sessions/acting.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
-import { commitRequest } from './sessions/sessions.js';
 import { createSignedIn } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createExtensionGrants } from './tokens/extension-grants.js';
 import { createFindToken } from './tokens/found-token.js';
 import { createGrantTypes } from './tokens/grant-types.js';
-import { createDescribeToken, createIntrospect, nameRefreshToken } from './tokens/introspection.js';
+import { createDescribeToken, createIntrospect } from './tokens/introspection.js';
 import { createPlainDoor } from './tokens/plain-door.js';
 import { createProviderDoor, type Handlers } from './tokens/provider-door.js';
 import { createReadAccessToken } from './tokens/read-access-token.js';
@@ -169,14 +165,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
-  const postedSignOuts = createPostedSignOuts(parts);
-  const redirectPosted = createPostedRequests(parts, provider, parameters);
-
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient });
-  const plainAnswers = new Map(
-    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [routes[endpoint as keyof typeof routes], answer]),
-  );
-
   return {
     useKeys: instances.begin,
     get provider() {
@@ -204,48 +193,9 @@ export function createProtocol(
       return instances.current().routes;
     },
     document: (path) => instances.current().documents.peek(path),
-    async middleware(ctx: Context, next: Next) {
-      const { documents } = instances.of(ctx);
-      const isDocument = documents.isAt(ctx.path);
-      if (isDocument && (await documents.answer(ctx))) return;
-      const preparing = scopes.prepare(ctx);
-      if (preparing instanceof Promise) await preparing;
-      const answer = plainAnswers.get(ctx.path as never);
-      if (answer && (await answer(ctx))) {
-        ctx.req.resume();
-        return ctx.set(notCached);
-      }
-      const path = foldedPath(ctx.path);
-      if (path === routes.end_session) {
-        if (ctx.method === 'POST') return postedSignOuts.redirect(ctx, provider().urlFor('end_session'));
-        await postedSignOuts.resolve(ctx);
-      }
-      if (path === routes.authorization) {
-        if (ctx.method === 'POST') return redirectPosted(ctx);
-        if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
-      }
-      await next();
-      const inner = ctx as unknown as KoaContextWithOIDC;
-      logout.skipWithoutSession(inner);
-      const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
-      const unit = parts.adapters.unitOf(ctx);
-      if (unit.hasWrites) await commitRequest(unit);
-      ended?.();
-      await refusals.count(ctx);
-      const { route, client } = (inner as Partial<KoaContextWithOIDC>).oidc ?? {};
-      const caller = callerOf(client);
-      if (caller) (ctx.state as CallerState).caller = caller;
-      if (route && !handlers) nameRefreshToken(inner);
-      if (isDocument) await documents.keep(ctx);
-      if (route && uncached.has(route)) ctx.set(notCached);
-    },
+    middleware: createMiddleware({ parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters }),
   };
 }
-
-/** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
-const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
-
-const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
 /** Features that the handlers of the service know; with any other, oidc-provider answers by itself. */
 const knownFeatures = new Set(['dPoP', 'pushedAuthorizationRequests', 'requestObjects']);

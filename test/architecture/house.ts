@@ -117,6 +117,7 @@ const rooms: readonly Room[] = [
 export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'lib/oidc/': [
     ['protocol.ts'],
+    ['middleware.ts'],
     ['instances.ts', 'parts.ts'],
     ['configuration.ts', 'discovery.ts'],
     ['tokens/', 'interactions/'],

@@ -25,11 +25,9 @@ export interface PlainDoorOptions {
 }
 
 /** By endpoint. */
-export function createPlainDoor({
-  parts: { adapters },
-  handlers,
-  findClient,
-}: PlainDoorOptions): Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo', Answer>> {
+export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo', Answer>>;
+
+export function createPlainDoor({ parts: { adapters }, handlers, findClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
   async function callOf(ctx: Context) {
     const form = await plainForm(ctx);

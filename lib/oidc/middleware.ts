@@ -1,0 +1,93 @@
+/** The steps that a request takes around oidc-provider's own. */
+import type { Context, Middleware } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { CallerState } from '../contract/extension.js';
+import { foldedPath } from '../paths.js';
+import type { Scopes } from './accounts/scopes.js';
+import { createPostedRequests } from './authorize/posted-requests.js';
+import type { RequestUris } from './authorize/request-uris.js';
+import type { RefusalCount } from './clients/authentication.js';
+import { callerOf } from './clients/clients.js';
+import { routes } from './configuration.js';
+import type { OidcParts } from './context.js';
+import type { Instances } from './instances.js';
+import type { createLogout } from './sessions/logout.js';
+import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
+import { commitRequest } from './sessions/sessions.js';
+import { nameRefreshToken } from './tokens/introspection.js';
+import type { PlainDoor } from './tokens/plain-door.js';
+import type { ProviderHooks } from './upstream/provider.js';
+
+export interface MiddlewareParts {
+  readonly parts: OidcParts;
+  readonly instances: Instances;
+  readonly scopes: Scopes;
+  readonly logout: ReturnType<typeof createLogout>;
+  readonly refusals: RefusalCount;
+  readonly requestUris: RequestUris;
+  /** Undefined where oidc-provider answers by itself. */
+  readonly plainDoor: PlainDoor | undefined;
+  readonly parameters: ProviderHooks['parameters'];
+}
+
+export function createMiddleware(made: MiddlewareParts): Middleware {
+  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters } = made;
+  const provider = () => instances.current().provider;
+  const postedSignOuts = createPostedSignOuts(parts);
+  const redirectPosted = createPostedRequests(parts, provider, parameters);
+  const plainAnswers = new Map<string, PlainDoor[keyof PlainDoor]>(
+    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [routes[endpoint as keyof typeof routes], answer]),
+  );
+
+  /** Answers, or changes, what oidc-provider is not to see as it came. True when it was answered. */
+  async function before(ctx: Context): Promise<boolean> {
+    const path = foldedPath(ctx.path);
+    if (path === routes.end_session) {
+      if (ctx.method !== 'POST') await postedSignOuts.resolve(ctx);
+      else await postedSignOuts.redirect(ctx, provider().urlFor('end_session'));
+      return ctx.method === 'POST';
+    }
+    if (path !== routes.authorization) return false;
+    if (ctx.method === 'POST') await redirectPosted(ctx);
+    else if (ctx.query.request_uri !== undefined) await requestUris.resolve(ctx);
+    return ctx.method === 'POST';
+  }
+
+  /** Writes what the request leaves behind. */
+  async function after(ctx: Context): Promise<void> {
+    const inner = ctx as unknown as KoaContextWithOIDC;
+    logout.skipWithoutSession(inner);
+    const ended = logout.isEnding(inner) ? await logout.endSession(inner) : undefined;
+    const unit = parts.adapters.unitOf(ctx);
+    if (unit.hasWrites) await commitRequest(unit);
+    ended?.();
+    await refusals.count(ctx);
+  }
+
+  return async (ctx, next) => {
+    const { documents } = instances.of(ctx);
+    const isDocument = documents.isAt(ctx.path);
+    if (isDocument && (await documents.answer(ctx))) return;
+    const preparing = scopes.prepare(ctx);
+    if (preparing instanceof Promise) await preparing;
+    const answer = plainAnswers.get(ctx.path);
+    if (answer && (await answer(ctx))) {
+      ctx.req.resume();
+      return ctx.set(notCached);
+    }
+    if (await before(ctx)) return;
+    await next();
+    await after(ctx);
+    const { route, client } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+    const caller = callerOf(client);
+    if (caller) (ctx.state as CallerState).caller = caller;
+    if (route && !plainDoor) nameRefreshToken(ctx as unknown as KoaContextWithOIDC);
+    if (isDocument) await documents.keep(ctx);
+    if (route && uncached.has(route)) ctx.set(notCached);
+  };
+}
+
+/** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
+const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+
+const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
