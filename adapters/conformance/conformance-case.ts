@@ -1,4 +1,4 @@
-/** One promise of a contract. It says what is wrong by throwing, as `node:assert` does, and needs no test framework. */
+/** One promise of a contract. It throws when the promise is broken, as `node:assert` does, and needs no test framework. */
 export interface ConformanceCase<Store> {
   /** `subject: what holds`; unique in its suite. */
   readonly name: string;

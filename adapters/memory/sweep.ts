@@ -1,4 +1,4 @@
-/** Reads compare expiry themselves; the sweep only keeps what nobody reads again from filling the memory. */
+/** Removes expired entries, so that records nobody reads again do not fill the memory. Reads check expiry by themselves. */
 
 export interface Expiring {
   readonly entries: ReadonlyMap<string, { readonly until: number }>;

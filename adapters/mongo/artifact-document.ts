@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Document } from 'mongodb';
 import type { Artifact, ArtifactKey, ArtifactWrite, Put, Remove } from '../../lib/store/artifact-store.js';
 
-/** What a document says, under short names, since every document carries them. */
+/** A document of the store. Its names are short, because every document carries them. */
 export interface State {
   /** Until when it holds. */
   readonly e: Date;
@@ -109,8 +109,8 @@ export function reversibleStatement(write: Put, t: string, now: Date): AnyBulkWr
 }
 
 /**
- * Undoes what a commit did by statements that can be undone, where nothing came after it. A document is deleted by the commit that made it
- * and by no other: others that put it again may have been done.
+ * Undoes the writes of a commit that used statements which can be undone, unless another write came after. Only the commit that made a document
+ * deletes it, because other commits that put it again may have succeeded.
  */
 export function undoStatements(keys: readonly ArtifactKey[], t: string): AnyBulkWriteOperation<ArtifactDocument>[] {
   const own = { _id: { $in: [...keys] }, t, p: none };

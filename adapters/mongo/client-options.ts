@@ -3,9 +3,9 @@ import { IdpError } from '../../lib/errors.js';
 import { inTime } from './deadline.js';
 
 /**
- * Options of `MongoClient`, to spread into your own: it looks every half second whether the server is there, and at no other time. A driver (7.9)
- * that asks the server again and again, instead of being told by it, asks at once when a call fails too; if that is while a connection closes, it
- * waits for ever to have asked, and never sees that the server is back.
+ * Options of `MongoClient`, to spread into your own. With them the driver looks for the server every half second, and at no other time. A driver
+ * (7.9) that polls the server also polls at once when a call fails. If a connection closes meanwhile, that poll never ends, and the driver never
+ * sees that the server is back.
  */
 export const mongoOptions = { heartbeatFrequencyMS: 500, minHeartbeatFrequencyMS: 1000 } as const satisfies MongoClientOptions;
 

@@ -11,10 +11,10 @@ import type { Decisions } from './decisions.js';
 const ATTEMPTS = 100;
 
 /**
- * Commits in one round trip what requests write most: a single record, or new records (and some that stay as they are) with the one that is
- * spent or swapped for them. That one comes last: when its condition does not hold, what was inserted is taken back, and what a crash leaves
- * was never disclosed and expires. So a new record may be there a little before its commit is, which only who knows its key, or lists its
- * account, can see. Whatever else, and whatever did not get through like that, is committed by decision, and seen as a whole.
+ * Commits the usual writes of a request in one round trip: a single record, or new records (and some that stay as they are) with the one that is
+ * spent or swapped for them. The spent or swapped record is written last. When its condition does not hold, the inserted records are removed again.
+ * Records that a crash leaves behind were never disclosed, and expire. A new record may thus exist a little before its commit, which shows only to
+ * a caller that knows its key or lists its account. All other commits, and those that fail this way, are made by decision and seen as a whole.
  */
 export function createCommits(records: Collection<ArtifactDocument>, decisions: Decisions): Pick<ArtifactStore, 'commit'> {
   /** @returns false when nothing was written, because a condition did not hold or something was in the way. */

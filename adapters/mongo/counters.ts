@@ -10,8 +10,8 @@ export interface CounterDocument {
 }
 
 /**
- * Counters over fixed windows. A window is begun and counted in by statements of their own: one that does either may answer what it would
- * have begun, on servers that are compatible with MongoDB, when several do so at once.
+ * Counters over fixed windows. One statement begins a window and another counts in it. A single statement for both may, on servers compatible
+ * with MongoDB, answer with the window it would have begun when several run at once.
  */
 export function createCounters(counters: Collection<CounterDocument>): Pick<ArtifactStore, 'hit'> {
   return {

@@ -20,7 +20,7 @@ export interface Database {
   time(): Promise<number>;
 }
 
-/** Whatever the client's own are: conditions are checked where they were written, and what is acknowledged survives a failover. */
+/** Override the client's own concerns: conditions are checked on the primary, and acknowledged writes survive a failover. */
 const options: CollectionOptions = {
   readPreference: 'primary',
   readConcern: { level: 'local' },

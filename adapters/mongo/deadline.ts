@@ -3,15 +3,15 @@ import { deadlineAfter, leave } from '../../lib/store/free-time.js';
 /** Milliseconds of free time in which the server answers, or it is taken to be away: a call ends within 1.5 seconds. */
 const DEADLINE_MS = 1200;
 
-/** For all options of the driver: the types of those that write leave `signal` out, though it is heeded there too. */
+/** Options of any driver call. The types of writing calls leave `signal` out, though the driver heeds it there too. */
 export interface Bounds {
   readonly signal: AbortSignal;
   readonly maxTimeMS: number;
 }
 
 /**
- * Ends a call in time, whatever the time-outs of the user's client are; the driver's own `timeoutMS` has no effect any more. The signal takes
- * back what waits to be sent, so that it is not done long after its caller was told that it was not; `maxTimeMS` ends it at the server.
+ * Ends a call in time, whatever the time-outs of the user's client are. The driver's own `timeoutMS` has no effect then. The signal cancels a
+ * command that waits to be sent, so that it is not run long after its caller was told of the failure. `maxTimeMS` ends the command at the server.
  * @throws Error when the time is over: what was sent may have been done.
  */
 export function inTime<T>(call: (bounds: Bounds) => Promise<T>, milliseconds = DEADLINE_MS): Promise<T> {

@@ -6,10 +6,10 @@ import { isDuplicate } from './database.js';
 import { inTime } from './deadline.js';
 
 /**
- * Commits whose writes change what is there, without transactions. Each record gets its next state as an intent; then one document is
- * inserted, the decision, and that is the commit; then the intents become the records. Whoever meets an intent looks for the decision. There
- * is one: the commit is done, and completed by whoever finds it. There is none: the record is as it was, and a writer that waited in vain
- * inserts the opposite decision in its place, so that of the two one holds.
+ * Commits that change existing records, without transactions. Each record gets its next state as an intent. Then one document is inserted, the
+ * decision, and that is the commit. Then the intents become the records. A reader or writer that meets an intent looks for the decision. If there
+ * is one, the commit is done, and whoever finds the decision completes it. If there is none, the record is as it was. A writer that waited in vain
+ * inserts the opposite decision under the same id, so that one of the two holds.
  */
 export interface Decisions {
   /** @returns false when another write came between: nothing was done. */
@@ -27,10 +27,10 @@ interface DecisionDocument {
   readonly x?: true;
 }
 
-/** Milliseconds that an undecided commit is waited for: many round trips. */
+/** Milliseconds that a writer waits for an undecided commit: many round trips. */
 const UNDECIDED_MS = 250;
 const PAUSE_MS = 10;
-/** Milliseconds that a decision is kept when nothing needs it any more but calls that are under way. */
+/** Milliseconds that a decision is kept for calls under way, once nothing else needs it. */
 const KEPT_MS = 60 * 60_000;
 
 export function createDecisions(records: Collection<ArtifactDocument>): Decisions {
@@ -95,7 +95,7 @@ export function createDecisions(records: Collection<ArtifactDocument>): Decision
       const last = Math.max(...[...next.values()].map(({ e }) => e.getTime()));
       const isDone = (await prepare(operations)) && (await decide({ _id: t, e: new Date(Math.max(last, now) + KEPT_MS) }));
       if (!isDone) await release({ t, k });
-      // What is decided is done, even if somebody else has to complete it.
+      // The commit is done once it is decided, even if another node has to complete it.
       else await apply({ t, k }).catch(() => {});
       return isDone;
     },

@@ -15,7 +15,7 @@ export class RowIndex {
       // With the id last, pages of the look-up are read in order.
       key: new Map<string, 1>(unique ? keys : [...keys, ['_id', 1]]),
       ...(unique ? { unique } : {}),
-      // Comparisons hold within a type: a field that is a string, or an array that has one. So what is lacking or empty is left out.
+      // Comparisons hold within a type: they match a string, or an array with a string. So rows without a value are left out.
       partialFilterExpression: Object.fromEntries(this.#fields.map((field) => [field, { $gte: '' }])),
     };
   }

@@ -11,7 +11,7 @@ import { RowIndex } from './row-index.js';
 /** Documents read at once where all are wanted. */
 const CHUNK = 1000;
 
-/** The rows of a collection, a document each. Every write is of one document, on the version that it was made from. */
+/** The rows of a collection, a document each. Every write changes one document, on condition of the version that it was made from. */
 export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #rows: MongoCollection<RowDocument>;

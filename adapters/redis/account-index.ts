@@ -1,6 +1,6 @@
 /**
- * Which records an account has: a sorted set of their keys by when they expire. It may name records that are gone or have another account
- * by now; the records themselves say. What has expired is swept whenever something is added, and the set expires with its last member.
+ * The index of an account's records: a sorted set of their keys, by expiry. It may name records that are gone or belong to another account by
+ * now, which the records themselves tell. Each addition sweeps expired members, and the set expires with its last member.
  */
 import { hash } from 'node:crypto';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
@@ -8,7 +8,7 @@ import type { Connection } from './connection.js';
 import { decode, isTombstone } from './record.js';
 import { defineScript } from './script.js';
 
-/** GT: of two puts at once, the one that comes last need not be the one that expires last. */
+/** GT, because of two puts at once the later one may expire first. */
 export const indexByAccount = `
 local function indexByAccount(index, record, ends, now)
   redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
@@ -40,7 +40,7 @@ export function createAccountIndex(connection: Connection, prefix: string): Acco
       const record = text ? decode(key, text, now) : undefined;
       return record?.account === account ? [record] : [];
     });
-    // Nothing else may be dropped: a record that is not there yet may be on its way.
+    // Only expired members may be dropped, because an absent record may still be on its way.
     const removed = keys.filter((_, place) => isTombstone(texts[place] ?? ''));
     if (removed.length > 0)
       await connection.removeMembers(

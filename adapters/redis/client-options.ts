@@ -13,15 +13,15 @@ const connectionOptions = {
 } as const satisfies RedisOptions;
 
 /**
- * Options of ioredis for a single server or one behind Sentinel, to spread into your own: a call fails within a second and a half when the
- * server is down or hangs, nothing waits in a queue, nothing is sent twice, and the client reconnects for ever.
+ * Options of ioredis for a single server or one behind Sentinel, to spread into your own. With them a call fails within a second and a half when
+ * the server is down or hangs, no command waits in a queue or is sent twice, and the client reconnects for ever.
  */
 export const redisOptions = {
   ...connectionOptions,
   enableOfflineQueue: false,
   sentinelCommandTimeout: 1000,
   retryStrategy: retryDelay,
-  // A primary that has become a replica: ask Sentinel, or the name server, who is it now.
+  // The primary became a replica, so Sentinel or the name server has to be asked for the new one.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } as const satisfies RedisOptions;
 
@@ -29,7 +29,7 @@ export const redisOptions = {
 export const redisClusterOptions = {
   enableOfflineQueue: false,
   clusterRetryStrategy: retryDelay,
-  // Commands that were sent when a connection broke would be sent again.
+  // Otherwise commands that were sent before a connection broke would be sent again.
   retryDelayOnFailover: 0,
   maxRedirections: 5,
   slotsRefreshInterval: 5000,
@@ -78,7 +78,7 @@ const commonRules = (
   [`${path}.enableAutoPipelining`, !enableAutoPipelining, 'false: commands are batched anyhow', enableAutoPipelining],
 ];
 
-/** Timers of ioredis fire before an answer is read that came while this process was busy: a healthy connection would be dropped. */
+/** Timers of ioredis drop healthy connections, because they fire before an answer is read that came while this process was busy. */
 const connectionRules = (path: string, { autoResendUnfulfilledCommands, commandTimeout, socketTimeout }: RedisOptions): Rule[] => [
   [`${path}.autoResendUnfulfilledCommands`, autoResendUnfulfilledCommands === false, 'false', autoResendUnfulfilledCommands],
   [`${path}.commandTimeout`, commandTimeout === undefined, 'nothing: the store times its calls itself', commandTimeout],

@@ -5,8 +5,8 @@ import { bodyOf, tombstoneBody } from './record.js';
 import { defineScript } from './script.js';
 
 /**
- * All writes or none: first it looks whether each may be done, then it does them. A server that is out of memory refuses the first write of
- * a script or none.
+ * Does all writes or none: the script first checks every condition, then writes. A server that is out of memory refuses the first write of a
+ * script or none.
  */
 export const commitScript = defineScript(`${indexByAccount}
 -- Version of a live record and when it was spent, or when a tombstone ends.
@@ -56,8 +56,8 @@ return 0
 const done: CommitResult = { ok: true };
 
 /**
- * One script for all writes; in a Cluster one for each slot, those with conditions first, each after the one before it. When one loses, or
- * the store goes away, slots that came before it stay written.
+ * Runs one script for all writes. In a Cluster it runs one for each slot, one after another, those with conditions first. When a script loses, or
+ * the store goes away, the slots before it stay written.
  */
 export function createCommits(connection: Connection, prefix: string, accounts: AccountIndex): Pick<ArtifactStore, 'commit'> {
   async function commitTogether(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
@@ -81,7 +81,7 @@ export function createCommits(connection: Connection, prefix: string, accounts: 
     return lost === undefined ? done : { ok: false, lost: lost.key };
   }
 
-  /** The index is in another slot. It is written by the time the record is acknowledged, so no record that anybody knows of is missing. */
+  /** The index is in another slot. It is written before the record is acknowledged, so it lacks no record that a caller knows of. */
   async function commitSlot(writes: readonly ArtifactWrite[]): Promise<CommitResult> {
     const [result] = await Promise.all([commitTogether(writes), accounts.add(writes.filter(isPut))]);
     return result;

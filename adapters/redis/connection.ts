@@ -4,7 +4,7 @@ import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 import { inTime } from './deadline.js';
 import type { Script } from './script.js';
 
-/** The commands of this store. What fails is not sent again, save a script that the server did not know. */
+/** The commands of this store. A failed command is not sent again, except a script that the server did not know. */
 export interface Connection {
   readonly isCluster: boolean;
   /** Parts keys into groups that one command may name: those of a slot in a Cluster, else all. */
@@ -53,8 +53,8 @@ export function createConnection(client: Redis | Cluster): Connection {
 }
 
 /**
- * The commands of one turn of the event loop leave in one write. ioredis' auto-pipelining does that too, but has one batch under way at a
- * time, so that a command may wait for the time-out of those before it as well.
+ * Sends the commands of one turn of the event loop in one write. Auto-pipelining of ioredis does that too, but has one batch under way at a time, so
+ * that a command may wait for the time-out of the batch before it.
  */
 function batching(client: Redis): () => void {
   let corked = false;

@@ -6,7 +6,7 @@ export const DEADLINE_MS = 1000;
 const deadline = deadlineAfter(DEADLINE_MS);
 
 /**
- * The outcome of a command. A `commandTimeout` of ioredis would end it by the clock, also when the answer is there and this process was too
+ * The outcome of a command. A `commandTimeout` of ioredis would end the command by the clock, even when the answer came and this process was too
  * busy to read it.
  * @throws Error when the time is over: what was sent may have been done.
  */

@@ -1,6 +1,6 @@
 /**
- * Ends connections that owe an answer for too long, so that a server that hangs is not asked again until it answers a new one. A `socketTimeout`
- * of ioredis would end healthy ones too: its timer fires before the socket is read that this process was too busy to read.
+ * Ends connections that owe an answer for too long, so that a server that hangs gets no more commands until it answers a new connection. A
+ * `socketTimeout` of ioredis would end healthy connections too, because its timer fires before Node reads a socket that waited for a busy process.
  */
 import type { Cluster, Redis } from 'ioredis';
 import { DEADLINE_MS } from './deadline.js';

@@ -56,7 +56,7 @@ export function primariesOf(client: Redis | Cluster): Redis[] {
  */
 export async function checkServer(server: Redis): Promise<void> {
   const info = await inTime(server.info()).catch((error: unknown) => {
-    // Those who rent a server may not be allowed to ask.
+    // A rented server may not allow the question.
     if (error instanceof Error && /^(NOPERM|ERR unknown command)/.test(error.message)) return '';
     throw error;
   });
@@ -73,7 +73,7 @@ export async function checkServer(server: Redis): Promise<void> {
       expected: `${oldestVersion.join('.')} or later`,
     });
   }
-  // Also while memory is not limited: who limits it later would find sessions gone, and codes used twice.
+  // Also while memory is not limited: a limit that is set later would lose sessions, and let codes be used twice.
   const policy = field('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
     throw new IdpError('store_unfit', {

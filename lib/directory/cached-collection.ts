@@ -3,7 +3,7 @@ import type { CollectionName } from '../store/collections.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
 import type { DirectoryContext } from './context.js';
 
-/** A collection whose rows are read through the caches, and whose writes tell them. */
+/** A collection that reads rows through the caches, and tells the caches of each write. */
 export interface CachedCollection<R extends Row> {
   get(id: string): Promise<R | undefined>;
   /** The row, if the caches have it. */

@@ -45,7 +45,7 @@ export interface SignInMeans {
 
 /** What clients may be registered with beyond the service's own. */
 export interface ClientRules {
-  /** Whether a host may have names of its own (`extraClientMetadata` by `configure`); likely slips are told even so. */
+  /** Whether a host may have names of its own (`extraClientMetadata` by `configure`). Likely misspellings are refused even so. */
   readonly ownMetadata: boolean;
   /** Grant types of extensions. @default none */
   readonly grantTypes?: ReadonlySet<string>;
@@ -99,10 +99,10 @@ export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
 
-/** Runs the erasure of a person, and has others who keep something of the person erase it: the notice is enqueued before, as that of a cut-off is. */
+/** Runs the erasure of a person, and notifies others who keep data of the person. The notice is enqueued before the write, as for a cut-off. */
 export type WithErasure = <T>(person: ErasedPerson, change: () => Promise<T>) => Promise<T>;
 
-/** Whom those others are told of. */
+/** The erased person, as the others are told. */
 export interface ErasedPerson {
   readonly tid: string;
   readonly personId: string;

@@ -58,7 +58,7 @@ export interface DirectoryOptions {
   readonly means?: SignInMeans;
 }
 
-/** Services bound to one tenant: a record of another tenant is, to them, one that does not exist. */
+/** Services bound to one tenant. To them a record of another tenant does not exist. */
 export interface TenantDirectory {
   readonly persons: Persons;
   readonly users: Users;
@@ -100,7 +100,7 @@ export interface Directory {
   readonly outbox: Pick<Outbox, 'start' | 'nudge'>;
   /** @internal */
   readonly problems: EventTrials['problems'];
-  /** Dispatches the events that are left, and lets deliveries end that are under way. */
+  /** Dispatches the events that are left, and waits for deliveries under way. */
   close(): Promise<void>;
 }
 

@@ -3,10 +3,10 @@ import { IdpError } from '../errors.js';
 
 export const newId = (): string => v7();
 
-/** One that comes, in the order of ids, when the instant does. */
+/** An id that sorts by the given instant. */
 export const newIdAt = (instant: Date): string => v7({ msecs: instant.getTime() });
 
-/** Milliseconds since 1970 that an id has in it; undefined when it has none. @see RFC 9562 §5.7 */
+/** The time in an id, in milliseconds since the epoch; undefined for an id without one. @see RFC 9562 §5.7 */
 export const instantOfId = (id: string): number | undefined =>
   validate(id) && version(id) === 7 ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 

@@ -1,4 +1,4 @@
-/** What callers give the services: checked here against schemas, trusted inside. */
+/** Input of callers, checked here against schemas. The services trust checked input. */
 import { isDeepStrictEqual } from 'node:util';
 import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -51,7 +51,7 @@ export function newRecord<Fields extends object>(id: string, fields: Fields) {
   return { ...fields, id, createdAt: now, updatedAt: now };
 }
 
-/** The record with the patch applied; the very same record when that changes nothing, so nothing is written. */
+/** The record with the patch applied. A patch that changes nothing returns the same object, so nothing is written. */
 export function patched<R extends Stored>(record: R, patch: Readonly<Record<string, unknown>>): R {
   const next: Record<string, unknown> = { ...(record as object) };
   for (const [name, value] of Object.entries(patch)) {

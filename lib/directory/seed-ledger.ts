@@ -6,19 +6,19 @@ import type { Collections, DirectoryContext } from './context.js';
 
 export type SeededCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
 
-/** What seeds made, kept beside the records: a seed that comes again changes nothing else, and makes nothing twice. */
+/** The account of what seeds made, kept beside the records, so that a later run changes nothing else and makes nothing twice. */
 export interface SeedLedger {
-  /** Says, the first time, whether the account begins after records were made. To be called before anything is. */
+  /** Notes, the first time, whether records existed before the account. To be called before any record is made. */
   begin(): Promise<void>;
   read(): Promise<SeedAccount>;
   entry(id: string): Promise<SeedRecord | undefined>;
-  /** The entry as it is then; another node may have been faster. */
+  /** Enters the record. Resolves to the entry that is kept, which is another node's if that was faster. */
   enter(entry: Unsaved<SeedRecord>): Promise<{ readonly entry: SeedRecord; readonly isNew: boolean }>;
-  /** @param change answers its argument when there is nothing to write. */
+  /** @param change returns its argument when there is nothing to write. */
   write(id: string, change: (entry: SeedRecord) => Unsaved<SeedRecord>): Promise<void>;
-  /** From now on, what is absent and has no entry was never there. */
+  /** Notes that the account is complete: from now on, a record that is absent and has no entry never existed. */
   settle(): Promise<void>;
-  /** As it is kept now, past every cache. @throws IdpError `record_unreadable` */
+  /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
   record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined>;
 }
 
@@ -52,7 +52,7 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
       const rows = await seeds.find({});
       const origin = rows.find(({ id }) => id === ORIGIN);
       return {
-        // Without a word of it, what is absent may have been taken away.
+        // Without the row, an absent record may have been removed.
         isAfterRecords: origin?.isAfterRecords ?? true,
         entries: new Map(rows.map((row) => [row.id, row])),
       };
@@ -80,14 +80,14 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
   };
 }
 
-/** An event outlives the record that it tells of. */
+/** Events count as well, because they outlive their records. */
 async function hasRecords({ tenants, permissions, clients, apiResources, events }: Collections): Promise<boolean> {
   const all: readonly Pick<Collection<Row>, 'find'>[] = [tenants, permissions, clients, apiResources, events];
   const found = await Promise.all(all.map((rows) => rows.find({}, { limit: 1 })));
   return found.some((rows) => rows.length > 0);
 }
 
-/** A person that is erased takes along what a seed gave them; that there was one stays, so that no seed makes them again. */
+/** Forgets the values that a seed gave an erased person. The entry itself stays, so that no seed makes the person again. */
 export async function forgetSeeded({ seeds }: Pick<Collections, 'seeds'>, recordId: string): Promise<void> {
   for (const { id } of await seeds.find({ byRecord: [recordId] })) {
     await seeds

@@ -14,19 +14,19 @@ export interface CachesOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Values are shared by all who ask: they are frozen, or not to be changed. */
+/** All callers share the values. Frozen or not, none may be changed. */
 export type Cached<V> = Pick<ReadThrough<V>, 'get' | 'peek'>;
 
 export interface Caches {
   /** The rows of a collection by id; one cache, whoever asks for it. */
   rows<R extends Row>(collection: string): Cached<R>;
-  /** A new cache of what `load` makes of a key, from rows of these collections alone: it is cleared when one of them changes. */
+  /** A new cache of the values of `load`. A change of one of the collections clears it, so `load` may read no others. */
   over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): Cached<V>;
   /** Calls back when rows of a collection were written, here or on another node. */
   watch(collection: string, listener: () => void): void;
   /**
-   * To be called after each write to a collection: clears its caches here at once, and on other nodes within the poll interval (while the
-   * store cannot be reached: once it can). It never rejects.
+   * Clears the caches of a collection: here at once, on other nodes within the poll interval, or once the store can be reached again.
+   * To be called after each write to the collection. It never rejects.
    */
   changed(collection: string): Promise<void>;
   /** Stops looking for changes. */

@@ -19,8 +19,8 @@ export interface ChangeFeedOptions {
 
 export interface ChangeFeed {
   /**
-   * Tells this node at once, and the others by their next look, that rows of a collection were written. To be called after the write.
-   * It never rejects, as the write is done: while the store cannot be reached, the others are told as soon as it can.
+   * Tells this node at once, and the other nodes by their next look, that rows of a collection were written. To be called after the write.
+   * It never rejects, because the write is done. While the store cannot be reached, the other nodes are told as soon as it can.
    */
   changed(collection: string): Promise<void>;
   close(): void;
@@ -88,7 +88,7 @@ async function bump(rows: Collection<ChangeRecord>, collection: string): Promise
 
     await rows.insert({ id: ROW_ID, revisions: next({}) });
   } catch (error) {
-    // What it said is not needed: every cache of the others is cleared where it says something else.
+    // The counts may start anew: other nodes clear the cache of every collection whose count differs.
     if (IdpError.is(error, 'record_unreadable')) await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
     else if (IdpError.is(error, 'conflict')) await increase();
     else throw error;

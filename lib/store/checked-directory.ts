@@ -1,22 +1,22 @@
-/** A directory whose rows are looked at when they are read: one that is not of its form is left out, so that it stops nobody else. */
+/** A directory that checks the form of each row it reads. A row of another form is left out, so that the rest can be used. */
 import { IdpError } from '../errors.js';
 import type { Collection, DirectoryStore, Page, Row, Unsaved, Where } from './directory-store.js';
 import { hasRowChecks, wrongMember as wrongMemberOf } from './row-checks.js';
 
 export interface CheckedCollection<R extends Row> extends Collection<R> {
-  /** Whether there is a row, of its form or not: one that is left out still takes its id and its unique values. */
+  /** Whether there is a row, readable or not. A row that is left out still takes its id and its unique values. */
   has(where: string | Where): Promise<boolean>;
   isUnreadable(id: string): Promise<boolean>;
   /**
-   * Compare-and-swap as `update`, and makes the row where there is none, or takes the place of one that is left out. For collections without
-   * unique indexes.
+   * Updates the row by compare-and-swap, as `update` does. It inserts the row where there is none, and replaces one that is left out.
+   * For collections without unique indexes.
    */
   upsert(id: string, change: (row: R | undefined, isUnreadable: boolean) => Unsaved<R>): Promise<R>;
 }
 
 export interface CheckedDirectory extends DirectoryStore {
   collection<R extends Row>(name: string): CheckedCollection<R>;
-  /** Rows that were left out when they were read last; some of them are looked at again, as they may have been mended. */
+  /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
   problems(): Promise<readonly UnreadableRow[]>;
 }
 
@@ -30,12 +30,12 @@ interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
-/** Bad rows that are remembered, so that each is told once. */
+/** Bad rows that are remembered, because each is logged once. */
 const REMEMBERED = 10_000;
-/** Of these, whenever somebody asks. */
+/** Remembered rows that one call of `problems` reads again. */
 const LOOKED_AT_AGAIN = 20;
 
-/** Tells of a row of a collection that is none of the service's the first member that is not of its form. */
+/** The first malformed member of a row; undefined for a sound row. */
 export type WrongMember = (collection: string, row: object) => string | undefined;
 
 /** @param ofOthers for collections of extensions. */
@@ -43,7 +43,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
   const wrongMember: WrongMember = (collection, row) =>
     hasRowChecks(collection) ? wrongMemberOf(collection, row) : ofOthers(collection, row);
   const bad = new Map<string, UnreadableRow>();
-  // A store in this process hands out the same row again and again.
+  // A store in this process hands out the same object at each read.
   const good = new WeakSet<Row>();
 
   function isGood(collection: string, row: Row): boolean {
@@ -161,7 +161,7 @@ export function createCheckedDirectory(store: DirectoryStore, logger: Logger, of
   };
 }
 
-/** What callers in JavaScript may give in the place of an id is refused here: to a store it might be a query. */
+/** Refuses an id that is no string, because a store might take an object for a query. */
 function checkTexts(values: readonly unknown[]): void {
   if (values.some((value) => typeof value !== 'string')) throw new IdpError('invalid_record', { path: '/id', expected: 'a string' });
 }

@@ -1,19 +1,19 @@
 /**
- * How far this node's clock is from that of the artifact store, which all nodes share. It is looked up now and then, and corrected in between
- * where the clock was set. A node that is too far off writes and believes nothing.
+ * The difference between this node's clock and that of the artifact store, which all nodes share. It is measured every ten
+ * seconds, and follows at once when the node's clock is set in between. A node whose clock is too far off neither reads nor writes records.
  */
 import { UnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
 
 /** Milliseconds between two look-ups. */
 const INTERVAL_MS = 10_000;
-/** A difference that a look-up may be wrong by, and that nothing here depends on, in milliseconds. */
+/** Milliseconds that a look-up may be wrong by. A smaller difference counts as none. */
 const NOISE_MS = 1000;
-/** From this difference on it is told, in milliseconds. */
+/** The difference that is logged, in milliseconds. */
 const TOLD_MS = 2000;
 /** The largest difference that a node serves with, in milliseconds: half of what a code lives. */
 const TOLERATED_MS = 30_000;
-/** An answer that took longer says too little, in milliseconds. */
+/** Milliseconds after which an answer is too old to measure by. */
 const SLOW_MS = 1500;
 
 export interface StoreClock {
@@ -53,7 +53,7 @@ export function createStoreClock(name: string, time: () => Promise<number>, logg
     tell(current());
   };
 
-  /** A clock that was set since the last look-up is as far off as it was moved, which the steady one tells. */
+  /** The steady clock tells by how much the other one was set since the last look-up. */
   const current = (): number => {
     const moved = Date.now() - measured.wall - (performance.now() - measured.steady);
     if (Math.abs(moved) < NOISE_MS) return measured.ahead;
@@ -103,7 +103,7 @@ async function lookUp(time: () => Promise<number>): Promise<Measured | undefined
     const took = performance.now() - steady;
     return took > SLOW_MS ? undefined : { ahead: wall + took / 2 - theirs, wall, steady };
   } catch {
-    // That it is away is told by whoever needs it.
+    // The outage is logged by the calls that need the store.
     return undefined;
   }
 }

@@ -31,7 +31,7 @@ export interface ExtensionArtifacts {
   /** False when there is one with this id, taken or not, or its grant is over: then nothing is written. @param value JSON. */
   put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
   read(id: string): Promise<unknown>;
-  /** The value, to one caller alone however many ask at once; undefined to the others. @throws TypeError where the kind is not `once`. */
+  /** Takes the value: one caller gets it, all others get undefined, also at the same time. @throws TypeError where the kind is not `once`. */
   take(id: string): Promise<unknown>;
   /** It reads as absent from now on, and its id can be used again once it would have ended. */
   remove(id: string): Promise<void>;

@@ -1,15 +1,15 @@
 /**
- * Deadlines by the time that this process was free to see an answer. A process that was stopped, or busy, for longer than an answer may take
- * finds the answer and the end of its time at once; Node runs timers before it reads sockets, so that an ordinary timer would take a healthy
- * server for one that hangs.
+ * Deadlines that count only the time in which this process could have seen an answer. A process that was busy or stopped for longer than a
+ * deadline finds the answer and the end of the deadline together. Node runs timers before it reads sockets, so an ordinary timer would then
+ * take a healthy server for one that hangs.
  */
 
-/** Milliseconds between two looks. One timer serves all deadlines, so an end comes up to this late, and as late as the process is busy. */
+/** Milliseconds between two looks. One timer serves all deadlines, so a deadline may end this much late. */
 const TICK_MS = 50;
 /** Milliseconds that count of the time between two looks, whatever the process did meanwhile. */
 const MAX_STEP_MS = 4 * TICK_MS;
 
-/** Something that is waited for, between what began before and after it. */
+/** One wait, in a list ordered by when the waits began. */
 export interface Waiting {
   previous: Waiting;
   next: Waiting;
@@ -47,7 +47,7 @@ class Queue {
   }
 }
 
-/** The wait is over. Does nothing the second time: a late answer comes after its end. */
+/** Ends the wait. A second call does nothing, because an answer may come after the deadline. */
 export function leave(waiting: Waiting): void {
   const { previous, next } = waiting;
   previous.next = next;
@@ -84,7 +84,7 @@ function look(): void {
   }
 }
 
-/** Sockets are read between a timer and the immediate that it sets: what came while the process was away is there when it looks. */
+/** Node reads sockets between a timer and the immediate that it sets, so answers that came meanwhile are seen first. */
 function startLooking(): void {
   lookedAt = performance.now();
   timer = setInterval(() => setImmediate(look), TICK_MS);

@@ -1,4 +1,4 @@
-/** Whether the service can serve, and what is wrong that stops nobody else. */
+/** Whether the service can serve, and which records it cannot use. */
 import type { ArtifactStore } from './artifact-store.js';
 import type { DirectoryStore } from './directory-store.js';
 import { ReadOnlyError } from './write-probe.js';
@@ -6,7 +6,7 @@ import { ReadOnlyError } from './write-probe.js';
 /** `read-only`: it answers reads and takes no writes, so nobody can sign in. */
 export type StoreHealth = 'up' | 'read-only' | 'down';
 
-/** Something that is wrong with one record. It stops nothing else, and needs somebody to mend it. */
+/** A problem of one record. Everything else goes on; somebody has to mend the record. */
 export interface HealthProblem {
   /** A stable name for what is wrong; docs/operate.md lists them. */
   readonly code: string;
@@ -17,7 +17,7 @@ export interface HealthProblem {
 
 /** What answers whether it can serve. */
 export interface Health {
-  /** `up` while both stores are: a process whose health is `down` should get no requests, and be left running. */
+  /** `up` while both stores are. Send no requests to a process whose health is `down`, and leave it running. */
   readonly status: 'up' | 'down';
   readonly artifacts: StoreHealth;
   readonly directory: StoreHealth;

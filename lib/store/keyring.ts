@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { ConfigError, IdpError } from '../errors.js';
 
-/** What is kept encrypted or hashed under keys: each purpose has a key of its own. */
+/** Encrypts and hashes values that are stored. Each purpose has keys of its own. */
 export interface Keyring {
   /**
    * Encrypts under the newest secret. The text opens only for the same purpose and record.
@@ -10,7 +10,7 @@ export interface Keyring {
   encrypt(purpose: string, record: string, plaintext: string): string;
   /** @throws IdpError `undecipherable` when the text was altered, belongs elsewhere, or its secret is gone. */
   decrypt(purpose: string, record: string, text: string): string;
-  /** Whether the text was encrypted under the newest secret; one that was not is due to be encrypted again. */
+  /** Whether the text was encrypted under the newest secret. Any other text is due to be encrypted again. */
   isCurrent(text: string): boolean;
   /** Keyed hashes of a value, under each secret, newest first: store the first, look up any. */
   hashes(purpose: string, value: string): readonly [string, ...string[]];

@@ -4,8 +4,8 @@ import type { Logger } from '../logger.js';
 /** Milliseconds between two looks whether an outage has ended. */
 const LOOK_MS = 1000;
 /**
- * Milliseconds without a failure after which it has. A store that is away again soon after is one that some calls fail at: it has to be calm for
- * longer each time, so that it cannot fill the log.
+ * Milliseconds without a failure after which an outage has ended. A store that fails again soon after has to be calm for longer each time,
+ * because a store at which only some calls fail would fill the log.
  */
 const CALM_MS = 1000;
 const LONGEST_CALM_MS = 60_000;

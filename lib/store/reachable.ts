@@ -1,4 +1,4 @@
-/** Stores as the service uses them: whatever goes wrong in one is an outage, told in one way, and in time. */
+/** Stores as the service uses them. Each failure of a store is an outage, which callers see as one error and in time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IdpError, StoreAwayError, UnavailableError } from '../errors.js';

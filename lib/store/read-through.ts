@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
 
-/** How long it is remembered that there is nothing, in milliseconds. */
+/** Milliseconds for which an absent key is remembered. */
 const ABSENT_TTL_MS = 1000;
-/** What is absent has a small place of its own: names that callers make up push out nothing that exists. */
+/** Absent keys have a small cache of their own, so that made-up names push out no value. */
 const MAX_ABSENT = 1000;
-/** Nor do they fill the memory: an absent name that is longer than this is not remembered. */
+/** Characters of the longest absent key that is remembered, so that made-up names do not fill the memory. */
 const MAX_ABSENT_NAME = 256;
 
 export interface ReadThrough<V> {
-  /** The value of a key, loaded if need be; calls at the same time share one load. Undefined when there is none. */
+  /** The value of a key, loaded if need be; undefined when there is none. Calls at the same time share one load. */
   get(key: string): Promise<V | undefined>;
-  /** The value, if it is kept: for paths that every request takes, where a promise for what is at hand costs more than the look-up. */
+  /** The value, if the cache has it. Every request takes some paths, on which a promise would cost more than the look-up. */
   peek(key: string): V | undefined;
-  /** Forgets everything; a load that is under way answers its callers but is not kept. */
+  /** Forgets everything. A load that is under way answers its callers, and its value is not kept. */
   clear(): void;
 }
 
@@ -57,7 +57,7 @@ export function createReadThrough<V extends object>(
     clear() {
       values.clear();
       absent.clear();
-      // A load whose promise is no longer here began before the change, so it may hold what was.
+      // A load under way began before the change, so its value may be outdated and is not kept.
       loads.clear();
     },
   };

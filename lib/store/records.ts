@@ -69,12 +69,12 @@ export interface User {
   readonly parentUserId?: string;
   /** Whether {@link childUserIds} has any. */
   readonly isParent: boolean;
-  /** Children, and those about to be linked or just unlinked: a child is entered before it gets its parent, and struck off after it lost it. */
+  /** Children, and users about to be linked or just unlinked: a child is entered before it gets its parent, and removed after it lost the parent. */
   readonly childUserIds?: readonly string[];
   readonly groupIds: readonly string[];
   /** Only `active` users sign in. */
   readonly status: 'invited' | 'active' | 'disabled';
-  /** What `disabled` took the place of. @default 'active' */
+  /** The status before `disabled`. @default 'active' */
   readonly statusBefore?: 'invited' | 'active';
   /** Sign-ins before this instant are void. */
   readonly notBefore?: Date;
@@ -140,7 +140,7 @@ export interface Lifetimes {
   readonly idToken?: number;
   readonly refreshTokenIdle?: number;
   readonly refreshTokenAbsolute?: number;
-  /** 0 for public clients that do not prove possession of a key: nobody tells their retries from a thief's. */
+  /** 0 for public clients that do not prove possession of a key, because their retries look like a thief's. */
   readonly refreshTokenGrace?: number;
 }
 
@@ -198,15 +198,15 @@ export interface Consent extends Stored {
   readonly at: Date;
 }
 
-/** A key that will sign, does, or did: published in each of these states, with another algorithm's beside it. */
+/** A signing key. It is published in each of its states, beside the keys of the other algorithm. */
 export interface StoredSigningKey {
   readonly kid: string;
   readonly alg: 'RS256' | 'ES256';
-  /** `next`: announced. `active`: signs. `retiring`: what it signed still verifies. One that is removed is no longer here. */
+  /** `next`: announced. `active`: signs. `retiring`: signs no more, and what it signed still verifies. A removed key has no record. */
   readonly state: 'next' | 'active' | 'retiring';
   /** The private key, a JWK, encrypted. */
   readonly sealed: string;
-  /** When it came into being, and so was announced. */
+  /** When the key was made, and so announced. */
   readonly announcedAt: Date;
   readonly activatedAt?: Date;
   readonly retiredAt?: Date;
@@ -214,7 +214,7 @@ export interface StoredSigningKey {
   readonly removeAt?: Date;
 }
 
-/** All signing keys, and the events of their rotations: one document, so that whoever reads it sees one state of them all. One row. */
+/** All signing keys and the events of their rotations. They are one document, so that each reader sees one state of all. One row. */
 export interface KeyRing extends Stored {
   readonly keys: readonly StoredSigningKey[];
   readonly pendingEvents: readonly PendingEvent[];
@@ -227,16 +227,16 @@ export interface EventRecord extends Row, PendingEvent {
   readonly sequence: number;
   /** Those with numbers beside it, for reading in order; absent for events of before. */
   readonly bucket?: string;
-  /** When it was given up, as a listener failed too often. */
+  /** When dispatch of the event was given up, because a listener failed too often. */
   readonly parkedAt?: Date;
 }
 
-/** Something that has to reach somebody else, until it was taken. */
+/** A message to another party, kept until the other party took it. */
 export interface Delivery extends Stored {
   /** `backchannel-logout` … */
   readonly kind: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** What was enqueued together. */
+  /** Names the deliveries that were enqueued together. */
   readonly batch?: string;
   /** `dead`: given up. */
   readonly state: 'waiting' | 'dead';
@@ -248,17 +248,17 @@ export interface Delivery extends Stored {
 }
 
 /**
- * What seeds did to one record, so that none does it again. Of a value that a seed gave there is a digest, of what it may give once the thing itself:
- * a scope, a group's id, a secret's hash. One row, named `origin`, says how the account began.
+ * The changes that seeds made to one record, so that no seed makes them again. `values` keeps a digest of each value that a seed gave. `items`
+ * keeps the things that a seed gives once: a scope, a group's id, a secret's hash. One row, named `origin`, says how the ledger began.
  */
 export interface SeedRecord extends Row {
   /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
   readonly recordId: string;
-  /** Absent until the record is complete: then a seed that died goes on with it. */
+  /** Absent until the record is complete. The next start completes a record that a node left so. */
   readonly madeAt?: Date;
   readonly values: readonly { readonly field: string; readonly digest: string }[];
   readonly items: readonly { readonly field: string; readonly item: string; readonly isInSeed: boolean }[];
-  /** Of `origin`: there were records before there was this account, so what is absent may have been taken away. */
+  /** Of `origin`: records existed before the ledger did, so an absent record may have been removed. */
   readonly isAfterRecords?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The form of each collection's rows, for reading: what code takes for granted of a row, and no more, so that a row that an administrator, a restore or
- * another program damaged can be told from one that is used. Plain functions: nothing is compiled.
+ * The form of the rows of each collection, checked when they are read. A check covers the members that code relies on, and no more. It finds
+ * rows that an administrator, a restore or another program damaged. Plain functions, so nothing is compiled at start.
  */
 import { isDate } from 'node:util/types';
 import type { CollectionName } from './collections.js';
@@ -171,7 +171,7 @@ const rowChecks: {
     status: activity,
   } satisfies Checks<records.ApiResource>,
   consents: { ...row, userId: text, clientId: text, scopes: texts, claims: optional(texts), at: instant } satisfies Checks<records.Consent>,
-  // Without its one row nothing is signed: whoever reads it looks at each key by itself, and at each event.
+  // Nothing is signed without this one row, so its readers check each key and each event by itself.
   signingKeys: {
     id: text,
     version: count,

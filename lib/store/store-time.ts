@@ -3,8 +3,8 @@ import type { Artifact, ArtifactStore, ArtifactWrite } from './artifact-store.js
 import { createStoreClock } from './clock.js';
 
 /**
- * An artifact store whose records carry the store's time, whatever the clocks of the nodes that write and read them: instants are converted on
- * the way in and out. While the clocks agree, records pass as they are. A store without a clock of its own is left as it is.
+ * An artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted on the way in and out.
+ * While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
  * @throws UnavailableError `clock_skewed` from the calls that read or write records.
  */
 export function inStoreTime(store: ArtifactStore, logger: Logger): ArtifactStore {

@@ -1,9 +1,9 @@
-/** Whether a store takes writes: one that answers reads and refuses them signs nobody in. */
+/** Asks whether a store takes writes, because nobody can sign in over a store that only answers reads. */
 
 /** Milliseconds between two writes, however often it is asked. */
 const INTERVAL_MS = 1000;
 
-/** A store answers reads, and did not take a write. */
+/** The store answers reads and did not take a write. */
 export class ReadOnlyError extends Error {
   override readonly name = 'ReadOnlyError';
 

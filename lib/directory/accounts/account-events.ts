@@ -4,10 +4,10 @@ import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Account } from './accounts.js';
 
-/** What the protocol saw happen to an account: kept in the person's document until it is dispatched, like what the directory does itself. */
+/** Events of an account that the protocol raises. The person's document keeps them until they are dispatched, as it keeps the directory's own. */
 export interface AccountEvents {
   /**
-   * @param cause names what happened: told again, by any node, it stays one event.
+   * @param cause names the occurrence. A second call with the same cause, on any node, adds no event.
    */
   raise<Name extends keyof EventMap>(type: Name, account: Account, data: EventMap[Name], cause: string): Promise<void>;
 }

@@ -15,7 +15,7 @@ import type { Tenants } from '../tenants/tenants.js';
 export interface Account {
   readonly person: PersonWithUser;
   readonly tenant: Tenant;
-  /** Why nobody can sign in to the tenant, for the log: its policy asks for what nothing here can meet. */
+  /** The part of the tenant's policy that nothing here can meet, for the log. While it is set, nobody can sign in to the tenant. */
   readonly unmetPolicy?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Narrowed {
   readonly method?: string | undefined;
 }
 
-/** Across tenants: for sign-in and protocol code, which learn the tenant from the account. Everybody else goes through a tenant. */
+/** Accounts of all tenants, for sign-in and protocol code, which learn the tenant from the account. All other code goes through a tenant. */
 export interface Accounts {
   /** The account of an `oid`, usable or not. */
   findByOid(oid: string): Promise<Account | undefined>;
@@ -59,13 +59,13 @@ export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): s
 /** Whether the account may sign in, or go on with what began at `loginAt`. */
 export const isUsable = (account: Account, loginAt?: Date): boolean => !isVoid(account, loginAt) && account.unmetPolicy === undefined;
 
-/** Whether what began at `loginAt` is over for good: a policy that nothing meets ends nothing, as it may be cleared. */
+/** Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. */
 export const isVoid = (account: Account, loginAt?: Date): boolean =>
   account.person.user.status !== 'active' ||
   account.tenant.status !== 'active' ||
   (loginAt !== undefined && notBeforeOf(account) > loginAt.getTime());
 
-/** From when on sign-ins count, in milliseconds since the epoch. */
+/** The time of the first sign-in that counts, in milliseconds since the epoch. */
 export const notBeforeOf = ({ person: { user }, tenant }: Account): number =>
   Math.max(user.notBefore?.getTime() ?? 0, tenant.notBefore?.getTime() ?? 0);
 
@@ -92,7 +92,7 @@ const folded = (name: string): string =>
 const allows = ({ tenant: { signIn } }: Account, method: string | undefined): boolean =>
   method === undefined || (signIn?.methods?.includes(method) ?? true);
 
-/** From this many tenants on, one look-up of the name in all tenants is less work than one in each. */
+/** Tenants from which on one look-up of the name in all tenants costs less than one look-up in each. */
 const MANY_TENANTS = 16;
 
 const PAGE = 100;

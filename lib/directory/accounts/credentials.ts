@@ -7,15 +7,15 @@ import { userNameKey } from '../identifiers.js';
 import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
 
-/** That somebody proved to be a user. It holds until the credentials change that proved it, or a change voids the sign-ins of that time. */
+/** Proof that somebody is a user. It holds until the credentials behind it change, or a cut-off invalidates sign-ins of its time. */
 export interface Proof {
-  /** Milliseconds since the epoch: when the proof was given, or from when on sign-ins count if that is later. */
+  /** When the proof was given, or the cut-off of sign-ins if that is later. Milliseconds since the epoch. */
   readonly at: number;
-  /** Whose credentials proved it, and since when they are what they are. */
+  /** The owner of the credentials behind the proof, and when they changed last. */
   readonly credentials: string;
 }
 
-/** What signs users in. For sign-in code: no administrator reads or writes it. */
+/** The credentials of users, for sign-in code. No administrator reads or writes them. */
 export interface Credentials {
   /**
    * Sets the user's own password, which signs nobody in while the user is linked to a parent. Sessions go on: after a reset, sign the user out
@@ -30,11 +30,11 @@ export interface Credentials {
   setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string, from?: readonly string[]): Promise<void>;
   /** For a user that was not created after all. */
   forget(userId: string): Promise<void>;
-  /** Sets a password that no rule was asked about, unless it is the user's already. For seeds of development. */
+  /** Sets a password without checking its rules, unless the user has it already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
-  /** @internal for seeds: whether it is the user's. */
+  /** @internal for seeds: whether the password is the user's. */
   hasPassword(userId: string, password: string): Promise<boolean>;
-  /** @internal for seeds: tells whether the password is still the one that it was. */
+  /** @internal for seeds: a digest that changes with the password. */
   passwordDigest(userId: string): Promise<string | undefined>;
   /**
    * Those of the accounts that the password signs in, tried against the credentials of at most three distinct owners.
@@ -48,11 +48,11 @@ export interface Credentials {
 }
 
 export interface PasswordAttempt {
-  /** Look-ups and hashes that it costs, however many owners there are: time must not tell. @default 1 */
+  /** Look-ups and hashes of one check, however many owners there are, because its time must not tell. @default 1 */
   readonly hashes?: number;
   /** Owners whose password counts as wrong, at the same cost. @default none */
   readonly locked?: ReadonlySet<string>;
-  /** Whom it is for, who waits behind himself when there is much to do: an address, a name. */
+  /** The address and the name behind the request. Requests of one of them wait for each other when there is much to do. */
   readonly from?: readonly string[];
 }
 
@@ -70,7 +70,7 @@ export function createCredentials(
     );
   }
 
-  /** Hashes anew what older parameters made, unless another write came between or there is too much to do right now. */
+  /** Hashes a password of older parameters anew, unless another write came between or too many hashes wait. */
   async function renewIfOutdated({ id, passwordHash: outdated }: Credential, password: string): Promise<void> {
     if (outdated === undefined || !passwords.isOutdated(outdated)) return;
     try {
@@ -144,7 +144,7 @@ export function createCredentials(
 }
 
 const nobody: ReadonlySet<string> = new Set();
-/** Nobody's id: it is looked up where nobody has the name, as anybody's would be. */
+/** An id that no user has. It stands in for owners that are missing, so that a check takes the same time for a name that nobody has. */
 const NO_USER = '00000000-0000-0000-0000-000000000000';
 
 function checkPassword(userName: string, password: string): void {
@@ -152,7 +152,7 @@ function checkPassword(userName: string, password: string): void {
   if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
 }
 
-/** What a password has to be instead; undefined when it will do. */
+/** The rule that a password breaks; undefined for one that will do. */
 export function expectedPassword(userName: string, password: string): string | undefined {
   const length = [...normalised(password)].length;
   if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;

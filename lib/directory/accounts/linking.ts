@@ -80,7 +80,7 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
         }
       }
     } catch (error) {
-      // If this fails too, the entry is void all the same: the next link or unlink strikes it off.
+      // If this fails too, the entry means nothing: the next link or unlink removes it.
       if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
       throw error;
     }
@@ -170,7 +170,7 @@ async function removeChildEntries(persons: CheckedCollection<Person>, parentUser
   }
 }
 
-/** Whether the user has this parent; when not, it is written anew, so that no link under way can complete. */
+/** Whether the user has this parent. A user with another parent, or none, is written anew, so that no link under way can complete. */
 async function isChild(persons: CheckedCollection<Person>, userId: string, parentUserId: string): Promise<boolean> {
   const person = await byUser(persons, userId);
   // One that cannot be read may be its child as before.

@@ -32,11 +32,11 @@ export interface RegistrationProblem {
 export interface Registration {
   /** Undefined where people may not. */
   rules(): Promise<{ readonly passwordLength: number } | undefined>;
-  /** Everything that is wrong with what was said, at most one thing about a field. */
+  /** All problems of the input, at most one for each field. */
   problems(input: RegistrationInput): Promise<readonly RegistrationProblem[]>;
   /**
    * The person, their user and its password.
-   * @param from whom it is for, who waits behind himself when there is much to do: an address, a name.
+   * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
    * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
    */
   register(input: RegistrationInput, from?: readonly string[]): Promise<PersonWithUser>;

@@ -3,7 +3,7 @@ import { isLiveSecret } from '../credentials/secrets.js';
 import type { ApiResources } from './api-resources.js';
 import { type Clients, usesSecret } from './clients.js';
 
-/** The active client or API resource with this id, if a secret is what it authenticates with and this is a live one. */
+/** The active client or API resource with this id, if it authenticates with a secret and this secret is live. */
 export type Authenticate = (id: string, secret: string) => Promise<Client | ApiResource | undefined>;
 
 export const createAuthenticate =
@@ -12,6 +12,6 @@ export const createAuthenticate =
     const client = clients.peek(id) ?? (await clients.get(id));
     const caller = client ?? (await apiResources.get(id));
     const mayTry = caller?.status === 'active' && (client === undefined || usesSecret(client.metadata));
-    // Compared whoever it is: what is wrong must not show in the time.
+    // The secret is always compared, because the time must not tell which part is wrong.
     return isLiveSecret(caller?.secrets ?? [], secret) && mayTry ? caller : undefined;
   };

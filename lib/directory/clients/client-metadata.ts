@@ -1,4 +1,4 @@
-/** What a client may be registered with, checked when it is written: oidc-provider would tell nobody before somebody uses the client. */
+/** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
 import { nearest } from '../../nearest.js';
 import type { Client } from '../../store/records.js';
 import type { ClientRules } from '../context.js';
@@ -61,7 +61,7 @@ export function findIdProblems(id: string | undefined, { takenPrefixes = [] }: C
     : [{ path: '/id', expected: `an id that does not begin with ${taken}, as those of an extension's applications do` }];
 }
 
-/** Everything that is wrong with what a client is registered with. */
+/** All problems of a client's metadata. */
 export function findClientProblems(
   { metadata, requirePkce }: Pick<Client, 'metadata' | 'requirePkce'>,
   rules: ClientRules,
@@ -73,7 +73,7 @@ export function findClientProblems(
     report('/requirePkce', 'true or nothing for a public or native client');
   const { introspection_signed_response_alg: alg = 'RS256', client_secret_expires_at: secretEnd = 0 } = metadata;
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
-  // Secrets are the record's, and end as they are rotated.
+  // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
   return [...problems, ...listProblems(metadata, rules), ...logoutUriProblems(metadata)];
 }

@@ -1,4 +1,4 @@
-/** Which scopes a client may be allowed: those that exist when it gets them. One that goes later may stay: it grants nothing. */
+/** Scopes that a client may be allowed: those that exist when it gets them. A scope that is removed later may stay, because it grants nothing. */
 import { nearest } from '../../nearest.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
@@ -12,7 +12,7 @@ export async function existingScopes({
   return new Set([...identityScopes, ...apiResources.flatMap(({ scopes }) => scopes)]);
 }
 
-/** What the wanted scopes are to be compared with: the store is asked only where they are not all identity scopes. */
+/** The scopes to compare the wanted ones with. The store is asked only when the wanted scopes are not all identity scopes. */
 export const existingScopesFor = async (wanted: readonly string[], context: DirectoryContext): Promise<ReadonlySet<string>> =>
   wanted.every((scope) => context.identityScopes.has(scope)) ? context.identityScopes : existingScopes(context);
 

@@ -17,7 +17,7 @@ export async function insertWithSharedId<R extends Row>(
   };
   await checkFree();
   const inserted = await rows.insert(row);
-  // Two insertions at once pass the first look; then each sees the other here, and neither stays.
+  // Two insertions at once both pass the first look. Then each sees the other here, and neither stays.
   await checkFree().catch(async (error: unknown) => {
     await rows.remove(row.id);
     throw error;

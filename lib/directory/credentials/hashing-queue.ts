@@ -1,6 +1,6 @@
 /**
- * A queue for work that takes a processor for long. Who asks for much waits for it himself: each address and each name gets a turn after the other,
- * and one that comes anew is among the next (start-time fair queuing). What would wait too long is refused at once.
+ * A queue for work that takes a processor for long. Addresses and names get turns one after another, and a new one is among the next (start-time fair
+ * queuing), so that many requests of one delay only that one. A request that would wait too long is refused at once.
  * @see Goyal, Vin, Cheng: Start-time Fair Queuing (1996)
  */
 import { IdpError } from '../../errors.js';
@@ -31,7 +31,7 @@ interface Waiting {
   start(): void;
 }
 
-/** Of the last measurement, in the average. */
+/** Weight of the last measurement in the average. */
 const WEIGHT = 0.2;
 /** Names of those who waited that are kept before those of the past are dropped. */
 const MAX_NAMES = 1000;

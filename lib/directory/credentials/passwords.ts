@@ -16,23 +16,23 @@ export const PASSWORD_LENGTH = 128;
 /** Hashes passwords, as many at once as there are processors; the others wait in turn. */
 export interface Passwords {
   /**
-   * @param from whom it is for, who waits behind himself: an address, a name.
+   * @param from the address and the name behind the request; requests of one of them wait for each other.
    * @returns a PHC string.
    * @throws IdpError `busy` when it would wait too long.
    */
   hash(password: string, from?: readonly string[]): Promise<string>;
   /**
-   * Compares the password with each. Costs one hash for each of them, text or not, so time does not tell whether there is a password.
+   * Compares the password with each hash. An absent hash costs as much as a present one, so time does not tell whether there is a password.
    * @throws IdpError `busy` when it would wait too long.
    */
   verify(phcs: readonly (string | undefined)[], password: string, from?: readonly string[]): Promise<readonly boolean[]>;
-  /** Whether the hash was made otherwise than a new one would be. */
+  /** Whether a new hash would be made with another algorithm or other parameters. */
   isOutdated(phc: string): boolean;
 }
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Milliseconds that somebody waits for a sign-in before it is better to say so. */
+/** Milliseconds that a sign-in waits in the queue before it is refused as `busy`. */
 const LONGEST_WAIT_MS = 20_000;
 /** Milliseconds of a hash, until some were measured. */
 const HASH_MS = 300;

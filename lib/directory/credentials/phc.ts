@@ -1,4 +1,4 @@
-/** How a password hash says what made it: `$algorithm$parameters$salt$hash`. @see the PHC string format */
+/** PHC strings: a password hash with the algorithm and parameters that made it, `$algorithm$parameters$salt$hash`. @see the PHC string format */
 
 export interface Phc {
   readonly algorithm: string;

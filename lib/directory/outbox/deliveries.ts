@@ -6,19 +6,19 @@ import { instantOfId, newIdAt } from '../identifiers.js';
 import { newRecord } from '../input.js';
 
 /**
- * What has to reach somebody else, kept until they took it: at least once, from whichever node is there. What is enqueued before the change
- * it announces is held for a moment, so that it arrives after. Ids have the due time in them, so that a look-up in their order is over at the
- * first that is not due, however many wait: one that is put off gets another id.
+ * Messages to other parties, sent by any node, at least once, until the other party took them. A delivery that is enqueued before the change it
+ * announces is held for a moment, so that it arrives after the change. Ids carry the due time. A look-up in their order therefore ends at the first
+ * delivery that is not due, however many wait, and a delivery that is put off gets another id.
  */
 export interface Deliveries {
-  /** How a kind is sent; it rejects when it was not taken. Without one, deliveries of that kind wait. */
+  /** Registers the sender of a kind, which rejects when a delivery was not taken. Deliveries of a kind without a sender wait. */
   handle(kind: string, send: (delivery: Delivery) => Promise<void>): void;
   enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued>;
   /** Those of a batch that were not taken yet. */
   pending(batch: string): Promise<readonly Delivery[]>;
   /** Those that were given up, for a week. */
   dead(page?: Page): Promise<readonly Delivery[]>;
-  /** Sends one that was given up again, from its first attempt on, under another id. False when there is none. */
+  /** Sends a delivery that was given up once more, under another id, from its first attempt on. False when there is none. */
   retry(id: string): Promise<boolean>;
 }
 
@@ -31,13 +31,13 @@ export interface Enqueued {
 
 /** {@link Deliveries}, and the loop behind them. */
 export interface DeliveryQueue extends Deliveries {
-  /** Lets attempts end. What is left is for the next to start. */
+  /** Waits for attempts under way. The next start goes on with the rest. */
   close(): Promise<void>;
 }
 
 /** Milliseconds. */
 const HELD_MS = 2_000;
-/** Longer than any attempt: then another node takes over. */
+/** Longer than any attempt. After it another node takes over. */
 const CLAIMED_MS = 30_000;
 const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
 /** Seconds before the second attempt, the third … */
@@ -54,7 +54,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   let running: Promise<void> | undefined;
   let closed = false;
 
-  /** Makes an attempt ours, unless somebody else was faster. */
+  /** Claims an attempt, unless another node was faster. */
   async function claim({ id, version }: Delivery): Promise<boolean> {
     let mine = false;
     await rows.update(id, (row) => {
@@ -85,7 +85,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
     logger.warn({ delivery: id, kind, problem }, state === 'dead' ? 'delivery given up' : 'delivery failed; another attempt follows');
   }
 
-  /** Puts it in its place by when it is due. Whoever dies in between leaves two, of which one is too many, and not none. */
+  /** Moves a delivery to the id of its due time. A crash in between leaves two copies, because none would lose the delivery. */
   async function move(delivery: Delivery): Promise<boolean> {
     const moved = await rows.insert({ ...delivery, id: newIdAt(delivery.due), updatedAt: new Date() });
     const wasThere = await rows.remove(delivery.id);
@@ -104,7 +104,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   }
 
   async function dueRows(state: Delivery['state'], use: (delivery: Delivery) => Promise<unknown>): Promise<void> {
-    // Mostly nothing is due: one row tells.
+    // Mostly nothing is due, which one row tells.
     for (let limit = 1, after: string | undefined; ; limit = PAGE) {
       const page = await rows.find({ byState: [state] }, { limit, ...(after ? { after } : {}) });
       for (const delivery of page) {

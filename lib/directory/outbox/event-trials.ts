@@ -4,16 +4,16 @@ import type { Collection } from '../../store/directory-store.js';
 import type { EventRecord } from '../../store/records.js';
 import type { Listeners, Listening } from './event-listeners.js';
 
-/** What listeners make of events: each is called until it has taken one, or it is parked. */
+/** Attempts to hand events to listeners. A listener is called until it has taken the event, or the event is parked. */
 export interface EventTrials {
   /**
-   * Calls those who have not taken the event yet, unless they are left in peace for now.
+   * Calls the listeners that have not taken the event yet, unless the next attempt is not due.
    * @returns true when nobody is left who has to take it.
    */
   attempt(event: EventRecord): Promise<boolean>;
   /** When the event is tried again, in milliseconds since the epoch; 0 when it was not tried. */
   dueAt(eventId: string): number;
-  /** The event is nobody's any more. */
+  /** Forgets the event, which no listener has to take any more. */
   forget(eventId: string): void;
   problems(): readonly { readonly code: 'event_parked'; readonly collection: 'events'; readonly id: string }[];
 }
@@ -35,7 +35,7 @@ export interface EventTrialsOptions {
 }
 
 interface Trial {
-  /** Who has not taken it. */
+  /** Listeners that have not taken the event. */
   readonly left: readonly Listening[];
   readonly attempts: number;
   readonly dueAt: number;

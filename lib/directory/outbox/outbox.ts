@@ -1,5 +1,5 @@
 /**
- * The outbox: what has to be told, kept until it is.
+ * The outbox: events and deliveries, kept until listeners and other parties took them.
  *
  * Events are written in the same document as the change that they tell of, then given a number and handed to listeners by one node at a time, under a
  * lease (`outbox`, `event-trials`). `deliveries` is the durable queue for everything else that is sent and tried again, such as logout tokens.
@@ -15,15 +15,16 @@ import type { EventTrials } from './event-trials.js';
 import type { Outboxed } from './pending-events.js';
 
 /**
- * Moves events from the documents of their writes to the one order that every reader follows, tells the listeners of this node, and strikes them off
- * when all have taken them: at least once, whatever dies in between. One node at a time does it, so a number is visible before a higher one is given.
+ * Dispatches events. It moves them from the documents of their writes to the one order that every reader follows, calls the listeners of this node, and
+ * removes them from the documents once all listeners took them: at least once, whatever crashes in between. One node at a time dispatches, because each
+ * number has to be visible before a higher one is given.
  */
 export interface Outbox {
-  /** Begins. Events from before are told only then, so that whoever has to listen can. */
+  /** Begins to dispatch. Events of an earlier process wait for it, so that listeners can be registered first. */
   start(): void;
-  /** There may be something to move. */
+  /** Looks for events at once. */
   nudge(): void;
-  /** Moves what is left, then stops. What listeners have not taken stays for the next to start. */
+  /** Moves the events that are left, then stops. The next start calls listeners that have not taken theirs. */
   close(): Promise<void>;
 }
 
@@ -50,7 +51,7 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
   const { persons, signingKeys, events: records, sequences } = collections;
   /** Documents whose listeners are at work. */
   const working = new Map<string, Promise<void>>();
-  /** Documents that have nothing to do before an instant, as they were then. */
+  /** Documents with nothing to do before an instant, in the version that said so. */
   const held = new Map<string, { readonly version: number; readonly until: number }>();
   let running: Promise<void> | undefined;
   let again = false;
@@ -108,7 +109,7 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
     held.delete(id);
     if (!isAll) held.set(id, { version, until });
     if (done.length === 0 && !isAll) return;
-    // An erased person, of no tenant, was kept for its last events only.
+    // The remainder of an erased person has no tenant, and was kept for its last events only.
     const left = tid === '' && isAll ? await rows.remove(id).then(() => undefined) : await rows.update(id, (row) => without(done, row));
     for (const event of done) trials.forget(event.id);
     if (left?.outbox === undefined) held.delete(id);
@@ -196,7 +197,7 @@ export type Source = Row & Outboxed & { readonly tid?: string };
 const eventsOf = ({ pendingEvents }: Outboxed): readonly PendingEvent[] =>
   Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [];
 
-/** The very row, which writes nothing, when another dispatcher struck them off already. */
+/** Returns the same row, which writes nothing, when another dispatcher removed the events already. */
 function without<R extends Source>(done: readonly PendingEvent[], record: R): Unsaved<R> {
   const { outbox, ...row } = record;
   const ids = new Set(done.map(({ id }) => id));

@@ -7,13 +7,13 @@ export function pendingEvent<Name extends keyof EventMap>(type: Name, tid: strin
   return { id: newId(), type, time: new Date(), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
 }
 
-/** What a record has that events are kept in until they are dispatched. */
+/** The members of a record that keeps events until they are dispatched. */
 export interface Outboxed {
   readonly pendingEvents: readonly PendingEvent[];
   readonly outbox?: 'yes';
 }
 
-/** The record with events of the same write: they are kept, or lost, together. */
+/** The record with events of the same write, so that both are kept or both are lost. */
 export function withEvents<R extends Outboxed>(record: R, ...events: PendingEvent[]): R {
   return { ...record, pendingEvents: [...record.pendingEvents, ...events], outbox: 'yes' };
 }

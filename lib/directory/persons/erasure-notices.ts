@@ -20,7 +20,7 @@ export function createErasureNotices(
   handle(KIND, async ({ data }) => {
     const person = data as unknown as ErasedPerson;
     const kept = await persons.get(person.personId);
-    // The write is late, or was never made: then this is given up in the end.
+    // The write is late or was never made. Without it, the delivery is given up in the end.
     if (kept?.tid === person.tid) throw new Error('the person is not erased yet');
     await erase(person);
   });

@@ -5,8 +5,8 @@ import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { forgetSeeded } from '../seed-ledger.js';
 
 /**
- * Erases a person, their user, credentials and consents. Its links end first, as the write that erases holds only for a user without any; what stays is a
- * remainder that carries the person's last events, and goes with them. The clients it was signed in to are told.
+ * Erases a person with their user, credentials and consents, and notifies the clients that the user was signed in to. Links end first, because the
+ * erasing write holds only for a user without links. A remainder of the document carries the last events, and is removed with them.
  * @throws IdpError `not_found`.
  */
 export type ErasePerson = (personId: string) => Promise<void>;
@@ -45,7 +45,7 @@ export function createErasure(
   };
 }
 
-/** It belongs to no tenant, so nobody finds it. */
+/** The remainder belongs to no tenant, so no service finds it. */
 function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
   const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
   const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };

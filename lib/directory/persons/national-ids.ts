@@ -1,7 +1,7 @@
 import type { Keyring } from '../../store/keyring.js';
 import type { Person } from '../../store/records.js';
 
-/** How a tenant keeps national ids: encrypted, with a keyed hash to look them up that is of no use in another tenant. */
+/** National ids of a tenant: encrypted, with a keyed hash for look-ups. The hash of one tenant is of no use in another. */
 export function createNationalIds(keyring: Keyring, tid: string) {
   const normalised = (nationalId: string) => nationalId.normalize('NFKC').trim();
   const hashes = (nationalId: string) => keyring.hashes(PURPOSE, JSON.stringify([tid, normalised(nationalId)]));
@@ -14,7 +14,7 @@ export function createNationalIds(keyring: Keyring, tid: string) {
     hashes,
     seal,
     open: (personId: string, sealed: string) => keyring.decrypt(PURPOSE, personId, sealed),
-    /** What a patch with this value changes; encryption anew is no change. */
+    /** The members that a patch with this value changes. Encrypting the same value anew is no change. */
     changes(person: Person, nationalId: string | null | undefined) {
       if (nationalId === null) return { nationalId: null, nationalIdHash: null };
       if (nationalId === undefined || person.nationalIdHash === hashes(nationalId)[0]) return {};

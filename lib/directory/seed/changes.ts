@@ -1,6 +1,6 @@
 /**
- * What a seed changes in a record that is there. Three things are compared: what the seed says, what is kept, and what a seed gave last. A value is
- * replaced while it is what a seed gave; an element of a list of rights is given once. All else belongs to whoever changed it.
+ * Changes that a seed makes to a record that exists. Three values are compared: the seed's, the stored one, and the one a seed gave last. A stored
+ * value is replaced while it is the one a seed gave last. An element of a list of rights is given once. All other values stay.
  */
 import { hash } from 'node:crypto';
 import type { SeedRecord } from '../../store/records.js';
@@ -11,17 +11,17 @@ export type SeedFields = Readonly<Record<string, unknown>>;
 export interface SeedChanges {
   readonly patch: Record<string, unknown>;
   readonly notes: SeedNotes;
-  /** Where the seed says something new, and somebody else had said something before. */
+  /** Fields with a new value in the seed that stay, because somebody else changed them. */
   readonly left: readonly string[];
 }
 
-/** Members that are lists, each element of which grants something. */
+/** Lists of rights: each element grants something. */
 const rights: ReadonlySet<string> = new Set(['allowedScopes', 'adminTenants', 'scopes', 'permissionIds', 'groupIds']);
 
-/** No value has it: a value that a seed did not give is never taken for one that it did. */
+/** A digest that no value has. It marks a value that no seed gave. */
 export const NOT_OURS = '';
 
-/** What a record that was just made, or that is left as it was found, has of the seed. */
+/** Notes about a record that was just made, or that is left as it was found. */
 export function seededNotes(record: SeedFields, fields: SeedFields): SeedNotes {
   const values = valuesOf(fields).map(({ path, value }) => {
     const isOurs = digestOf(valueAt(record, path)) === digestOf(value);
@@ -78,7 +78,7 @@ export function decide({ kept, given, isEqual }: { kept: string | undefined; giv
   return kept === given ? 'set' : 'leave';
 }
 
-/** Short, as it only has to tell one value from another. */
+/** A short digest, which only has to tell one value from another. */
 const digestOf = (value: unknown): string | undefined =>
   value === undefined ? undefined : hash('sha256', JSON.stringify(value), 'base64url').slice(0, 22);
 
@@ -91,7 +91,7 @@ interface SeedValue {
   readonly value: unknown;
 }
 
-/** Members of members count for themselves: metadata, lifetimes, branding … */
+/** Nested members are compared one by one: those of metadata, lifetimes, branding … */
 const valuesOf = (fields: SeedFields): readonly SeedValue[] =>
   Object.entries(fields).flatMap(([name, value]): readonly SeedValue[] => {
     if (rights.has(name) || value === undefined) return [];

@@ -14,7 +14,7 @@ interface Surroundings {
   readonly identityScopes: ReadonlySet<string>;
 }
 
-/** All that can be said of a seed before the stores are open. */
+/** All problems of a seed that can be found before the stores are open. */
 export async function findSeedProblems(
   seed: unknown,
   { issuer, isAlone, clientRules, identityScopes }: Surroundings,

@@ -17,7 +17,7 @@ interface Target {
 }
 
 /**
- * Nothing of the seed is written unless every name in it means something, in the seed or in the directory.
+ * Checks that every name in the seed means something, in the seed or in the directory. To be called before anything is written.
  * @throws ConfigError with every name that does not.
  */
 export async function checkSeedReferences(directory: Directory, seed: Seed, ids: SeedIds): Promise<void> {

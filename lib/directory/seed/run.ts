@@ -8,41 +8,41 @@ import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededN
 /** One record of a seed. */
 export interface SeedPiece<R extends { readonly id: string }> {
   readonly collection: SeededCollection;
-  /** Of its entry in the ledger, and of the record unless there was one of that name. */
+  /** The id of the ledger's entry. The record has it as well, unless the seed found a record of that name. */
   readonly id: string;
   readonly fields: SeedFields;
-  /** As it is kept now. @param recordId what an earlier seed made or found; without one, what is taken for it. */
+  /** The record as it is stored now. @param recordId of the record that an earlier seed made or found; without it, a record of that name is taken. */
   find(recordId: string | undefined): Promise<R | undefined>;
   create(): Promise<unknown>;
   update(recordId: string, patch: Record<string, unknown>): Promise<unknown>;
-  /** What is not compared with a member, as only its hash is kept. */
+  /** A value that cannot be compared with a member, because only its hash is stored. */
   readonly apart?: SeedPart<R>;
-  /** What is given later, and not to a record that was found. */
+  /** Things that are given later, and not to a record that was found. */
   readonly later?: SeedNotes['items'];
 }
 
 export interface SeedPart<R> {
   readonly field: string;
-  /** What it may be given once, ever. */
+  /** The thing that a record may be given once, ever. */
   readonly once?: string;
   /** Whether {@link SeedPiece.create} leaves it to {@link set}. */
   readonly isMadeApart?: boolean;
-  /** Of what is kept now. */
+  /** The digest of the stored value. */
   digest(record: R): Promise<string | undefined>;
-  /** Of what the seed gives, where it is kept. */
+  /** The digest of the seed's value, once it is stored. */
   seedDigest(record: R): Promise<string | undefined>;
   isEqual(record: R): Promise<boolean>;
   set(record: R): Promise<unknown>;
 }
 
 export interface SeedRun {
-  /** The record, if it is there. */
+  /** Makes or changes the record. Resolves to the record, if there is one then. */
   apply<R extends { readonly id: string }>(piece: SeedPiece<R>): Promise<R | undefined>;
   /** The id of an applied record that is there. */
   recordId(collection: SeededCollection, id: string): string | undefined;
   /** Gives a record something once. @param give false when somebody else's doing stands against it. */
   once(collection: SeededCollection, id: string, what: SeedNotes['items'][number], give: () => Promise<boolean>): Promise<void>;
-  /** What was done, and what was left. */
+  /** Logs what the run did, and what it left. */
   tell(logger: Logger): void;
 }
 
@@ -70,7 +70,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
     };
   }
 
-  /** Goes on with what no node has completed. */
+  /** Completes a record that no node has completed yet. */
   async function finish<R extends { readonly id: string }>(
     piece: SeedPiece<R>,
     entry: SeedRecord,
@@ -186,7 +186,7 @@ export async function createSeedRun(ledger: SeedLedger, mode: 'create' | 'update
 const itemsOf = ({ field, once }: Pick<SeedPart<never>, 'field' | 'once'>): SeedNotes['items'] =>
   once === undefined ? [] : [{ field, item: once, isInSeed: true }];
 
-/** The entry with more in it; the very entry, which writes nothing, when all of it was. */
+/** The entry with the notes added. Returns the same entry, which writes nothing, when it has them all. */
 function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
   if (notes === undefined) return entry;
   const values = new Map([...entry.values, ...notes.values].map(({ field, digest }) => [field, digest]));
@@ -195,7 +195,7 @@ function noted(entry: SeedRecord, notes: SeedNotes | undefined): SeedRecord {
   return isDeepStrictEqual(next, { ...entry }) ? entry : next;
 }
 
-/** What a record that another node has just created makes of a creation. */
+/** Returns the error of a creation that failed because another node has just made the record. */
 function unlessTaken(error: unknown): IdpError {
   if (IdpError.is(error, 'conflict', 'user_name_taken', 'person_has_user')) return error;
   throw error;

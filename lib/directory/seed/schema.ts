@@ -45,8 +45,8 @@ const seedTenant = inputSchema({
 });
 export const seedSchema = inputSchema({
   /**
-   * What happens to records that an earlier start made. `update`: what the seed says anew replaces what a seed said before, unless somebody else
-   * changed it since. `create`: nothing. @default 'update'
+   * The treatment of records that an earlier start made. `update`: new values of the seed replace those that a seed gave before, unless somebody else
+   * changed them since. `create`: such records stay as they are. @default 'update'
    */
   mode: Type.Optional(Type.Union([Type.Literal('create'), Type.Literal('update')])),
   tenants: Type.Optional(Type.Array(seedTenant)),
@@ -60,8 +60,8 @@ export type SeedPerson = Static<typeof seedPerson>;
 export type SeedTenant = Static<typeof seedTenant>;
 
 /**
- * Records that are made once. What was taken away since (records, secrets, scopes, groups of a user, links) stays away. Ids that are left out follow from the issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the
- * seed may stand by its name.
+ * Records that a start makes once. Removed ones stay away: records, secrets, scopes, groups of a user, links. Ids that are left out follow from the
+ * issuer and the names. In `allowedTenants` and `adminTenants` a tenant of the seed may stand by its name.
  */
 export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
   readonly clients?: readonly ClientInput[];

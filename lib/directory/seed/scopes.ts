@@ -1,4 +1,4 @@
-/** Scopes of the clients of a seed. One that a seed gave once, or that the client has, is no mistake when its API resource was taken away since. */
+/** Scopes of the clients of a seed. A scope that a seed gave before, or that the client has, is no mistake after its API resource was removed. */
 import type { ConfigProblem } from '../../errors.js';
 import { findScopeProblems } from '../clients/client-scopes.js';
 import type { Directory } from '../create-directory.js';
@@ -22,7 +22,7 @@ export async function findSeedScopeProblems(
   return (await Promise.all(ofClients)).flat();
 }
 
-/** Those of the scopes that the client has or had of a seed, or can get now. */
+/** The scopes that the client has, got from a seed before, or can get now. */
 export async function scopesThatMean(
   directory: Directory,
   id: string,
@@ -40,7 +40,7 @@ async function withScopesOf(
   existing: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
   if (directory === undefined || wanted.every((scope) => existing.has(scope))) return existing;
-  // Neither throws where a record is damaged: that is for the run to tell.
+  // Neither call throws for a damaged record, because the run reports it.
   const entry = await directory.seedLedger.entry(seedEntryId('clients', id));
   const given = (entry?.items ?? []).flatMap(({ field, item }) => (field === 'allowedScopes' ? [item] : []));
   const kept = await directory.clients.get(id);

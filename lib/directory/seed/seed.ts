@@ -1,8 +1,8 @@
 /**
  * Seeds: records that a host declares, brought about at the start.
  *
- * `schema` and `problems` refuse a seed that is wrong before anything is written. The ledger remembers what seeds made, so that a seed that comes again
- * changes nothing that was changed or removed meanwhile (`changes`, `run`).
+ * `schema` and `problems` refuse a wrong seed before anything is written. The ledger remembers what seeds made, so that a later run leaves alone what
+ * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
 import type { Logger } from '../../logger.js';
 import type { ApiResource, Client, Permission } from '../../store/records.js';
@@ -18,9 +18,9 @@ import { applyLinks, applyTenant, type Parts } from './tenant.js';
 export type { Seed } from './schema.js';
 
 /**
- * Makes the records of the seed that no seed made before, and changes what a seed made and nobody touched since (`seed.mode`). It removes no record,
- * and brings nothing back that was taken away. Safe to run again, and on many nodes at once. Without a seed it begins the account of what seeds
- * do, so that a later one knows that nothing was there.
+ * Makes the records of the seed that no seed made before, and changes those that a seed made and nobody touched since (`seed.mode`). It removes no
+ * record, and brings no removed one back. Safe to run again, and on many nodes at once. Without a seed it begins the ledger, so that a later seed
+ * knows that there was no record.
  * @throws ConfigError, before anything is written, with the path of every value that is wrong.
  */
 export async function applySeed(directory: Directory, seed: Seed | undefined, logger: Logger): Promise<void> {
@@ -102,7 +102,7 @@ const secretOf = <R extends Client | ApiResource>(secret: string, rotate: () => 
   set: rotate,
 });
 
-/** Tenants of the seed that are given by name, by their ids. */
+/** The fields with the ids of tenants in the place of the names that the seed gives. */
 function withTenantIds<Fields extends { allowedTenants?: readonly string[]; adminTenants?: readonly string[] }>(
   { tenants, ids }: Parts,
   given: Fields,

@@ -36,7 +36,7 @@ export async function applyTenant(parts: Parts, tenant: SeedTenant): Promise<voi
 
 type InTenant<Name extends 'subsidiaries' | 'groups' | 'persons'> = NonNullable<SeedTenant[Name]>[number];
 
-/** A record of another tenant is none. */
+/** The record, unless it is of another tenant. */
 const ofTenant = async <R extends { readonly tid: string }>(tid: string, found: Promise<R | undefined>): Promise<R | undefined> => {
   const record = await found;
   return record?.tid === tid ? record : undefined;
@@ -113,7 +113,7 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   const tid = ids.tenant(tenant);
   const { groups, users } = directory.forTenant(tid);
   const { id: _, linkedTo, devPassword, groups: names, status: said, ...given } = user;
-  // Whoever says how a user signs in means one that can. Afterwards it is the user's own affair, and an administrator's.
+  // A user with a password or a parent is meant to sign in. After the creation the status is up to administrators.
   const status = said ?? (devPassword === undefined && linkedTo === undefined ? 'invited' : 'active');
   const fields = { ...given, userName: user.userName.trim() };
   const groupIds = names && (await existing(names, groupNamed)).map(({ id }) => id);
@@ -153,12 +153,12 @@ async function applyUser(parts: Parts, tenant: SeedTenant, personId: string, use
   });
 }
 
-/** Those of the names that mean something now: what one meant may have been taken away. */
+/** The records of the names. A record may have been removed meanwhile, so its name is left out. */
 async function existing<R>(names: readonly string[], find: (name: string) => Promise<R | undefined>): Promise<R[]> {
   return (await Promise.all(names.map(find))).flatMap((found) => found ?? []);
 }
 
-/** Whom the seed links a user to. */
+/** The parent that the seed links a user to. */
 function linkOf({ directory, run, ids, tenants }: Parts, { userName, tenant: name }: NonNullable<SeedUser['linkedTo']>) {
   const tenant = tenants.find((one) => one.name === name);
   if (tenant === undefined) return undefined;
@@ -189,7 +189,7 @@ export async function applyLinks(parts: Parts, tenant: SeedTenant): Promise<void
   }
 }
 
-/** A link that somebody else made stands. */
+/** Resolves to false for a link that somebody else made, which stays. */
 function unlessLinked(error: unknown): false {
   if (IdpError.is(error, 'already_linked')) return false;
   throw error;

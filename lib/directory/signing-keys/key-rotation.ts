@@ -1,8 +1,8 @@
 /**
- * The service's signing keys, where the options give none: made, announced, used, retired.
+ * The service's signing keys, where the options give none: the service makes, announces, uses and retires them.
  *
  * All nodes share one row. A lease decides which node changes it, and private keys are encrypted in it. A key is published
- * before it signs, and stays published as long as anything that it signed is good.
+ * before it signs, and stays published as long as anything that it signed is good. `key-states` says what is due.
  */
 import { generateKeyPair } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,10 +23,10 @@ export interface SigningKeyRecords {
   readonly dueAt: number;
 }
 
-/** The signing keys of the service: made by it, kept encrypted, replaced one after another. Nodes agree, as all keys are one row. */
+/** The signing keys that the service makes, keeps encrypted, and replaces one after another. All nodes agree, because the keys are one row. */
 export interface KeyRotation {
   /**
-   * The keys; made, on one node, when there are none. One that cannot be read is left out and told.
+   * Reads the keys. One node makes them when there are none. A key that cannot be read is left out and logged.
    * @throws IdpError `undecipherable` when none can: then their encryption key is gone.
    */
   load(): Promise<SigningKeyRecords>;
@@ -35,7 +35,7 @@ export interface KeyRotation {
   /** Promotes and removes what is due by the clock, unless another node is at it. */
   advance(): Promise<void>;
   /**
-   * The announced keys sign from now on, and others are announced. With `now`, new keys do, and all before are removed: what they signed is void.
+   * Lets the announced keys sign, and announces others. With `now`, new keys sign and all earlier ones are removed, which voids what they signed.
    * @throws IdpError `key_not_announced` before everyone who keeps the key set could have seen the next key.
    */
   rotate(options?: { readonly now?: boolean }): Promise<void>;
@@ -101,7 +101,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       }
     });
 
-  /** Those that can be read, told once of the others. */
+  /** The keys that can be read. Each of the others is logged once. */
   function opened(row: KeyRing): ReturnType<typeof readable> {
     const keys = readable(row);
     if (keys.length === 0) row.keys.forEach(open);
@@ -114,7 +114,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     return keys;
   }
 
-  /** Keys that sign, one of each algorithm, made where none that signs or will sign can be read. */
+  /** The ring with a key of each algorithm that signs. One is made where no key that signs or will sign can be read. */
   async function complete(row: KeyRing): Promise<KeyRing> {
     for (let current = row; ; current = await ring()) {
       const keys = opened(current);
@@ -129,7 +129,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     }
   }
 
-  /** Once for each start: while the nodes of a service have different secrets first, two would undo each other's work. */
+  /** Encrypts the keys under the newest secret, once for each start. Nodes whose newest secrets differ would else undo each other's work. */
   async function sealAnew(row: KeyRing): Promise<KeyRing> {
     if (isSealedAnew || readable(row).every(({ key }) => keyring.isCurrent(key.sealed))) return row;
     await rows.update(RING, (current) => {
@@ -144,7 +144,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     return ring();
   }
 
-  /** The longest that anything signed until now is good. */
+  /** The time at which nothing that was signed until now is good any more. */
   async function removalOf(now: Date): Promise<Date> {
     let seconds = policy.retiring;
     for (const { lifetimes, accessTokenType } of await clients.find({}))

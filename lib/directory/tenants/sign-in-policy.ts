@@ -1,4 +1,4 @@
-/** What a tenant asks of a sign-in. A policy that nothing here can meet signs nobody in, rather than with less than was asked for. */
+/** Demands of a tenant on a sign-in. A policy that nothing here can meet signs nobody in, because a lesser sign-in is not what it asks for. */
 import type { Logger } from '../../logger.js';
 import type { Tenant } from '../../store/records.js';
 import type { DirectoryContext, SignInMeans } from '../context.js';
@@ -8,7 +8,7 @@ export const PASSWORD = 'password';
 /** Without extensions. */
 export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (method) => method === PASSWORD };
 
-/** Why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
+/** The reason why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
 export function unmetPolicy(
   { signIn: { methods, requireMfa } = {} }: Tenant,
   means: SignInMeans,
@@ -20,11 +20,11 @@ export function unmetPolicy(
   return offered.some((each) => each instanceof Promise) ? Promise.all(offered).then(unmet) : unmet(offered as readonly boolean[]);
 }
 
-/** Knows the tenants whose policy nothing can meet, and tells about them. */
+/** Finds tenants whose policy nothing can meet, and logs them. */
 export interface PolicyWatch {
-  /** Looks through all tenants, and names those at once in the log. */
+  /** Looks through all tenants, and logs those whose policy nothing can meet. */
   begin(): Promise<void>;
-  /** To be called when somebody wants to sign in to the tenant, or to go on: a refusal is told with its reason, once a minute. */
+  /** Logs a refusal with its reason, once a minute. To be called when somebody wants to sign in to the tenant, or to go on. */
   wanted(tenant: Tenant, reason: string | undefined): void;
   /** Whether there is such a sign-in method by now. */
   readonly offers: SignInMeans['offers'];
@@ -38,14 +38,14 @@ export function createPolicyWatch(
   { collections, caches, means }: Pick<DirectoryContext, 'collections' | 'caches' | 'means'>,
   logger: Logger,
 ): PolicyWatch {
-  /** When each was told last, by tenant. */
+  /** When a refusal was logged last, by tenant. */
   const unmet = new Map<string, number>();
 
   const recheck = async (tid: string): Promise<void> => {
     const tenant = await collections.tenants.get(tid);
     if (tenant === undefined || (await unmetPolicy(tenant, means)) === undefined) unmet.delete(tid);
   };
-  // What cannot be read now is read at the next change.
+  // Tenants that cannot be read now are read at the next change.
   caches.watch('tenants', () => void Promise.all([...unmet.keys()].map(recheck)).catch(() => undefined));
 
   return {

@@ -1,5 +1,5 @@
 /**
- * Tenants, and what else belongs to an organisation: its subsidiaries, and what it asks of a sign-in.
+ * Tenants, their subsidiaries, and their demands on a sign-in.
  *
  * `tenant-scope` is the only way from a service that is bound to a tenant to rows of a collection: a row of another tenant
  * does not exist for it.

@@ -1,8 +1,8 @@
 /**
  * Interactions: the steps of a sign-in that wait for a person, as the pages see them.
  *
- * A step belongs to the browser that began it: its path and its cookie can be set by others, its secret cannot. Here are the choice among the accounts
- * of a browser, and how a sign-in that ran out or came from another browser begins anew.
+ * A step belongs to the browser that began it: its path and its cookie can be set by others, its secret cannot. Here are the ways to sign in, the choice
+ * among the accounts of a browser, and how a sign-in that ran out or came from another browser begins anew.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from 'koa';
