@@ -14,7 +14,7 @@ import { createSignInOffers } from './contract/sign-in-offers.js';
 import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createAttempts, createExtensionContext } from './extension-context.js';
-import { createKeptData, createRowsOfExtensions, extensionEventSources, extensionRowChecks, extensionSpecs } from './extension-data.js';
+import { createKeptData, createRowsOfExtensions, extensionEventSources } from './extension-data.js';
 import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
@@ -34,18 +34,13 @@ import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
 import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
+import { openStores } from './open-stores.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
 import { createCaches } from './store/cache.js';
-import { CallTimeouts } from './store/call-timeouts.js';
-import { createCheckedDirectory } from './store/checked-directory.js';
-import { collections } from './store/collections.js';
-import type { DirectoryStore } from './store/directory-store.js';
 import { createHealth } from './store/health.js';
 import { createKeyring } from './store/keyring.js';
-import { createReachableArtifacts, createReachableDirectory } from './store/reachable.js';
-import { inStoreTime } from './store/store-time.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
@@ -59,16 +54,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const notice = developmentNotice(options);
   if (notice) logger.warn({ issuer }, notice);
 
-  // What is in this process cannot be out of reach.
-  const callTimeouts = new CallTimeouts();
-  const artifacts = options.artifacts
-    ? createReachableArtifacts(inStoreTime(options.artifacts, logger), callTimeouts, logger)
-    : memoryArtifacts();
-  const durable = options.directory ? createReachableDirectory(options.directory, callTimeouts, logger) : memoryDirectory();
   const extensions: readonly Extension[] = [...standard, ...options.extensions];
-  await Promise.all([artifacts.open(), durable.open([...Object.values(collections), ...extensionSpecs(extensions)])]);
-  const rowChecks = extensionRowChecks(extensions);
-  const store = createCheckedDirectory(options.keys.encryption ? durable : await withOwnKeys(durable), logger, rowChecks);
+  const { artifacts, store } = await openStores(options, extensions, logger, { artifacts: memoryArtifacts, directory: memoryDirectory });
   const extensionRows = createRowsOfExtensions(extensions, store, () => directory.outbox.nudge());
   const throwAway = () => [randomBytes(32).toString('base64url')];
   const keyring = createKeyring(options.keys.encryption ?? throwAway());
@@ -251,11 +238,4 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
     identityScopes: findIdentityScopes(input, standard),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };
-}
-
-/** Signing keys that only this process can decipher stay in it. */
-async function withOwnKeys(store: DirectoryStore): Promise<DirectoryStore> {
-  const own = memoryDirectory();
-  await own.open([collections.signingKeys]);
-  return { ...store, collection: (name) => (name === collections.signingKeys.name ? own : store).collection(name) };
 }

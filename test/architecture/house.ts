@@ -16,6 +16,7 @@ const rooms: readonly Room[] = [
   { files: 'lib/on-first-use.ts', mayImport: ['lib/create-identity-provider.ts', 'type lib/'] },
   { files: 'lib/create-identity-provider.ts', mayImport: ['lib/', 'adapters/memory/', 'extensions/index.ts'] },
   { files: 'lib/extension-context.ts', mayImport: ['lib/'] },
+  { files: 'lib/open-stores.ts', mayImport: ['lib/'] },
   {
     files: 'lib/extension-work.ts',
     mayImport: ['lib/contract/', 'lib/errors.ts', 'type lib/*.ts', 'type lib/directory/', 'type lib/store/'],
@@ -156,7 +157,8 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   'lib/on-first-use.ts': ['lib/index.ts'],
   'lib/create-identity-provider.ts': ['lib/on-first-use.ts'],
   'lib/extension-context.ts': ['lib/create-identity-provider.ts'],
-  'lib/extension-data.ts': ['lib/create-identity-provider.ts'],
+  'lib/open-stores.ts': ['lib/create-identity-provider.ts'],
+  'lib/extension-data.ts': ['lib/create-identity-provider.ts', 'lib/open-stores.ts'],
   'lib/extension-work.ts': ['lib/create-identity-provider.ts'],
 };
 
