@@ -2,6 +2,7 @@
  * 4.9 and silent renewal with a client library that is not ours: oidc-client-ts, which asks the frame
  * again and again. On a page of the service's own site, where a frame has all cookies, and on one of another site, where it has at most that of the check-session frame.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -15,7 +16,7 @@ import { useIdp } from '../support/use-idp.js';
 jest.setTimeout(60_000);
 
 /** Seconds from one look at the session to the next. */
-const INTERVAL = process.env.PROVE ? 0.25 : 0.1;
+const INTERVAL = 0.25;
 
 describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   let client: BrowserClient;
@@ -259,7 +260,9 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   test('4.9 another site, no third-party cookies: by default the library stops asking the frame', async () => {
     const application = await Application.signedIn(blocked, client.origin);
     await application.intervals(6);
-    expect([await application.read('[seen, replies]'), asked]).toEqual([[[], ['error']], []]);
+    expect([await application.told(), asked]).toEqual([[[], ['error']], []]);
+    // A second look may have been under way when the first was answered.
+    expect(Number(await application.read('replies.length'))).toBeLessThan(3);
   });
 
   test('4.9 another site, no third-party cookies: a page where nobody is signed in asks once', async () => {
@@ -313,6 +316,8 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     '4.9 the same site: %s signing in again, or by a linked account, is a change of session, asked about once and then watched on',
     async (userName) => {
       const application = await Application.signedIn(blocked, client.sameSite);
+      // Sign-ins of one account in one second are one sign-in, because `auth_time` is the same.
+      await sleep(1000 - (Date.now() % 1000));
       await signInElsewhere(blocked, userName);
       await application.until("seen.includes('UserSessionChanged')");
       await application.forget();
