@@ -13,6 +13,7 @@ import type { Browsers } from './oidc/context.js';
 import type { Protocol } from './oidc/protocol.js';
 import { browserStateCookie } from './oidc/sessions/browser-state.js';
 import type { ResolvedOptions } from './options/defaults.js';
+import { signingAlgorithm } from './options/values.js';
 import { hashedKey } from './store/artifact-key.js';
 import type { ArtifactStore } from './store/artifact-store.js';
 import type { Keyring } from './store/keyring.js';
@@ -82,4 +83,4 @@ export const createAttempts =
 
 /** Those of the keys that were given; we make one of each. */
 const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>
-  signing ? [...new Set(signing.map(({ kty }) => (kty === 'RSA' ? 'RS256' : 'ES256')))] : ['RS256', 'ES256'];
+  signing ? [...new Set(signing.map(signingAlgorithm))] : ['RS256', 'ES256'];

@@ -2,6 +2,7 @@
 
 import { isOwnName } from './contract/collections.js';
 import type { Extension, ExtensionContext } from './contract/extension.js';
+import { sharedClaims } from './contract/shared-claims.js';
 import type { DeliveryHandler, Job, Seal } from './contract/work.js';
 import type { Directory } from './directory/index.js';
 import { ConfigError, isToldAlready } from './errors.js';
@@ -68,36 +69,15 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
 
     async start(given) {
       context = given;
-      const owners = new Map<string, string>();
-      const own = (what: string, name: string, extension: string): void => {
-        const owner = owners.get(`${what} ${name}`);
-        if (!isOwnName(name, extension))
-          throw new ConfigError('invalid_options', [
-            { path: 'extensions', expected: `${what} ${name} of ${extension} to be named ${extension}.<name>` },
-          ]);
-        if (owner)
-          throw new ConfigError('extension_conflict', [
-            { path: 'extensions', expected: `one owner of ${what} ${name}`, received: `${owner} and ${extension}` },
-          ]);
-        owners.set(`${what} ${name}`, extension);
-      };
       try {
-        const handlers: [string, DeliveryHandler][] = [];
-        const jobs: Job[] = [];
-        for (const { name, deliveries, jobs: of } of extensions) {
-          for (const [kind, handler] of Object.entries(deliveries?.(given) ?? {})) {
-            own('deliveries', kind, name);
-            handlers.push([kind, handler]);
-          }
-          for (const job of of?.(given) ?? []) {
-            own('job', job.name, name);
-            if (!(job.intervalSeconds >= 1 && job.intervalSeconds <= MAX_INTERVAL_SECONDS))
-              throw new ConfigError('invalid_options', [
-                { path: 'extensions', expected: `job ${job.name} to have intervalSeconds, 1 to ${MAX_INTERVAL_SECONDS}` },
-              ]);
-            jobs.push(job);
-          }
-        }
+        const made = extensions.map((extension) => ({
+          owner: extension.name,
+          deliveries: Object.entries(extension.deliveries?.(given) ?? {}),
+          jobs: extension.jobs?.(given) ?? [],
+        }));
+        checkWork(made);
+        const handlers = made.flatMap(({ deliveries }) => deliveries);
+        const jobs = made.flatMap((each) => each.jobs);
         for (const [kind] of handlers) kinds.add(kind);
         for (const extension of extensions) {
           started.push(extension);
@@ -120,6 +100,36 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
 
     close: closeStarted,
   };
+}
+
+interface MadeWork {
+  /** The extension's name. */
+  readonly owner: string;
+  readonly deliveries: readonly (readonly [kind: string, handler: DeliveryHandler])[];
+  readonly jobs: readonly Job[];
+}
+
+/** @throws ConfigError for names that are not the extension's own, for intervals, and for names with two owners. */
+function checkWork(made: readonly MadeWork[]): void {
+  const namesOf = ({ deliveries, jobs }: MadeWork) => [
+    ...deliveries.map(([kind]) => ({ what: 'deliveries', name: kind })),
+    ...jobs.map(({ name }) => ({ what: 'job', name })),
+  ];
+  const invalid = made.flatMap(({ owner, ...work }) => [
+    ...namesOf({ owner, ...work })
+      .filter(({ name }) => !isOwnName(name, owner))
+      .map(({ what, name }) => `${what} ${name} of ${owner} to be named ${owner}.<name>`),
+    ...work.jobs
+      .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
+      .map(({ name }) => `job ${name} to have intervalSeconds, 1 to ${MAX_INTERVAL_SECONDS}`),
+  ]);
+  if (invalid.length > 0)
+    throw new ConfigError(
+      'invalid_options',
+      invalid.map((expected) => ({ path: 'extensions', expected })),
+    );
+  const conflicts = sharedClaims(made, (work) => namesOf(work).map(({ what, name }) => `${what} ${name}`));
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
 }
 
 const sealOf = (keyring: Keyring, purpose: string): Seal => ({

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding, Html } from '../../lib/extension-door.js';
+import type { Branding, ViewPart } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */
@@ -57,29 +57,8 @@ export interface ConsentScope {
   readonly description?: string;
 }
 
-/** What is on a page of an extension. */
-export type PartModel =
-  | { readonly part: 'text'; readonly text: string }
-  | { readonly part: 'list'; readonly items: readonly string[] }
-  | { readonly part: 'link'; readonly text: string; readonly href: string }
-  | {
-      readonly part: 'field';
-      readonly name: string;
-      readonly label: string;
-      readonly kind?: 'text' | 'password' | 'code';
-      readonly autocomplete?: string;
-      readonly value?: string;
-      readonly isOptional?: boolean;
-      readonly problem?: string;
-    }
-  | { readonly part: 'check'; readonly name: string; readonly label: string; readonly isTicked?: boolean }
-  | {
-      readonly part: 'choices';
-      readonly name: string;
-      readonly choices: readonly { readonly value: string; readonly title: string; readonly lines: readonly string[] }[];
-    }
-  | { readonly part: 'button'; readonly text: string; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
-  | { readonly part: 'markup'; readonly markup: Html };
+/** A part of a page of an extension, with its words in the page's language. */
+export type PartModel = ViewPart<string>;
 
 interface PageModels {
   /** Posts `identifier`, or `idp` to the `action` of `others`. With `isElsewhere`, one of these is all that there is. */

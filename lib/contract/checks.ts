@@ -83,9 +83,6 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
     ],
     conflicts: [
       ...findPageConflict(all),
-      ...findErrorConflicts(all),
-      ...findDataConflicts(all),
-      ...findEventConflicts(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
       ...findNameConflicts(all),
       ...findClaimConflicts(sets, mapping),
@@ -145,18 +142,6 @@ function reportedBy(extension: object, path: OptionPath): readonly ConfigProblem
   return problems;
 }
 
-/** Events that two extensions declare, or that are the service's. */
-function findEventConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
-  const owners = new Map<string, string>(eventNames.map((name) => [name, 'the service']));
-  return extensions.flatMap(({ name, events }) =>
-    (Array.isArray(events) ? events : []).flatMap((event: string) => {
-      const owner = owners.get(event);
-      owners.set(event, owner ?? name);
-      return owner ? [{ path: 'extensions', expected: `one owner of the event ${event}`, received: `${owner} and ${name}` }] : [];
-    }),
-  );
-}
-
 /** Collections and kinds of artifacts, each with what looks for problems in it. */
 const declaredData = (extension: object) =>
   (
@@ -169,36 +154,11 @@ const declaredData = (extension: object) =>
     return Array.isArray(list) ? list.map((value: unknown, index) => ({ member, index, value, find })) : [];
   });
 
-/** Names of collections and kinds that are there twice. */
-function findDataConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
-  const owners = new Map<string, string>();
-  return extensions.flatMap((extension) =>
-    declaredData(extension).flatMap(({ member, value }) => {
-      const key = `${member} ${String(valueAt(value, ['name']))}`;
-      const owner = owners.get(key);
-      owners.set(key, owner ?? extension.name);
-      return owner ? [{ path: 'extensions', expected: `one owner of ${key}`, received: `${owner} and ${extension.name}` }] : [];
-    }),
-  );
-}
-
 const isWellFormed = (extension: object): extension is Extension =>
   (['name', 'texts', 'pageAdditions'] as const).every((name) => {
     const value = valueAt(extension, [name]);
     return value === undefined ? name !== 'name' : members[name][1](value);
   });
-
-/** Codes that two extensions declare, or that are the service's. */
-function findErrorConflicts(extensions: readonly Extension[]): readonly ConfigProblem[] {
-  const owners = new Map(Object.keys(errorTable).map((code) => [code, 'the service']));
-  return extensions.flatMap(({ name, errorCodes }) =>
-    Object.keys(isObject(errorCodes) ? (errorCodes as object) : {}).flatMap((code) => {
-      const owner = owners.get(code);
-      owners.set(code, owner ?? name);
-      return owner ? [{ path: 'extensions', expected: `one owner of the error ${code}`, received: `${owner} and ${name}` }] : [];
-    }),
-  );
-}
 
 /** Exactly one extension shows pages. */
 function findPageConflict(extensions: readonly Extension[]): readonly ConfigProblem[] {
@@ -214,15 +174,21 @@ function findPageConflict(extensions: readonly Extension[]): readonly ConfigProb
       ];
 }
 
-/** Each grant type, each name of client metadata, and what goes by the name of an extension, has one owner. */
+/** The service, as the first that claims anything. */
+const service = { name: 'the service', events: eventNames, errorCodes: errorTable };
+
+/** Everything that goes by a name of its own, or by the name of an extension, has one owner. */
 const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigProblem[] =>
   sharedClaims(
-    extensions.map(({ name: owner, ...extension }) => ({ owner, ...extension })),
-    ({ owner, grantTypes, clientMetadata, clients, logoutParticipant }) => [
-      ...(clients ? [`the applications ${owner}:`] : []),
-      ...(logoutParticipant ? [`the logout notices of ${owner}`] : []),
-      ...namesIn(grantTypes).map((name) => `the grant type ${name}`),
-      ...namesIn(clientMetadata).map((name) => `client metadata ${name}`),
+    [service as Partial<Extension> & { readonly name: string }, ...extensions].map((extension) => ({ owner: extension.name, extension })),
+    ({ owner, extension }) => [
+      ...namesIn(extension.errorCodes).map((code) => `the error ${code}`),
+      ...declaredData(extension).map(({ member, value }) => `${member} ${String(valueAt(value, ['name']))}`),
+      ...(Array.isArray(extension.events) ? extension.events : []).map((event) => `the event ${event}`),
+      ...(extension.clients ? [`the applications ${owner}:`] : []),
+      ...(extension.logoutParticipant ? [`the logout notices of ${owner}`] : []),
+      ...namesIn(extension.grantTypes).map((name) => `the grant type ${name}`),
+      ...namesIn(extension.clientMetadata).map((name) => `client metadata ${name}`),
     ],
   );
 

@@ -2,23 +2,17 @@
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import type { GrantType } from './grant-type.js';
+import { sharedClaims } from './shared-claims.js';
 
 /**
  * Members of the discovery document.
  * @throws ConfigError `extension_conflict` when two extensions add the same.
  */
 export function discoveryOf(extensions: readonly Extension[], context: ExtensionContext): Record<string, unknown> {
-  const owners = new Map<string, string>();
-  const document: Record<string, unknown> = {};
-  for (const { name, discovery } of extensions) {
-    for (const [member, value] of Object.entries(discovery?.(context) ?? {})) {
-      const owner = owners.get(member);
-      if (owner) throw conflict(`one owner of ${member} in discovery`, `${owner} and ${name}`);
-      owners.set(member, name);
-      document[member] = value;
-    }
-  }
-  return document;
+  const added = extensions.map(({ name: owner, discovery }) => ({ owner, members: discovery?.(context) ?? {} }));
+  const conflicts = sharedClaims(added, ({ members }) => Object.keys(members).map((member) => `${member} in discovery`));
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+  return Object.assign({}, ...added.map(({ members }) => members));
 }
 
 /** What clients may be registered with here. */
@@ -63,6 +57,3 @@ export function pagesOf(extensions: readonly Extension[]): NonNullable<Extension
   const [pages] = extensions.flatMap((extension) => extension.pages ?? []);
   return pages as NonNullable<typeof pages>;
 }
-
-const conflict = (expected: string, received: string): ConfigError =>
-  new ConfigError('extension_conflict', [{ path: 'extensions', expected, received }]);

@@ -6,34 +6,35 @@ import type { Interaction } from './interaction.js';
 /** Words: a key of the extension's `texts`, one with the values of its placeholders, or a name that is the same in every language. */
 export type Text = string | { readonly key: string; readonly values: Readonly<Record<string, string>> } | { readonly plain: string };
 
-export type ViewPart =
-  | { readonly part: 'text'; readonly text: Text }
-  | { readonly part: 'list'; readonly items: readonly Text[] }
+/** @typeParam Words as the extension gives them, or in the page's language. */
+export type ViewPart<Words = Text> =
+  | { readonly part: 'text'; readonly text: Words }
+  | { readonly part: 'list'; readonly items: readonly Words[] }
   /** `href`: http(s), or a path of this origin. */
-  | { readonly part: 'link'; readonly text: Text; readonly href: string }
+  | { readonly part: 'link'; readonly text: Words; readonly href: string }
   /** A labelled input. `code` is for digits that were sent or are shown elsewhere. */
   | {
       readonly part: 'field';
       readonly name: string;
-      readonly label: Text;
+      readonly label: Words;
       readonly kind?: 'text' | 'password' | 'code';
       /** @default off */
       readonly autocomplete?: string;
       readonly value?: string;
       readonly isOptional?: boolean;
       /** What is wrong with it. */
-      readonly problem?: Text;
+      readonly problem?: Words;
     }
   /** Posts `yes` under its name when it is ticked. */
-  | { readonly part: 'check'; readonly name: string; readonly label: Text; readonly isTicked?: boolean }
+  | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
   /** Entries of which one is pressed. */
   | {
       readonly part: 'choices';
       readonly name: string;
-      readonly choices: readonly { readonly value: string; readonly title: Text; readonly lines?: readonly Text[] }[];
+      readonly choices: readonly { readonly value: string; readonly title: Words; readonly lines?: readonly Words[] }[];
     }
   /** Submits the form. The first is the one that Enter presses. */
-  | { readonly part: 'button'; readonly text: Text; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
   /** Markup of the template `html`, without styles or scripts of its own: none would be applied. */
   | { readonly part: 'markup'; readonly markup: Html };
 

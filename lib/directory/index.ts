@@ -11,7 +11,7 @@ export type { Linking, ParentRef } from './accounts/linking.js';
 export type { Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
-export type { ClientFields, ClientInput, Clients } from './clients/clients.js';
+export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
 export type { SignInMeans } from './context.js';
 export { createDirectory, type Directory, type DirectoryOptions, type TenantDirectory } from './create-directory.js';

@@ -12,7 +12,6 @@ import { useIdp } from '../support/use-idp.js';
 
 let endpoints: Endpoints;
 let alice: Person;
-let _aliceAtGlobex: Person;
 let bob: Person;
 let carol: Person;
 
@@ -24,9 +23,11 @@ interface Person {
 const service = useIdp();
 beforeAll(async () => {
   endpoints = endpointsOf(service.issuer);
-  [alice, _aliceAtGlobex, bob, carol] = (await Promise.all(
-    ['alice@acme.test', 'alice@globex.test', 'bob@globex.test', 'carol@acme.test'].map(personOf),
-  )) as [Person, Person, Person, Person];
+  [alice, bob, carol] = (await Promise.all(['alice@acme.test', 'bob@globex.test', 'carol@acme.test'].map(personOf))) as [
+    Person,
+    Person,
+    Person,
+  ];
 });
 
 async function personOf(userName: string): Promise<Person> {

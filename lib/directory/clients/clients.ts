@@ -72,7 +72,7 @@ export const clientInput = Type.Composite(
 /** A client as it is created: all but id and name has a default. `secret` is for those who bring their own. */
 export type ClientInput = Pick<Client, 'id' | 'name'> & Partial<ClientFields> & { readonly secret?: string };
 
-const clientDefaults: Omit<ClientFields, 'name'> = {
+export const clientDefaults: Omit<ClientFields, 'name'> = {
   metadata: {},
   allowedScopes: [],
   allowPlainPkce: false,

@@ -11,9 +11,6 @@ import type { createSignedIn } from '../sessions/signed-in.js';
 import { carryParameters } from './parameters.js';
 import { urlByReference } from './pushed-requests.js';
 
-/** Milliseconds that a browser has to follow a redirect. */
-const KEPT_MS = 60_000;
-
 /** What waits for the browser. The sign-in is that of its session by then. */
 interface Answer {
   readonly client: string;
@@ -39,7 +36,7 @@ export function createSignInRequests(
   signedIn: ReturnType<typeof createSignedIn>,
 ): SignInRequests {
   const { options, internalClients } = parts;
-  const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer', keptMs: KEPT_MS });
+  const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer' });
   return {
     async answer(ctx, redirectUri, { state = '', error, error_description: description }) {
       const record = clientOf(ctx.oidc.client);

@@ -1,6 +1,7 @@
 /** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
 import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in-request.js';
+import { clientDefaults } from '../../directory/index.js';
 import type { Client } from '../../store/records.js';
 import type { InternalClients } from '../context.js';
 
@@ -32,6 +33,7 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
 }
 
 const recordFor = (issuer: string, id: string, { name, returnTo, allowedTenants, styles }: InternalClient): Client => ({
+  ...clientDefaults,
   id,
   version: 1,
   createdAt: never,
@@ -47,17 +49,6 @@ const recordFor = (issuer: string, id: string, { name, returnTo, allowedTenants,
   secrets: [],
   allowedScopes: ['openid'],
   requirePkce: false,
-  allowPlainPkce: false,
-  requireConsent: false,
-  accessTokenType: 'reference',
-  idTokenClaims: 'minimal',
-  email: 'first',
-  lifetimes: {},
-  introspects: 'own',
-  adminTenants: [],
-  trustedLoginHint: false,
-  corsOrigins: [],
-  status: 'active',
   ...(allowedTenants ? { allowedTenants } : {}),
   ...(styles ? { styles } : {}),
 });

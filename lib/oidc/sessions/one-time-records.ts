@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { hashedKey } from '../../store/artifact-key.js';
 import type { OidcDependencies } from '../context.js';
 
+/** Milliseconds that a browser has to follow a redirect. */
+const KEPT_MS = 60_000;
+
 /** Something that is kept for a browser that is sent on, sealed under a reference that nobody can guess, and good once. */
 export interface OneTimeRecords<T> {
   /** @returns the reference. */
@@ -12,14 +15,14 @@ export interface OneTimeRecords<T> {
 /** @param purpose tells records of one use from those of another. */
 export function createOneTimeRecords<T>(
   { artifacts, keyring }: Pick<OidcDependencies, 'artifacts' | 'keyring'>,
-  { kind, purpose, keptMs }: { readonly kind: string; readonly purpose: string; readonly keptMs: number },
+  { kind, purpose }: { readonly kind: string; readonly purpose: string },
 ): OneTimeRecords<T> {
   const keyOf = (reference: string) => hashedKey(kind, reference);
   return {
     async keep(value) {
       const reference = randomBytes(32).toString('base64url');
       const sealed = keyring.encrypt(purpose, reference, JSON.stringify(value));
-      await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: Date.now() + keptMs }]);
+      await artifacts.commit([{ op: 'put', key: keyOf(reference), value: sealed, expiresAt: Date.now() + KEPT_MS }]);
       return reference;
     },
     async take(reference) {

@@ -4,8 +4,6 @@ import { postedForm, redirectByGet } from '../../http/posted-form.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 
-/** Milliseconds that a browser has to follow a redirect. */
-const KEPT_MS = 60_000;
 const MAX_BYTES = 16 * 1024;
 
 /** Forms that other sites have browsers post to extensions: kept, and sent on to a GET, so that `SameSite=Lax` cookies come along. */
@@ -14,7 +12,6 @@ export function createPostedForms(parts: Pick<OidcDependencies, 'artifacts' | 'k
   const kept = createOneTimeRecords<{ readonly path: string; readonly form: ParsedUrlQuery }>(parts, {
     kind: 'PostedForm',
     purpose: 'posted form',
-    keptMs: KEPT_MS,
   });
   return {
     async sendOn(ctx, path, maxBytes = MAX_BYTES) {

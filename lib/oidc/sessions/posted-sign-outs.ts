@@ -6,8 +6,6 @@ import { createOneTimeRecords } from './one-time-records.js';
 
 /** Bytes of a request, whose ID token may hold many claims. */
 const MAX_BYTES = 16 * 1024;
-/** Milliseconds that a browser has to follow a redirect. */
-const KEPT_MS = 60_000;
 
 /** @see OpenID Connect RP-Initiated Logout 1.0 §2 */
 const parameters = ['id_token_hint', 'logout_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const;
@@ -18,7 +16,7 @@ const parameters = ['id_token_hint', 'logout_hint', 'client_id', 'post_logout_re
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function createPostedSignOuts(parts: OidcParts) {
-  const requests = createOneTimeRecords<ParsedUrlQuery>(parts, { kind: 'SignOutRequest', purpose: 'sign-out request', keptMs: KEPT_MS });
+  const requests = createOneTimeRecords<ParsedUrlQuery>(parts, { kind: 'SignOutRequest', purpose: 'sign-out request' });
 
   return {
     async redirect(ctx: Context, url: string): Promise<void> {
