@@ -2,10 +2,13 @@
 export default {
   roots: ['<rootDir>/dist'],
   testMatch: ['<rootDir>/dist/test/**/*.test.js'],
-  testEnvironment: '<rootDir>/dist/test/support/environment.js',
+  testEnvironment: '<rootDir>/dist/test/jest/environment.js',
+  runtime: '<rootDir>/dist/test/jest/runtime.js',
+  testSequencer: '<rootDir>/dist/test/jest/sequencer.js',
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
+  // Two cores: with a third worker, servers of tests miss the deadlines of stores.
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   silent: true,

@@ -4,16 +4,17 @@ import { Comment, CommentTag, Converter, ReflectionKind } from 'typedoc';
 
 /** The first that fits a file is its category. An export that fits none is an error, so that none is lost among others. */
 const categories = [
-  [/^lib\/(on-first-use|identity-provider|sessions|store\/health)\./, 'The service'],
+  [/^lib\/(on-first-use|identity-provider|sessions|store\/outages\/health)\./, 'The service'],
   [/^lib\/options\//, 'Options'],
   [/^lib\/(directory\/seed\/)/, 'Options'],
   [/^lib\/(claims|testing)\//, 'Claims'],
-  [/^lib\/contract\/|^lib\/http\/|^lib\/fetch\/|^lib\/acr-values\.|^lib\/store\/extension-artifacts\./, 'Extensions'],
+  [/^lib\/contract\/|^lib\/http\/|^lib\/fetch\/|^lib\/acr-values\.|^lib\/store\/records\/extension-artifacts\./, 'Extensions'],
   [/^lib\/directory\/tenants\/extension-rows\./, 'Extensions'],
   [/^lib\/events\.|^lib\/directory\/outbox\//, 'Events'],
   [/^lib\/errors\.|^lib\/config-problem\./, 'Errors'],
   [/^lib\/logger\./, 'The service'],
-  [/^lib\/store\/records\./, 'Records'],
+  [/^lib\/admin-client\//, 'Administration'],
+  [/^lib\/store\/records\/records\./, 'Records'],
   [/^lib\/directory\//, 'Services of the directory'],
   [/^lib\/store\/|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],

@@ -26,7 +26,7 @@ export class Connection {
   post(path: string, fields: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
     const body = new URLSearchParams(fields).toString();
     const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) };
-    return this.#send('POST', path, { ...headers, ...form }, body);
+    return this.#send('POST', path, { ...form, ...headers }, body);
   }
 
   /** A document, of which nothing is read. */

@@ -61,18 +61,18 @@ export async function introspect(
   connection: Connection,
   fields: Readonly<Record<string, string>>,
   active: boolean,
-  authorization = authorizationOf('orders'),
+  headers: Readonly<Record<string, string>> = { authorization: authorizationOf('orders') },
 ): Promise<void> {
-  const { body } = await connection.post('/connect/introspect', fields, { authorization });
+  const { body } = await connection.post('/connect/introspect', fields, headers);
   if (!body.includes(`"active":${active}`)) throw new Error(`introspection answered ${body}`);
 }
 
 export async function clientCredentials(
   connection: Connection,
   client: ServiceClient = 'service',
-  authorization = authorizationOf(client),
+  headers: Readonly<Record<string, string>> = { authorization: authorizationOf(client) },
 ): Promise<string> {
   const fields = { grant_type: 'client_credentials', scope: apiScope };
-  const { body } = await connection.post('/connect/token', fields, { authorization });
+  const { body } = await connection.post('/connect/token', fields, headers);
   return (JSON.parse(body) as Tokens).access_token;
 }

@@ -12,7 +12,7 @@ import {
   type Tokens,
   type WebClient,
 } from './requests.js';
-import { apiScope, authorizationOf, escapedAuthorizationOf, identityScopes, userScopes } from './world.js';
+import { apiScope, authorizationOf, escapedAuthorizationOf, identityScopes, unusualHeadersOf, userScopes } from './world.js';
 
 /** One pass, counted as one request. */
 export type Script = () => Promise<void>;
@@ -27,6 +27,8 @@ export interface Row {
   prepare(connection: Connection, issuer: string): Promise<Script>;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 const codeFlowRow = (client: WebClient, alg: string, goal: number): Row => ({
   name: `code flow with a session, ${alg}`,
   goal,
@@ -38,14 +40,14 @@ const codeFlowRow = (client: WebClient, alg: string, goal: number): Row => ({
   },
 });
 
-const refreshRow = (client: WebClient, alg: string, goal: number, authorization = authorizationOf(client)): Row => ({
+const refreshRow = (client: WebClient, alg: string, goal: number, headers: Headers = { authorization: authorizationOf(client) }): Row => ({
   name: `refresh with rotation, ${alg}`,
   goal,
   async prepare(connection, issuer) {
     let { refresh_token: token } = await obtainTokens(connection, issuer, client, userScopes);
     return async () => {
       const fields = { grant_type: 'refresh_token', refresh_token: token };
-      const { body } = await connection.post('/connect/token', fields, { authorization });
+      const { body } = await connection.post('/connect/token', fields, headers);
       const { refresh_token: next } = JSON.parse(body) as Tokens;
       if (!next || next === token) throw new Error('the refresh token was not rotated');
       token = next;
@@ -60,11 +62,15 @@ const documentRow = (name: string, path: string): Row => ({
 });
 
 /** @param hint `token_type_hint`. */
-const introspectionRow = (name: string, hint: Readonly<Record<string, string>>, authorization = authorizationOf('orders')): Row => ({
+const introspectionRow = (
+  name: string,
+  hint: Readonly<Record<string, string>>,
+  headers: Headers = { authorization: authorizationOf('orders') },
+): Row => ({
   name,
   async prepare(connection, issuer) {
     const { access_token: token } = await obtainTokens(connection, issuer, 'web-es256', `${userScopes} ${apiScope}`);
-    return () => introspect(connection, { token, ...hint }, true, authorization);
+    return () => introspect(connection, { token, ...hint }, true, headers);
   },
 });
 
@@ -135,11 +141,11 @@ const providerDoorRows: readonly Row[] = [
   {
     name: 'client credentials',
     prepare: async (connection: Connection) => async () => {
-      await clientCredentials(connection, 'service', escapedAuthorizationOf('service'));
+      await clientCredentials(connection, 'service', unusualHeadersOf('service'));
     },
   },
-  refreshRow('web-es256', 'ES256', 1, escapedAuthorizationOf('web-es256')),
-  introspectionRow('introspection', {}, escapedAuthorizationOf('orders')),
+  refreshRow('web-es256', 'ES256', 1, unusualHeadersOf('web-es256')),
+  introspectionRow('introspection', {}, unusualHeadersOf('orders')),
 ].map((row) => ({ ...row, name: `${row.name}, by oidc-provider` }));
 
 export const rows: readonly Row[] = [
@@ -147,6 +153,12 @@ export const rows: readonly Row[] = [
     name: 'client credentials',
     prepare: async (connection) => async () => {
       await clientCredentials(connection);
+    },
+  },
+  {
+    name: 'client credentials, escaped secret',
+    prepare: async (connection) => async () => {
+      await clientCredentials(connection, 'service', { authorization: escapedAuthorizationOf('service') });
     },
   },
   codeFlowRow('web-es256', 'ES256', 1.2),

@@ -6,6 +6,7 @@ const {
   BENCH_AGAINST = 'plain,control,published',
   BENCH_PROFILE,
   BENCH_TOKENS = '1000000',
+  BENCH_PERSONS = '100000',
 } = process.env;
 
 export const settings = {
@@ -19,6 +20,8 @@ export const settings = {
   profile: BENCH_PROFILE,
   /** How many a store holds that has grown. */
   tokens: Number(BENCH_TOKENS),
+  /** How many persons a tenant has that has grown. */
+  persons: Number(BENCH_PERSONS),
   /** Whether a row is asked for: a part of its name is enough. */
   isWanted: (row: string): boolean => BENCH_ROWS.split(',').some((part) => row.includes(part)),
 } as const;

@@ -12,9 +12,14 @@ export const apiScope = 'orders.read';
 
 const secretOf = (id: string): string => `${id}-secret`;
 export const authorizationOf = (id: string): string => `Basic ${Buffer.from(`${id}:${secretOf(id)}`).toString('base64')}`;
-/** The same credentials with an escape in them, which ours leaves to oidc-provider's own parser. */
+/** With an escape in them, as libraries send secrets that need one. @see RFC 6749 §2.3.1 */
 export const escapedAuthorizationOf = (id: string): string =>
   `Basic ${Buffer.from(`${id}:${secretOf(id).replace('-', '%2D')}`).toString('base64')}`;
+/** Headers of a form whose type ours leaves to oidc-provider's own parser. */
+export const unusualHeadersOf = (id: string) => ({
+  authorization: authorizationOf(id),
+  'content-type': 'application/x-www-form-urlencoded; charset="utf-8"',
+});
 
 const web = (alg: string) => ({
   redirect_uris: [redirectUri],

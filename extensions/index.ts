@@ -1,9 +1,13 @@
 /**
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
- * management, introspection as signed JWTs, introspection of scopes. The standard claims are plugins, as a host's are.
+ * management, introspection as signed JWTs, introspection of scopes, invitations,
+ * the event feed and webhooks. The standard claims are plugins, as a host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
+import { admin } from './admin/index.js';
 import { checkSession } from './check-session/index.js';
+import { events } from './events/index.js';
+import { invitations } from './invitations/index.js';
 import { jwtIntrospection } from './jwt-introspection/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';
 import { signIn } from './sign-in/index.js';
@@ -11,4 +15,12 @@ import { signIn } from './sign-in/index.js';
 export { standardClaims } from './claims/index.js';
 export { introspectScopesFor } from './scope-introspection/index.js';
 
-export const standardExtensions = (): readonly Extension[] => [signIn(), checkSession(), jwtIntrospection(), scopeIntrospection()];
+export const standardExtensions = (): readonly Extension[] => [
+  signIn(),
+  checkSession(),
+  jwtIntrospection(),
+  scopeIntrospection(),
+  admin(),
+  events(),
+  invitations(),
+];

@@ -5,27 +5,45 @@ import { introspectScopesFor, standardClaims, standardExtensions } from '../exte
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
+import { createAttempts, createExtensionContext } from './composition/extension-context.js';
+import { createKeptData, createRowsOfExtensions, extensionEventSources } from './composition/extension-data.js';
+import { createExtensionWork } from './composition/extension-work.js';
+import { createMail } from './composition/mail.js';
+import { openStores } from './composition/open-stores.js';
 import type { FoundProblems } from './config-problem.js';
 import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
-import { byExtension, clientRulesOf, discoveryOf, grantTypesOf, pagesOf } from './contract/contributions.js';
-import type { Extension } from './contract/extension.js';
+import {
+  adminApiOf,
+  byExtension,
+  clientRulesOf,
+  discoveryOf,
+  grantTypesOf,
+  lettersOf,
+  operationsOf,
+  pagesOf,
+} from './contract/contributions.js';
+import type { Extension, ExtensionContext } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
-import { applySeed, createDirectory, createKeyRotation, createPasswords, findSeedProblems } from './directory/index.js';
+import {
+  applySeed,
+  createDirectory,
+  createKeyRotation,
+  createPasswords,
+  findSeedProblems,
+  type InvitationRules,
+} from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
-import { createAttempts, createExtensionContext } from './extension-context.js';
-import { createKeptData, createRowsOfExtensions, extensionEventSources } from './extension-data.js';
-import { createExtensionWork } from './extension-work.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
 import { createRemoteDocuments } from './fetch/remote-documents.js';
 import { createApp } from './http/app.js';
-import { checkGuards, type Guarded } from './http/bearer.js';
-import { createAddressOf } from './http/client-address.js';
-import { form } from './http/form.js';
+import { checkGuards, type Guarded } from './http/clients/bearer.js';
+import { createAddressOf } from './http/clients/client-address.js';
+import { createCountWrongSecret } from './http/clients/wrong-secrets.js';
 import { createCallback, createMiddleware } from './http/hosts.js';
+import { createWelcome, isWelcome } from './http/pages/welcome.js';
+import { form } from './http/requests/form.js';
 import { createServers } from './http/servers.js';
-import { createWelcome, isWelcome } from './http/welcome.js';
-import { createCountWrongSecret } from './http/wrong-secrets.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { withBareErrors } from './logger.js';
 import { createClientKeySets } from './oidc/clients/key-sets.js';
@@ -34,13 +52,13 @@ import { createRotatingKeys } from './oidc/keys/rotation.js';
 import { createProtocol } from './oidc/protocol.js';
 import { createBrowsers } from './oidc/sessions/browsers.js';
 import { sendParticipantNotices } from './oidc/sessions/logout-participants.js';
-import { openStores } from './open-stores.js';
+import type { ResolvedOptions } from './options/defaults.js';
 import { developmentNotice, OWN_SECRET_LENGTH } from './options/insecure.js';
 import type { IdentityProviderOptions } from './options/options.js';
 import { resolveOptions } from './options/resolve.js';
-import { createCaches } from './store/cache.js';
-import { createHealth } from './store/health.js';
+import { createCaches } from './store/caches/cache.js';
 import { createKeyring } from './store/keyring.js';
+import { createHealth } from './store/outages/health.js';
 
 /** Longer than the dispatcher needs for a round, or keys to be made, in milliseconds. */
 const LEASE_MS = 10_000;
@@ -66,21 +84,28 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const claimSets = [...standardClaims(options), ...extensions.flatMap((extension) => extension.claims ?? []), ...options.claims];
   const claims = createClaimResolver(claimSets, { logger, mapping: options.claimMapping });
 
+  const operations = once(() => operationsOf(extensions, context));
+  const ownApi = once(() => adminApiOf(operations()));
   const directory = createDirectory({
     store,
     caches,
     keyring,
     hasher: createPasswords(options.passwords),
-    lease: () => artifacts.lease('events', node, LEASE_MS),
+    lease: (work) => artifacts.lease(work, node, LEASE_MS),
     logger,
     issuer,
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    invitations: invitationRulesOf(options),
+    ownApi,
+    eventRetention: options.lifetimes.events,
     eventSources: extensionEventSources(extensions),
     erase: extensionRows.hasErasure ? extensionRows.erase : undefined,
+    removeRows: extensionRows.removeTenant,
     ...(options.production ? { ownSecretLength: OWN_SECRET_LENGTH } : {}),
   });
+  directory.onPersonExport(extensionRows.export);
   const closing: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();
@@ -132,6 +157,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   });
   const kept = createKeptData({ extensions, rows: extensionRows, artifacts, keyring, directory });
   const work = createExtensionWork({ extensions, directory, artifacts, keyring, node, logger });
+  const brandingOf: ExtensionContext['brandingOf'] = async (tid, clientId) => {
+    const [tenant, client] = await Promise.all([
+      directory.tenants.get(tid),
+      clientId === undefined ? undefined : directory.clients.get(clientId),
+    ]);
+    return { ...(tenant && { tenant }), ...(client?.status === 'active' && { client }) };
+  };
   const guards: Guarded[] = [];
   const guard = (guarded: Guarded) => void guards.push(guarded);
   const context = createExtensionContext({
@@ -143,8 +175,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     browsers,
     attempts,
     countWrongSecret,
+    brandingOf,
+    ...(options.mail && {
+      mail: createMail({ options: options.mail, write: (letter, look) => writeLetter(letter, look), attempts, brandingOf, logger }),
+    }),
     logger,
     extensions,
+    operations,
     showPage: (ctx, page) => showPage(ctx, page),
     guard,
     kept,
@@ -153,10 +190,11 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
       emit: work.emit,
       seal: work.seal,
       fetch,
-      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), signature: protocol.signature },
+      keys: { rotate: (rotateOptions) => keys.rotate(rotateOptions), list: () => keys.list(), signature: protocol.signature },
     },
   });
   const showPage = pagesOf(extensions)(context);
+  const writeLetter = lettersOf(extensions)(context);
   sendParticipantNotices({ participants, directory });
   await begun(offers.fill(context));
   await begun(applySeed(directory, options.seed, logger));
@@ -198,6 +236,8 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   );
   // Whoever made us listens first.
   setImmediate(directory.outbox.start);
+  directory.keyCompletion.start();
+  directory.tenantRemoval.start();
 
   return {
     issuer,
@@ -226,6 +266,22 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   };
 }
 
+const invitationRulesOf = ({ issuer, paths, lifetimes, mail, personalTenant }: ResolvedOptions): InvitationRules => ({
+  hasMail: mail !== undefined,
+  personalTenant,
+  lifetimeSeconds: lifetimes.invitation,
+  urlOf: (token) => `${issuer}${paths.own}/invitations/${token}`,
+});
+
+/** What is made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 /** What extensions, claims and the seed are about, which the options by themselves know nothing of. */
 async function findProblems(input: IdentityProviderOptions, extensions: readonly Extension[]): Promise<FoundProblems> {
   const { issuer, seed, directory, configure, extensions: given } = (input ?? {}) as Partial<IdentityProviderOptions>;
@@ -234,7 +290,10 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
   const ofSeed = await findSeedProblems(seed, {
     issuer: String(issuer),
     isAlone: directory === undefined,
-    clientRules: clientRulesOf({ configure }, invalid.length > 0 ? [] : [...extensions, ...(given ?? [])]),
+    clientRules: clientRulesOf(
+      { configure, production: process.env.NODE_ENV === 'production' },
+      invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
+    ),
     identityScopes: findIdentityScopes(input, standard),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };

@@ -8,8 +8,51 @@ export interface EventMap {
   PersonUpdated: { readonly AggregateId: string };
   PersonErased: { readonly AggregateId: string };
   UserCreated: { readonly AggregateId: string; readonly PersonId: string };
+  UserRemoved: { readonly AggregateId: string; readonly PersonId: string };
+  /** An invitation waits for the user to accept it. */
+  UserInvited: { readonly AggregateId: string; readonly InvitationId: string };
+  /** The user accepted the invitation, and is active. */
+  UserRegistered: { readonly AggregateId: string; readonly InvitationId: string };
+  /** The host's mail took the invitation. */
+  InvitationSent: { readonly AggregateId: string; readonly UserId: string };
+  /** The invitation cannot be accepted any more. */
+  InvitationRevoked: { readonly AggregateId: string; readonly UserId: string };
+  /** Somebody got to see the link of the invitation. */
+  InvitationLinkFetched: { readonly AggregateId: string; readonly UserId: string };
   UserGroupsChanged: { readonly AggregateId: string; readonly GroupIds: readonly string[] };
   UserDisabled: { readonly AggregateId: string };
+  UserEnabled: { readonly AggregateId: string };
+  UserActivated: { readonly AggregateId: string };
+  /** Every sign-in and token of the user before this moment is void. */
+  UserSignedOut: { readonly AggregateId: string };
+  /** An administrator ended one sign-in of the user. */
+  SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
+  TenantCreated: { readonly AggregateId: string };
+  TenantUpdated: { readonly AggregateId: string };
+  TenantRemoved: { readonly AggregateId: string };
+  SubsidiaryCreated: { readonly AggregateId: string };
+  SubsidiaryUpdated: { readonly AggregateId: string };
+  SubsidiaryRemoved: { readonly AggregateId: string };
+  GroupCreated: { readonly AggregateId: string };
+  GroupUpdated: { readonly AggregateId: string };
+  GroupRemoved: { readonly AggregateId: string };
+  PermissionCreated: { readonly AggregateId: string };
+  PermissionUpdated: { readonly AggregateId: string };
+  PermissionRemoved: { readonly AggregateId: string };
+  ClientCreated: { readonly AggregateId: string };
+  ClientUpdated: { readonly AggregateId: string };
+  ClientRemoved: { readonly AggregateId: string };
+  ClientSecretAdded: { readonly AggregateId: string };
+  ApiResourceCreated: { readonly AggregateId: string };
+  ApiResourceUpdated: { readonly AggregateId: string };
+  ApiResourceRemoved: { readonly AggregateId: string };
+  ApiResourceSecretAdded: { readonly AggregateId: string };
+  WebhookCreated: { readonly AggregateId: string };
+  WebhookUpdated: { readonly AggregateId: string };
+  WebhookRemoved: { readonly AggregateId: string };
+  WebhookSecretAdded: { readonly AggregateId: string };
+  /** The service switched a webhook off: its receiver failed for five days, or answered 410. */
+  WebhookDisabled: { readonly AggregateId: string; readonly Reason: 'failing' | 'gone' };
   /**
    * A refresh token came back after it was replaced, so it is in two hands: every token of its grant was ended. `SessionId` is the `sid` of the
    * client's ID tokens, `SpentAt` when the token was first used (ISO 8601).
@@ -50,12 +93,73 @@ export const eventNames = [
   'PersonUpdated',
   'PersonErased',
   'UserCreated',
+  'UserInvited',
+  'UserRegistered',
+  'InvitationSent',
+  'InvitationRevoked',
+  'InvitationLinkFetched',
   'UserGroupsChanged',
   'UserDisabled',
+  'UserRemoved',
+  'UserEnabled',
+  'UserActivated',
+  'UserSignedOut',
+  'SessionEnded',
+  'TenantCreated',
+  'TenantUpdated',
+  'TenantRemoved',
+  'SubsidiaryCreated',
+  'SubsidiaryUpdated',
+  'SubsidiaryRemoved',
+  'GroupCreated',
+  'GroupUpdated',
+  'GroupRemoved',
+  'PermissionCreated',
+  'PermissionUpdated',
+  'PermissionRemoved',
+  'ClientCreated',
+  'ClientUpdated',
+  'ClientRemoved',
+  'ClientSecretAdded',
+  'ApiResourceCreated',
+  'ApiResourceUpdated',
+  'ApiResourceRemoved',
+  'ApiResourceSecretAdded',
+  'WebhookCreated',
+  'WebhookUpdated',
+  'WebhookRemoved',
+  'WebhookSecretAdded',
+  'WebhookDisabled',
   'RefreshTokenReplayed',
   'RefreshTokenRetriedElsewhere',
   'KeyRotated',
 ] as const satisfies readonly EventName[];
+
+/**
+ * Who made a change, by which request, and for whom: what the events of the change tell beside their data.
+ * @example
+ * ```ts
+ * import type { Attribution } from 'tenant-idp';
+ *
+ * export const attribution: Attribution = { actor: 'client:hr-sync', requestId: '0197a000-0000-7000-8000-000000000001' };
+ * ```
+ */
+export interface Attribution {
+  /** `client:<client id>`, `user:<oid>`, or a name of the host's: 1 to 256 printable characters. */
+  readonly actor?: string;
+  /** Who acts as the actor: `user:<oid>` of the person who impersonates. */
+  readonly act?: string;
+  /** The request, as the log and its answer name it: 1 to 256 printable characters. */
+  readonly requestId?: string;
+  /** The client of the invitation behind the change. @see service specification, Events 2 */
+  readonly metadata?: EventMetadata;
+}
+
+/** The client of an invitation, in the events that the invitation leads to. @see service specification, Events 2 */
+export interface EventMetadata {
+  readonly ClientId: string;
+  readonly ClientName: string;
+}
 
 /** @see CloudEvents 1.0 §3 */
 export interface IdpEvent<Name extends EventName = EventName> {
@@ -69,9 +173,15 @@ export interface IdpEvent<Name extends EventName = EventName> {
   /** The aggregate's id. */
   readonly subject: string;
   readonly tid?: string;
-  /** The order that every reader follows. */
-  readonly sequence: number;
-  readonly data: EventMap[Name];
+  /** Who made the change. Absent where the service did, or code of the host that did not say. */
+  readonly actor?: string;
+  /** Who acted as the actor. */
+  readonly act?: string;
+  /** The request that made the change. */
+  readonly requestid?: string;
+  /** Its place in the one order: 16 digits, one more with each event, so that texts sort as numbers do. */
+  readonly sequence: string;
+  readonly data: EventMap[Name] & { readonly metadata?: EventMetadata };
 }
 
 export type EventListener<Name extends EventName> = (event: IdpEvent<Name>) => void | Promise<void>;

@@ -30,26 +30,52 @@ export type {
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
-export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/logout-participant.js';
-export type { ExtensionTexts, PageAddition } from './contract/page-additions.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
-export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
-export type { InternalClient, InternalClients, PostedForms, SignInAnswer, SignInAsk } from './contract/sign-in-request.js';
-export type { Text, View, ViewPart } from './contract/view.js';
+export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
+export type { ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
+export type { Text, View, ViewPart } from './contract/pages/view.js';
+export {
+  ADMIN_API,
+  type Administrator,
+  defineOperation,
+  type MountedOperation,
+  type Operation,
+  type OperationRequest,
+  pageOf,
+  pageQuery,
+  type Reach,
+} from './contract/resources.js';
+export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
+export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
+export type {
+  InternalClient,
+  InternalClients,
+  PostedForms,
+  ProvenSignIn,
+  SignInAnswer,
+  SignInAsk,
+} from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
 export type {
   Account,
   Directory,
+  DueInvitation,
   ExtensionCollection,
   ExtensionData,
   ExtensionRow,
   ExtensionRows,
+  InvitationState,
+  InvitationView,
+  KeyState,
+  LinkRef,
+  OpenedInvitation,
   PersonRef,
   Proof,
   RegistrationInput,
   RowEvent,
   TenantDirectory,
 } from './directory/index.js';
+export { recordForms } from './directory/record-forms.js';
 export {
   ConfigError,
   type ConfigProblem,
@@ -59,16 +85,16 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { EventMap, EventName, IdpEvent } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
-export { addressBlock } from './http/client-address.js';
-export { clientAuth } from './http/client-auth.js';
-export { form } from './http/form.js';
-export { type Child, Html, html } from './http/html.js';
-export { answerJson } from './http/json.js';
-export { type JsonShape, json } from './http/json-guard.js';
-export { parametersOf } from './http/parameters.js';
-export { hashSource, type PagePolicy, pageHeaders } from './http/security-headers.js';
+export { addressBlock } from './http/clients/client-address.js';
+export { clientAuth } from './http/clients/client-auth.js';
+export { type Child, Html, html } from './http/pages/html.js';
+export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
+export { form } from './http/requests/form.js';
+export { answerJson, entityTagOf } from './http/requests/json.js';
+export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
+export { parametersOf } from './http/requests/parameters.js';
 export type { Logger } from './logger.js';
-export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/extension-artifacts.js';
-export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records.js';
+export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
+export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

@@ -2,8 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';
+import type { Attribution } from './events.js';
 import type { Sessions } from './sessions.js';
-import type { Health } from './store/health.js';
+import type { Health } from './store/outages/health.js';
 
 /** Whose claims are asked for, and on whose behalf. */
 export interface ScopeIntrospection {
@@ -35,11 +36,11 @@ export interface IdentityProvider {
     /**
      * The signing keys that were announced sign from now on, and others are announced: those who verify need no new key set. With `now`, for
      * keys that are in wrong hands, new ones sign at once and all before are removed: what they signed is void, and who keeps the key set has to
-     * fetch it anew.
+     * fetch it anew. `by` is who rotates them, for the events.
      * @throws IdpError `key_not_announced` when the announced keys were published less than `keys.rotation.announced` ago; `keys_given` with
      * `keys.signing`.
      */
-    rotate(options?: { readonly now?: boolean }): Promise<void>;
+    rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
   };
   /** The sign-ins of users: list them, end one, end all. */
   readonly sessions: Sessions;

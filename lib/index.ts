@@ -29,9 +29,12 @@ export type {
   SignIn,
 } from './contract/extension.js';
 export { type Locale, locales } from './contract/locales.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/requirement.js';
-export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in-method.js';
+export type { MailMessage } from './contract/pages/letter.js';
+export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
+  Acceptance,
+  AcceptedAccount,
   Account,
   AccountEvents,
   Accounts,
@@ -47,16 +50,29 @@ export type {
   Credentials,
   Deliveries,
   Directory,
+  DueInvitation,
   Enqueued,
   EventFeed,
+  EventPage,
+  EventQuery,
   Events,
   GroupFields,
   GroupInput,
   GroupRefs,
   Groups,
+  InvitationInput,
+  InvitationQuery,
+  InvitationState,
+  Invitations,
+  InvitationView,
   Linking,
+  LinkRef,
+  Listed,
+  ListQuery,
   Narrowed,
   NewDelivery,
+  OnInvitationDue,
+  OpenedInvitation,
   Outbox,
   ParentRef,
   PasswordAttempt,
@@ -64,15 +80,19 @@ export type {
   PermissionFields,
   PermissionInput,
   Permissions,
+  PersonExport,
   PersonFields,
   PersonInput,
   PersonPatch,
+  PersonQuery,
   Persons,
   Proof,
+  PruneOptions,
   Registration,
   RegistrationInput,
   RegistrationProblem,
   Seed,
+  StatusQuery,
   Subsidiaries,
   SubsidiaryFields,
   SubsidiaryInput,
@@ -82,11 +102,12 @@ export type {
   Tenants,
   UserFields,
   UserInput,
+  UserQuery,
   Users,
 } from './directory/index.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
-export type { EventListener, EventMap, EventName, IdpEvent } from './events.js';
-export type { CountWrongSecret } from './http/wrong-secrets.js';
+export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent } from './events.js';
+export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';
@@ -97,6 +118,7 @@ export type {
   KeyOptions,
   LifetimeOptions,
   LimitOptions,
+  MailOptions,
   OutgoingOptions,
   PasswordOptions,
   PathOptions,
@@ -115,9 +137,23 @@ export type {
   ReadRequest,
   Remove,
 } from './store/artifact-store.js';
-export type { Collection, CollectionSpec, DirectoryStore, IndexSpec, Page, Row, Unsaved, Where } from './store/directory-store.js';
-export type { Health, HealthProblem, StoreHealth } from './store/health.js';
 export type {
+  Collection,
+  CollectionSpec,
+  DirectoryStore,
+  IndexSpec,
+  Order,
+  Ordered,
+  Page,
+  Position,
+  Range,
+  Row,
+  Unsaved,
+  Where,
+} from './store/directory-store.js';
+export type { Health, HealthProblem, StoreHealth } from './store/outages/health.js';
+export type {
+  AcceptedInvitation,
   ApiResource,
   Branding,
   Client,
@@ -126,6 +162,7 @@ export type {
   ExternalIdentity,
   Group,
   HashedSecret,
+  Invitation,
   Lifetimes,
   PendingEvent,
   Permission,
@@ -135,4 +172,5 @@ export type {
   Subsidiary,
   Tenant,
   User,
-} from './store/records.js';
+  UserInvitation,
+} from './store/records/records.js';

@@ -35,11 +35,14 @@ const DEPTH = 5;
 function bareError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' && error !== null ? 'an object that is no error' : oneLine(error);
   const message = String(oneLine(error.message));
-  const bare = Object.setPrototypeOf(new Error(message), Object.getPrototypeOf(error) as object) as Error;
+  const bare = new Error(message);
   const set = (name: string, value: unknown, enumerable = false) =>
     Object.defineProperty(bare, name, { value, enumerable, configurable: true, writable: true });
-  if (Object.hasOwn(error, 'name')) set('name', error.name);
   set('stack', error.stack?.replace(error.message, message));
+  // The getters of DOMException throw on every other object, so a logger that reads them would.
+  const isForeign = error instanceof DOMException;
+  if (!isForeign) Object.setPrototypeOf(bare, Object.getPrototypeOf(error) as object);
+  if (isForeign || Object.hasOwn(error, 'name')) set('name', error.name);
   for (const name of told) if (Object.hasOwn(error, name)) set(name, (error as unknown as Record<string, unknown>)[name], true);
   if (depth < DEPTH) {
     if (error.cause !== undefined) set('cause', bareError(error.cause, depth + 1));

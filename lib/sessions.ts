@@ -1,5 +1,6 @@
 /** The sign-ins of users, for those who administer them. */
 import type { ParentRef } from './directory/index.js';
+import type { Attribution } from './events.js';
 
 /** One browser in which a user is signed in. */
 export interface UserSession {
@@ -19,12 +20,12 @@ export interface UserSession {
 /** A user, in a tenant. To another tenant there is no such user. */
 export type UserRef = ParentRef;
 
-/** Each call is about one user: @throws IdpError `not_found`. */
+/** Each call is about one user; `by` is who ends a sign-in, for the events. @throws IdpError `not_found`. */
 export interface Sessions {
   /** Live ones, newest first. */
   list(user: UserRef): Promise<readonly UserSession[]>;
   /** Ends one with all its grants, and tells its clients. False when the user has no such session. */
-  end(user: UserRef, id: string): Promise<boolean>;
+  end(user: UserRef, id: string, by?: Attribution): Promise<boolean>;
   /** Signs the user out everywhere: voids every sign-in and every token before this moment, and tells the clients. */
-  endAll(user: UserRef): Promise<void>;
+  endAll(user: UserRef, by?: Attribution): Promise<void>;
 }

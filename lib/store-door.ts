@@ -13,4 +13,17 @@ export type {
   ReadRequest,
   Remove,
 } from './store/artifact-store.js';
-export type { Collection, CollectionSpec, DirectoryStore, IndexSpec, Page, Row, Unsaved, Where } from './store/directory-store.js';
+export type {
+  Collection,
+  CollectionSpec,
+  DirectoryStore,
+  IndexSpec,
+  Order,
+  Ordered,
+  Page,
+  Position,
+  Range,
+  Row,
+  Unsaved,
+  Where,
+} from './store/directory-store.js';

@@ -1,36 +1,35 @@
 import type { IndexSpec } from '../../lib/store/directory-store.js';
 import { SortedIds } from './sorted-ids.js';
 
-/** One declared index: the ids of the rows that have each combination of values. */
-export class RowIndex {
+/** One declared index. An entry is what a row has in it: none if it lacks a field, one for each element of an array. */
+export interface RowIndex<Entry> {
   readonly unique: boolean;
-  readonly #paths: readonly (readonly string[])[];
+  /** @throws TypeError for a row that the index does not take. */
+  entriesOf(row: object): readonly Entry[];
+  isTaken(entry: Entry, id: string): boolean;
+  add(entry: Entry, id: string): void;
+  delete(entry: Entry, id: string): void;
+  /** The ids of the rows with these values, in order. @throws TypeError unless there is one text for each field. */
+  lookUp(values: readonly unknown[]): SortedIds;
+}
+
+/** An index without an order: the ids of the rows that have each combination of values. */
+export class LookUpIndex implements RowIndex<string> {
+  readonly unique: boolean;
+  readonly #paths: readonly Path[];
   readonly #ids = new Map<string, SortedIds>();
 
   constructor(spec: IndexSpec) {
     this.unique = spec.unique === true;
-    this.#paths = spec.fields.map((field) => field.split('.'));
+    this.#paths = spec.fields.map(pathOf);
   }
 
-  /** The entries a row has in this index: none if it lacks a field, one for each element of an array. */
-  keysOf(row: object): readonly string[] {
-    const values = this.#paths.map((path) => valuesAt(row, path));
-    if (values.filter((list) => list.length > 1).length > 1) {
-      throw new TypeError('A row has more than one array among the fields of an index.');
-    }
-    const combinations = values.reduce<readonly (readonly string[])[]>(
-      (tuples, list) => tuples.flatMap((tuple) => list.map((value) => [...tuple, value])),
-      [[]],
-    );
-    return combinations.map(keyOf);
+  entriesOf(row: object): readonly string[] {
+    return combinationsAt(row, this.#paths);
   }
 
-  /** @throws TypeError unless there is one text for each field. */
-  lookUp(values: readonly unknown[]): SortedIds | undefined {
-    if (values.length !== this.#paths.length || !values.every((value) => typeof value === 'string')) {
-      throw new TypeError(`This index is looked up with ${this.#paths.length} strings.`);
-    }
-    return this.#ids.get(keyOf(values));
+  lookUp(values: readonly unknown[]): SortedIds {
+    return this.#ids.get(keyOf(checkedTexts(values, this.#paths.length))) ?? new SortedIds();
   }
 
   isTaken(key: string, id: string): boolean {
@@ -54,15 +53,42 @@ export class RowIndex {
   }
 }
 
-/** JSON keeps combinations apart whatever characters the values have. */
-const keyOf = (values: readonly string[]): string => JSON.stringify(values);
+export type Path = readonly string[];
+export const pathOf = (field: string): Path => field.split('.');
 
-function valuesAt(row: object, path: readonly string[]): readonly string[] {
+/** JSON keeps combinations apart whatever characters the values have. */
+export const keyOf = (values: readonly string[]): string => JSON.stringify(values);
+
+/** @throws TypeError unless there are so many texts. */
+export function checkedTexts(values: readonly unknown[], count: number): readonly string[] {
+  if (values.length === count && values.every((value) => typeof value === 'string')) return values;
+  throw new TypeError(`This index is looked up with ${count} strings.`);
+}
+
+/** The key of each combination of the texts at some paths. @throws TypeError when more than one of them is an array. */
+export function combinationsAt(row: object, paths: readonly Path[]): readonly string[] {
+  const values = paths.map((path) => textsAt(row, path));
+  if (values.filter((list) => list.length > 1).length > 1) {
+    throw new TypeError('A row has more than one array among the fields of an index.');
+  }
+  const combinations = values.reduce<readonly (readonly string[])[]>(
+    (tuples, list) => tuples.flatMap((tuple) => list.map((value) => [...tuple, value])),
+    [[]],
+  );
+  return combinations.map(keyOf);
+}
+
+export function valueAt(row: object, path: Path): unknown {
   let value: unknown = row;
   for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return [];
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
+  return value;
+}
+
+function textsAt(row: object, path: Path): readonly string[] {
+  const value = valueAt(row, path);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return [...new Set(list)].filter((element) => typeof element === 'string');
 }

@@ -1,7 +1,8 @@
 import { IdpError } from '../../lib/errors.js';
-import type { Collection, CollectionSpec, Page, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
+import type { Collection, CollectionSpec, IndexSpec, Page, Range, Row, Unsaved, Where } from '../../lib/store/directory-store.js';
 import { frozenCopy } from './frozen-copy.js';
-import { RowIndex } from './row-index.js';
+import { OrderedIndex } from './ordered-index.js';
+import { LookUpIndex, type RowIndex } from './row-index.js';
 import { SortedIds } from './sorted-ids.js';
 
 /**
@@ -12,7 +13,7 @@ export class Rows<R extends Row> implements Collection<R> {
   readonly #name: string;
   readonly #rows = new Map<string, R>();
   readonly #ids = new SortedIds();
-  readonly #indexes = new Map<string, RowIndex>();
+  readonly #indexes = new Map<string, RowIndex<unknown>>();
 
   constructor(name: string) {
     this.#name = name;
@@ -22,11 +23,11 @@ export class Rows<R extends Row> implements Collection<R> {
   ensureIndexes(specs: CollectionSpec['indexes']): void {
     for (const [name, spec] of Object.entries(specs)) {
       if (this.#indexes.has(name)) continue;
-      const index = new RowIndex(spec);
+      const index = indexOf(spec);
       for (const row of this.#rows.values()) {
-        for (const key of index.keysOf(row)) {
-          if (index.unique && index.isTaken(key, row.id)) throw new IdpError('conflict');
-          index.add(key, row.id);
+        for (const entry of index.entriesOf(row)) {
+          if (index.unique && index.isTaken(entry, row.id)) throw new IdpError('conflict');
+          index.add(entry, row.id);
         }
       }
       this.#indexes.set(name, index);
@@ -44,6 +45,12 @@ export class Rows<R extends Row> implements Collection<R> {
     return this.#lookUp(where)
       .page(page)
       .map((id) => this.#rows.get(id)!);
+  }
+
+  async range(range: Range): Promise<readonly R[]> {
+    const index = this.#indexes.get(range.index);
+    if (!(index instanceof OrderedIndex)) throw new TypeError(`'${this.#name}' has no index '${range.index}' with an order.`);
+    return index.range(range).map((id) => this.#rows.get(id)!);
   }
 
   async insert(row: Unsaved<R>): Promise<R> {
@@ -64,11 +71,11 @@ export class Rows<R extends Row> implements Collection<R> {
     return this.#write(next, current);
   }
 
-  async remove(id: string): Promise<boolean> {
+  async remove(id: string, version?: number): Promise<boolean> {
     const current = this.#rows.get(id);
-    if (current === undefined) return false;
+    if (current === undefined || (version !== undefined && current.version !== version)) return false;
     for (const index of this.#indexes.values()) {
-      for (const key of index.keysOf(current)) index.delete(key, id);
+      for (const entry of index.entriesOf(current)) index.delete(entry, id);
     }
     this.#ids.delete(id);
     return this.#rows.delete(id);
@@ -78,13 +85,13 @@ export class Rows<R extends Row> implements Collection<R> {
     const { id } = unsaved;
     if (typeof id !== 'string' || id === '') throw new TypeError('A row has a non-empty string as its id.');
     const row = frozenCopy({ ...unsaved, version: (current?.version ?? 0) + 1 }) as unknown as R;
-    const indexed = [...this.#indexes.values()].map((index) => ({ index, keys: index.keysOf(row) }));
-    for (const { index, keys } of indexed) {
-      if (index.unique && keys.some((key) => index.isTaken(key, id))) throw new IdpError('conflict');
+    const indexed = [...this.#indexes.values()].map((index) => ({ index, entries: index.entriesOf(row) }));
+    for (const { index, entries } of indexed) {
+      if (index.unique && entries.some((entry) => index.isTaken(entry, id))) throw new IdpError('conflict');
     }
-    for (const { index, keys } of indexed) {
-      if (current !== undefined) for (const key of index.keysOf(current)) index.delete(key, id);
-      for (const key of keys) index.add(key, id);
+    for (const { index, entries } of indexed) {
+      if (current !== undefined) for (const entry of index.entriesOf(current)) index.delete(entry, id);
+      for (const entry of entries) index.add(entry, id);
     }
     this.#rows.set(id, row);
     this.#ids.add(id);
@@ -99,6 +106,9 @@ export class Rows<R extends Row> implements Collection<R> {
     if (index === undefined || others.length > 0) {
       throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
     }
-    return index.lookUp(values) ?? new SortedIds();
+    return index.lookUp(values);
   }
 }
+
+const indexOf = (spec: IndexSpec): RowIndex<unknown> =>
+  (spec.order === undefined ? new LookUpIndex(spec) : new OrderedIndex(spec, spec.order)) as RowIndex<unknown>;

@@ -1,4 +1,5 @@
 import type { Page } from '../../lib/store/directory-store.js';
+import { compareTexts } from '../../lib/store/index-order.js';
 
 /** A set of ids in their order. Ids made in the order of time are appended; any other is moved into place. */
 export class SortedIds {
@@ -35,7 +36,7 @@ export class SortedIds {
     let high = this.#ids.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#ids[middle]! < id) low = middle + 1;
+      if (compareTexts(this.#ids[middle]!, id) < 0) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -1,7 +1,7 @@
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { createDatabase, type MongoOptions } from './database.js';
-import type { RowDocument } from './row-document.js';
-import { Rows } from './rows.js';
+import type { RowDocument } from './rows/row-document.js';
+import { Rows } from './rows/rows.js';
 
 /**
  * A directory store in MongoDB: a document for each row. A unique index holds within one shard, so its collections are not to be sharded.

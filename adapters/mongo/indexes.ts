@@ -2,8 +2,8 @@ import type { Collection, Document, IndexDescription } from 'mongodb';
 import { IdpError } from '../../lib/errors.js';
 import { type Bounds, inTime } from './deadline.js';
 
-/** Milliseconds: an index over many documents takes its time. */
-const OPEN_DEADLINE_MS = 10_000;
+/** Milliseconds: an index over many documents takes its time, and one that is given up is begun anew. */
+const OPEN_DEADLINE_MS = 600_000;
 
 /** What is there and cannot be made as it is declared. @see MongoDB error codes */
 const unfit = new Map([

@@ -17,6 +17,8 @@ export function banner({ issuer, rpOrigin }: Settings): string {
     ...rows([
       [rpOrigin, 'the relying party'],
       [`${rpOrigin}/spa`, 'a public client in the browser'],
+      [`${rpOrigin}/back-office`, 'who is there, invitations, links and events, by the admin API'],
+      [`${rpOrigin}/mail`, 'what is mailed'],
       [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
     ]),
     '',

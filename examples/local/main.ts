@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { banner } from './banner.js';
+import { createMailbox } from './mailbox.js';
 import { createRelyingParty } from './relying-party.js';
 import { createSeed } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
@@ -14,9 +15,10 @@ const GRACE = 1_000;
 async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<() => Promise<void>> {
   await checkPort(port, 'PORT');
   await checkPort(rpPort, 'RP_PORT');
-  const idp = await createIdentityProvider({ issuer, seed: createSeed(rpOrigin) });
+  const mailbox = createMailbox();
+  const idp = await createIdentityProvider({ issuer, seed: createSeed(rpOrigin), mail: { send: mailbox.keep } });
   const idpServer = await idp.listen(port);
-  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin }).callback());
+  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox }).callback());
   await once(rpServer.listen(rpPort), 'listening');
 
   return async () => {

@@ -2,10 +2,13 @@
 import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { ClientError } from 'openid-client';
+import { createBackOffice } from './back-office.js';
 import { createFlow } from './flow.js';
+import { createMailPages, type Mailbox } from './mailbox.js';
 import { createOrdersApi } from './orders-api.js';
 import { asProblem } from './problems.js';
 import { spaScopes } from './seed.js';
+import { backOfficeScript } from './views/back-office-script.js';
 import { errorPage } from './views/error.js';
 import { spaPage } from './views/spa.js';
 import { spaScript } from './views/spa-script.js';
@@ -15,9 +18,11 @@ export interface RelyingPartyOptions {
   readonly issuer: string;
   /** Where it runs. */
   readonly origin: string;
+  /** What the identity provider mails. */
+  readonly mailbox: Mailbox;
 }
 
-export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa {
+export function createRelyingParty({ issuer, origin, mailbox }: RelyingPartyOptions): Koa {
   const app = new Koa();
   app.use(async (ctx, next) => {
     ctx.set({
@@ -26,7 +31,7 @@ export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa
         "style-src 'self'",
         "script-src 'self'",
         'img-src data:',
-        `connect-src ${new URL(issuer).origin}`,
+        `connect-src 'self' ${new URL(issuer).origin}`,
         "base-uri 'none'",
         "frame-ancestors 'none'",
       ].join('; '),
@@ -48,11 +53,16 @@ export function createRelyingParty({ issuer, origin }: RelyingPartyOptions): Koa
       ctx.type = 'text/javascript';
       ctx.body = spaScript;
     })
+    .get('/back-office.js', (ctx) => {
+      ctx.type = 'text/javascript';
+      ctx.body = backOfficeScript;
+    })
     .get('/style.css', (ctx) => {
       ctx.type = 'text/css';
       ctx.body = styleSheet;
     });
-  for (const router of [createFlow(issuer, origin), createOrdersApi(issuer), assets]) app.use(router.routes());
+  const routers = [createFlow(issuer, origin), createBackOffice(issuer), createMailPages(mailbox), createOrdersApi(issuer), assets];
+  for (const router of routers) app.use(router.routes());
   app.use((ctx) => {
     ctx.status = 404;
     ctx.body = errorPage('Nothing is here', 'This address leads nowhere.');

@@ -9,17 +9,25 @@ const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', '
 export const webScopes = [...identityScopes, 'orders.read'];
 export const spaScopes = identityScopes.filter((scope) => scope !== 'offline_access');
 
+/** What the back office does by the admin API. */
+export const adminScopes = ['idp.persons:read', 'idp.persons:write', 'idp.invitations:write', 'idp.links:write', 'idp.events:read'];
+
+/** Who has it may open the back office. */
+export const backOfficePermission = 'back-office.open';
+
 /** Whom you can sign in as. */
 export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
+  { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
 ];
 
 export const clients = [
   { id: 'web', secret: 'web-secret', what: 'Order desk, the relying party' },
   { id: 'spa', secret: undefined, what: 'the page at /spa, public' },
   { id: 'service', secret: 'service-secret', what: 'client_credentials, scope orders.read' },
+  { id: 'back-office', secret: 'back-office-secret', what: 'client_credentials, administers all tenants' },
   { id: 'orders', secret: 'orders-secret', what: 'API resource, owns scope orders.read' },
 ];
 
@@ -28,13 +36,17 @@ export const createSeed = (rpOrigin: string) => ({
   permissions: [
     { id: 'orders.view', name: 'See orders' },
     { id: 'orders.approve', name: 'Approve orders' },
+    { id: backOfficePermission, name: 'Open the back office' },
   ],
   tenants: [
     {
       ...acme,
       organisationNumber: '910000001',
       branding: { accentColor: '#b45309' },
-      groups: [{ name: 'Sales', permissions: ['orders.view', 'orders.approve'] }],
+      groups: [
+        { name: 'Sales', permissions: ['orders.view', 'orders.approve'] },
+        { name: 'Operators', permissions: [backOfficePermission] },
+      ],
       persons: [
         {
           givenName: 'Alice',
@@ -42,6 +54,12 @@ export const createSeed = (rpOrigin: string) => ({
           email: 'alice@acme.test',
           phoneNumber: '+4790000001',
           user: { userName: 'alice@acme.test', emailVerified: true, groups: ['Sales'], devPassword: 'alice' },
+        },
+        {
+          givenName: 'Olga',
+          familyName: 'Olsen',
+          email: 'olga@acme.test',
+          user: { userName: 'olga@acme.test', emailVerified: true, groups: ['Operators'], devPassword: 'olga' },
         },
       ],
     },
@@ -83,6 +101,7 @@ export const createSeed = (rpOrigin: string) => ({
         grant_types: ['authorization_code', 'refresh_token'],
       },
       allowedScopes: webScopes,
+      postRegistrationUri: rpOrigin,
     },
     {
       id: 'spa',
@@ -102,6 +121,14 @@ export const createSeed = (rpOrigin: string) => ({
       secret: 'service-secret',
       metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
       allowedScopes: ['orders.read'],
+    },
+    {
+      id: 'back-office',
+      name: 'Back office',
+      secret: 'back-office-secret',
+      metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+      allowedScopes: adminScopes,
+      adminTenants: ['*'],
     },
   ],
   apiResources: [{ id: 'orders', name: 'Orders', secret: 'orders-secret', scopes: ['orders.read'] }],

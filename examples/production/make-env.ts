@@ -14,6 +14,9 @@ MONGODB_URL=mongodb://localhost:27017/idp
 WEB_REDIRECT_URI=http://localhost:3001/callback
 WEB_SECRET=${secret()}
 
+# The client that administers all tenants, by dist/examples/production/admin.js
+ADMIN_SECRET=${secret()}
+
 # The same on all nodes, and not in the stores or their backups: who has these keys is the identity provider
 # To replace one, put the new one and a comma before it
 IDP_KEY=${secret()}

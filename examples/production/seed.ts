@@ -4,7 +4,26 @@ import type { Settings } from './settings.js';
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 
-export const createSeed = ({ web }: Pick<Settings, 'web'>): Seed => ({
+/** What `admin.ts` may do: all that the admin API can. */
+const adminScopes = [
+  'tenants',
+  'subsidiaries',
+  'persons',
+  'users',
+  'links',
+  'sessions',
+  'groups',
+  'permissions',
+  'clients',
+  'api-resources',
+  'keys',
+  'invitations',
+  'webhooks',
+]
+  .flatMap((name) => [`idp.${name}:read`, `idp.${name}:write`])
+  .concat('idp.events:read');
+
+export const createSeed = ({ web, adminSecret }: Pick<Settings, 'web' | 'adminSecret'>): Seed => ({
   tenants: [
     {
       ...acme,
@@ -26,5 +45,17 @@ export const createSeed = ({ web }: Pick<Settings, 'web'>): Seed => ({
       metadata: { redirect_uris: [web.redirectUri], grant_types: ['authorization_code', 'refresh_token'] },
       allowedScopes: ['openid', 'profile', 'email', 'offline_access'],
     },
+    ...(adminSecret === undefined
+      ? []
+      : [
+          {
+            id: 'admin',
+            name: 'Administration',
+            secret: adminSecret,
+            metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+            allowedScopes: adminScopes,
+            adminTenants: ['*'],
+          },
+        ]),
   ],
 });

@@ -21,6 +21,8 @@ export interface Settings {
   readonly subjectSalt: string;
   /** Of the client that the seed has. */
   readonly web: { readonly secret: string; readonly redirectUri: string };
+  /** Of the client that administers all tenants; without one there is no such client. */
+  readonly adminSecret?: string;
 }
 
 /** What the person who starts the service can put right. */
@@ -54,6 +56,7 @@ export function readSettings(): Settings {
     cookieKeys: given('COOKIE_KEY').split(','),
     subjectSalt: given('SUBJECT_SALT'),
     web: { secret: given('WEB_SECRET'), redirectUri: given('WEB_REDIRECT_URI') },
+    ...(env.ADMIN_SECRET && { adminSecret: env.ADMIN_SECRET }),
   };
 }
 

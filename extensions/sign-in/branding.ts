@@ -64,6 +64,21 @@ function palette(accent: Rgb, surface: Rgb, toward: Rgb, visible: number): strin
     .join('');
 }
 
+/** Colours of a fill and of the text on it, for where no style sheet reaches: a mail. */
+export function fillOf({ accentColor = defaultAccent, radius = defaultRadius }: Branding = {}): {
+  readonly fill: string;
+  readonly onFill: string;
+  readonly radius: number;
+} {
+  const accent = parseColor(isColor(accentColor) ? accentColor : defaultAccent);
+  const fill = shade(accent, white, black, 1.35);
+  const corner = isRadius(radius) ? radius : defaultRadius;
+  return { fill: formatColor(fill), onFill: formatColor(contrast(white, fill) >= 4.5 ? white : black), radius: corner };
+}
+
+const isColor = (text: string): boolean => /^#[0-9a-f]{6}$/i.test(text);
+const isRadius = (value: number): boolean => Number.isInteger(value) && value >= 0 && value <= 24;
+
 interface Brand {
   readonly css: string;
   /** The CSP source that admits the style. */
@@ -77,8 +92,8 @@ const brands = new LRUCache<string, Brand>({ max: 1000 });
  * absent; an accent too close to the page's surface is darkened in the light scheme and lightened in the dark one.
  */
 export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius }: Branding = {}): Brand {
-  const accent = /^#[0-9a-f]{6}$/i.test(accentColor) ? accentColor.toLowerCase() : defaultAccent;
-  const corner = Number.isInteger(radius) && radius >= 0 && radius <= 24 ? radius : defaultRadius;
+  const accent = isColor(accentColor) ? accentColor.toLowerCase() : defaultAccent;
+  const corner = isRadius(radius) ? radius : defaultRadius;
   const key = `${accent} ${corner}`;
   const known = brands.get(key);
   if (known) return known;

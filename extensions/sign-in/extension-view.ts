@@ -9,16 +9,21 @@ interface Guard {
   readonly cancel?: string;
 }
 
-/** @param texts of the page's language. @throws TypeError for a text that there is not */
-export function resolveView(view: View, texts: Readonly<Record<string, string>>, guard: Guard): PageView<'view'> {
-  const { title, lead, problem, form, parts, script } = view;
-  const words = (text: Text): string => {
+/** Words in one language. @param texts of the language. @throws TypeError for a text that there is not */
+export const wordsIn =
+  (texts: Readonly<Record<string, string>>) =>
+  (text: Text): string => {
     if (typeof text === 'object' && 'plain' in text) return text.plain;
     const { key, values } = typeof text === 'string' ? { key: text, values: {} as Readonly<Record<string, string>> } : text;
     const found = texts[key];
     if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
     return filled(found, values);
   };
+
+/** @param texts of the page's language. @throws TypeError for a text that there is not */
+export function resolveView(view: View, texts: Readonly<Record<string, string>>, guard: Guard): PageView<'view'> {
+  const { title, lead, problem, form, parts, script } = view;
+  const words = wordsIn(texts);
   // It would end where its markup does, and not be what was hashed.
   if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });

@@ -13,8 +13,8 @@ export function createShowPage(context: ExtensionContext): ShowPage {
   const { form, surroundings } = createSteps(context);
 
   async function showView(ctx: Context, view: View): Promise<void> {
-    const { interaction, client, status = 200 } = view;
-    const around: Surroundings = interaction ? await surroundings(interaction) : { client };
+    const { interaction, client, tenant, uiLocales, status = 200 } = view;
+    const around: Surroundings = interaction ? await surroundings(interaction) : { client, tenant, uiLocales };
     const locale = localeOf(ctx, context, around);
     const subject = view.form?.subject ?? interaction?.uid;
     const ofInteraction = interaction ? form(ctx, interaction, '') : {};

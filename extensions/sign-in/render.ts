@@ -11,13 +11,13 @@ import { createView } from './views/create.js';
 import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
 import { identifierView } from './views/identifier.js';
-import { frameLogo, layout, type PageContent, type PageContext } from './views/layout.js';
 import { logoutView } from './views/logout.js';
 import { organisationView } from './views/organisation.js';
+import { frameLogo, layout, type PageContent, type PageContext } from './views/parts/layout.js';
+import { extensionView } from './views/parts/view.js';
 import { passwordView } from './views/password.js';
 import { framesScript, signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
-import { extensionView } from './views/view.js';
 import { welcomeView } from './views/welcome.js';
 
 type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) => PageContent;

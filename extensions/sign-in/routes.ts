@@ -67,6 +67,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (interaction.prompt === 'requirement') return interactions.showRequirement(ctx, interaction);
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
+    const proven = await interactions.proven(ctx, interaction);
+    if (proven !== undefined) return goOn(ctx, proven);
     const { only } = await interactions.ways(interaction);
     if (only !== undefined && (await interactions.begin(ctx, interaction, only))) return;
     const hint = interaction.parameters.login_hint?.trim().slice(0, 320);

@@ -4,7 +4,7 @@
  * This file is the contract of a plugin. `declarations` maps declared claims to served ones and says who owns a name, `checks` looks at plugins that
  * no compiler saw, `resolver` computes the claims of an account within a `deadline`, and `failures` says what happens when a plugin fails.
  */
-import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records.js';
+import type { Client, Group, PersonWithUser, Subsidiary, Tenant } from '../store/records/records.js';
 
 /** What is there, or will be. */
 export type Awaitable<T> = T | Promise<T>;

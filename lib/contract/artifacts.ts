@@ -1,7 +1,7 @@
 /** Short-lived records of an extension, as it declares them. */
 import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
-import type { ArtifactKind } from '../store/extension-artifacts.js';
+import type { ArtifactKind } from '../store/records/extension-artifacts.js';
 import { isOwnName } from './collections.js';
 
 const members = ['name', 'lifetimeSeconds', 'once', 'account', 'ofGrant'];

@@ -1,7 +1,7 @@
 /** Access tokens as a route of an extension takes them. */
 import type { LoginContext } from '../claims/contract.js';
 import type { Account } from '../directory/index.js';
-import type { Client } from '../store/records.js';
+import type { Client } from '../store/records/records.js';
 
 /** What an access token says that was shown to a route: read when the request came, so that it is live, and all in it is as it is now. */
 export interface AccessToken {

@@ -8,7 +8,7 @@ import { eventNames } from '../events.js';
 import { findArtifactProblems } from './artifacts.js';
 import { findCollectionProblems } from './collections.js';
 import type { Extension } from './extension.js';
-import { findAdditionConflicts, findPageProblems } from './page-additions.js';
+import { findAdditionConflicts, findPageProblems } from './pages/page-additions.js';
 import { sharedClaims } from './shared-claims.js';
 import type { ReportProblem } from './work.js';
 
@@ -45,8 +45,10 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   artifacts: ['an array of kinds of artifacts', Array.isArray],
   claims: ['an array of claim sets', (value) => Array.isArray(value) && value.every((set) => isObject(set))],
   pages: callback,
+  letters: callback,
   discovery: callback,
   requirements: callback,
+  resources: callback,
   signInMethods: callback,
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   configure: callback,

@@ -3,6 +3,7 @@ import type { TObject } from '@sinclair/typebox';
 import { type OptionPath, unknownMembers, wrong } from '../config-problem.js';
 import type { ExtensionCollection } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
+import type { Order } from '../store/directory-store.js';
 
 /**
  * Types a collection; what a compiler cannot see is checked when the service starts.
@@ -34,8 +35,9 @@ import type { ConfigProblem } from '../errors.js';
 export const defineCollection = <Schema extends TObject>(collection: ExtensionCollection<Schema>): ExtensionCollection<Schema> =>
   collection;
 
-const members = ['name', 'row', 'indexes', 'events', 'erase', 'export', 'tenantRemoved'];
+const members = ['name', 'row', 'indexes', 'events', 'erase', 'userRemoved', 'export', 'tenantRemoved'];
 const ownMembers = ['id', 'version', 'tid', 'pendingEvents', 'outbox'];
+const orders: readonly Order[] = ['text', 'instant', 'number'];
 const isFunction = (value: unknown): boolean => value === undefined || typeof value === 'function';
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
@@ -43,7 +45,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export function findCollectionProblems(value: unknown, extension: unknown, path: OptionPath): readonly ConfigProblem[] {
   const collection = value as Partial<ExtensionCollection> | null;
   if (typeof collection !== 'object' || collection === null) return [wrong(path, 'a collection, made by defineCollection', value)];
-  const { name, row, indexes = {}, events = false, erase, export: told, tenantRemoved } = collection;
+  const { name, row, indexes = {}, events = false, erase, userRemoved, export: told, tenantRemoved } = collection;
   const problems = [...unknownMembers(collection, path, members, 'a member of collections that exists')];
   const expect = (holds: boolean, member: string, expected: string, found: unknown): void => {
     if (!holds) problems.push(wrong([...path, member], expected, found, true));
@@ -55,6 +57,8 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
   for (const [index, spec] of Object.entries(indexes)) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
+    const { order } = spec ?? {};
+    expect(order === undefined || orders.includes(order), `indexes.${index}.order`, `one of ${orders.join(', ')}`, order);
     expect(
       isSpec && !['byTenant', 'byOutbox'].includes(index),
       `indexes.${index}`,
@@ -69,7 +73,8 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
         spec,
       );
   }
-  for (const [member, hook] of Object.entries({ erase, export: told, tenantRemoved })) expect(isFunction(hook), member, 'a function', hook);
+  for (const [member, hook] of Object.entries({ erase, userRemoved, export: told, tenantRemoved }))
+    expect(isFunction(hook), member, 'a function', hook);
   return problems;
 }
 

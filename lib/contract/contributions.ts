@@ -1,7 +1,9 @@
 /** What extensions add to one whole, where each part has one owner. */
-import { ConfigError } from '../errors.js';
+import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
+import type { ApiResource } from '../store/records/records.js';
 import type { Extension, ExtensionContext } from './extension.js';
 import type { GrantType } from './grant-type.js';
+import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
 import { sharedClaims } from './shared-claims.js';
 
 /**
@@ -15,8 +17,46 @@ export function discoveryOf(extensions: readonly Extension[], context: Extension
   return Object.assign({}, ...added.map(({ members }) => members));
 }
 
+/**
+ * All operations of the admin API.
+ * @throws ConfigError `invalid_options` for one of the wrong form; `extension_conflict` when two have the same method and path.
+ */
+export function operationsOf(extensions: readonly Extension[], context: ExtensionContext): readonly MountedOperation[] {
+  const entries: Readonly<Record<string, ErrorEntry>> = Object.assign({}, errorTable, ...extensions.map(({ errorCodes }) => errorCodes));
+  const codes = new Set(Object.keys(entries));
+  const all = extensions.map(({ name: owner, resources }) => ({ owner, operations: resources?.(context) ?? [] }));
+  const problems = all.flatMap(({ owner, operations }) => findOperationProblems(operations, owner, codes));
+  if (problems.length > 0) throw new ConfigError('invalid_options', problems);
+  const conflicts = sharedClaims(all, ({ operations }) => operations.map(routeOf));
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+  return all.flatMap(({ operations }) =>
+    operations.map((operation) => ({
+      ...operation,
+      reach: reachOf(operation),
+      errorEntries: Object.fromEntries((operation.errors ?? []).map((code) => [code, entries[code] as ErrorEntry])),
+    })),
+  );
+}
+
+/** The admin API as the API resource that its access tokens are for. */
+export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
+  id: ADMIN_API,
+  version: 1,
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  name: 'Administration',
+  secrets: [],
+  scopes: [...new Set(operations.map(({ scope }) => scope))].sort(),
+  introspects: 'own',
+  status: 'active',
+});
+
 /** What clients may be registered with here. */
-export const clientRulesOf = ({ configure }: { readonly configure?: unknown }, extensions: readonly Extension[]) => ({
+export const clientRulesOf = (
+  { configure, production }: { readonly configure?: unknown; readonly production: boolean },
+  extensions: readonly Extension[],
+) => ({
+  isProduction: production,
   ownMetadata: configure !== undefined,
   takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
@@ -50,6 +90,12 @@ export function grantTypesOf(extensions: readonly Extension[], context: () => Ex
       return [name, () => (made ??= create(context()))];
     }),
   );
+}
+
+/** Of the extension that writes mails. */
+export function lettersOf(extensions: readonly Extension[]): NonNullable<Extension['letters']> {
+  const [letters] = extensions.flatMap((extension) => extension.letters ?? []);
+  return letters as NonNullable<typeof letters>;
 }
 
 /** Of the extension that shows pages: the options were checked for one. */

@@ -10,30 +10,31 @@ import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
 import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
-import type { EventMap, EventName } from '../events.js';
+import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
-import type { CountWrongSecret } from '../http/wrong-secrets.js';
+import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
-import type { ArtifactKind, ExtensionArtifacts } from '../store/extension-artifacts.js';
-import type { ApiResource, Client } from '../store/records.js';
+import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
+import type { ApiResource, Client } from '../store/records/records.js';
 
 import type { BearerState } from './bearer.js';
 import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
-import type { Interactions } from './interactions.js';
-
 import type { Locale } from './locales.js';
-import type { BrowserSignIn, LogoutParticipant } from './logout-participant.js';
-import type { ExtensionTexts, PageAddition } from './page-additions.js';
-import type { Requirement } from './requirement.js';
-import type { SignInMethod } from './sign-in-method.js';
-import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in-request.js';
-import type { View } from './view.js';
+import type { Look, Mail, WriteLetter } from './pages/letter.js';
+import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
+import type { View } from './pages/view.js';
+import type { MountedOperation, Operation } from './resources.js';
+import type { Interactions } from './sign-in/interactions.js';
+import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
+import type { Requirement } from './sign-in/requirement.js';
+import type { SignInMethod } from './sign-in/sign-in-method.js';
+import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
-export type { Interaction, KnownAccount, SignIn } from './interaction.js';
-export type { Interactions } from './interactions.js';
+export type { Interaction, KnownAccount, SignIn } from './sign-in/interaction.js';
+export type { Interactions } from './sign-in/interactions.js';
 
 /** A page the protocol has to show and leaves to an extension. */
 export type ProtocolPage =
@@ -133,8 +134,14 @@ export interface ExtensionContext {
    * @see RFC 6750
    */
   bearer(audience: string, ...scopes: readonly string[]): Middleware<BearerState>;
+  /** All operations of the admin API, which extensions contribute. */
+  operations(): readonly MountedOperation[];
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The rows of all tenants, and of the instance: for jobs. @throws TypeError for a collection that no extension declares. */
+  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
+  /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
+  readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
   artifact(kind: ArtifactKind): ExtensionArtifacts;
   /** What extensions keep of persons and tenants: for who answers a person, or removes a tenant. Erasure of a person reaches it by itself. */
@@ -148,9 +155,10 @@ export interface ExtensionContext {
   /**
    * Raises an event that an extension declares, about an account: kept in the person's document until it is dispatched.
    * @param cause names what happened: told again, by any node, it stays one event.
+   * @param by who made it happen.
    * @throws TypeError for a type that no extension declares.
    */
-  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string): Promise<void>;
+  emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
   /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
@@ -183,13 +191,19 @@ export interface ExtensionContext {
   scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
   view(ctx: Context, view: View): Promise<void>;
+  /** Whose look a page without an interaction has, or a mail: the tenant, and the client if it is there. */
+  brandingOf(tid: string, clientId?: string): Promise<Look>;
+  /** The host's mail; undefined without the option `mail`. */
+  readonly mail?: Mail;
+  /** The tenant of personal accounts: the option `personalTenant`. */
+  readonly personalTenant?: string;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
   readonly pageAdditions: readonly PageAddition[];
   /** A token that proves a form came from our page of this interaction. */
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
-  /** Counts attempts: how many there are with this one, and when the count starts again. */
+  /** Counts attempts: how many there are with this one, and when the count starts again. @param window milliseconds */
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
@@ -198,6 +212,7 @@ export interface ExtensionContext {
     readonly signInWindow: number;
     readonly signInFailuresPerAccount: number;
     readonly signInFailuresPerAddress: number;
+    readonly adminRequestsPerMinute: number;
   };
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
@@ -217,6 +232,8 @@ export interface Extension {
   /** Codes of its own errors, made by `defineErrors`. */
   readonly errorCodes?: Readonly<Record<string, ErrorEntry>>;
   readonly claims?: readonly ClaimSet[];
+  /** Operations of the admin API, made by `defineOperation`: it checks token, scope, tenant and form of each request, and lists them in its document. */
+  readonly resources?: (context: ExtensionContext) => readonly Operation[];
   /** Durable rows of its own, made by `defineCollection`. */
   // biome-ignore lint/suspicious/noExplicitAny: each has rows of its own
   readonly collections?: readonly ExtensionCollection<any>[];
@@ -235,6 +252,8 @@ export interface Extension {
   readonly events?: readonly EventName[];
   /** Shows the protocol's pages; exactly one extension does. */
   readonly pages?: (context: ExtensionContext) => ShowPage;
+  /** Writes the mails of all extensions; exactly one extension does, the one with the pages. */
+  readonly letters?: (context: ExtensionContext) => WriteLetter;
   /** Members of the discovery document. */
   readonly discovery?: (context: ExtensionContext) => Readonly<Record<string, unknown>>;
   /** Koa middleware about a named endpoint of the protocol. */

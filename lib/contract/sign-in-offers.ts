@@ -5,9 +5,9 @@ import type { SignInMeans } from '../directory/index.js';
 import type { ConfigProblem } from '../errors.js';
 import { ConfigError } from '../errors.js';
 import type { Extension, ExtensionContext } from './extension.js';
-import { type Demand, demands, type Requirement, requirementErrors } from './requirement.js';
 import { sharedClaims } from './shared-claims.js';
-import type { SignInMethod } from './sign-in-method.js';
+import { type Demand, demands, type Requirement, requirementErrors } from './sign-in/requirement.js';
+import type { SignInMethod } from './sign-in/sign-in-method.js';
 
 export interface SignInOffers {
   /** In the order that they are asked in. */

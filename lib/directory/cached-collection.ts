@@ -1,6 +1,8 @@
 import { IdpError } from '../errors.js';
-import type { CollectionName } from '../store/collections.js';
-import type { Collection, Row, Unsaved } from '../store/directory-store.js';
+import type { Row, Unsaved } from '../store/directory-store.js';
+import type { CheckedCollection } from '../store/records/checked-directory.js';
+import type { CollectionName } from '../store/records/collections.js';
+import type { PendingEvent } from '../store/records/records.js';
 import type { DirectoryContext } from './context.js';
 
 /** A collection that reads rows through the caches, and tells the caches of each write. */
@@ -13,16 +15,20 @@ export interface CachedCollection<R extends Row> {
   insert(row: Unsaved<R>): Promise<R>;
   /** @throws IdpError `not_found`. */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R>;
-  /** @throws IdpError `not_found`. */
-  remove(id: string): Promise<void>;
+  /** @param event of the removal. @throws IdpError `not_found`. */
+  remove(id: string, event: PendingEvent): Promise<void>;
 }
 
 export function createCachedCollection<R extends Row>(
   name: CollectionName,
-  rows: Collection<R>,
-  caches: DirectoryContext['caches'],
+  rows: CheckedCollection<R>,
+  { caches, nudge }: Pick<DirectoryContext, 'caches' | 'nudge'>,
 ): CachedCollection<R> {
   const { get, peek } = caches.rows<R>(name);
+  const written = async (): Promise<void> => {
+    await caches.changed(name);
+    nudge();
+  };
   return {
     get,
     peek,
@@ -33,7 +39,7 @@ export function createCachedCollection<R extends Row>(
     },
     async insert(row) {
       const inserted = await rows.insert(row);
-      await caches.changed(name);
+      await written();
       return inserted;
     },
     async update(id, change) {
@@ -44,12 +50,12 @@ export function createCachedCollection<R extends Row>(
         return next;
       });
       if (row === undefined) throw new IdpError('not_found');
-      if (changes) await caches.changed(name);
+      if (changes) await written();
       return row;
     },
-    async remove(id) {
-      if (!(await rows.remove(id))) throw new IdpError('not_found');
-      await caches.changed(name);
+    async remove(id, event) {
+      if (!(await rows.retire(id, [event]))) throw new IdpError('not_found');
+      await written();
     },
   };
 }

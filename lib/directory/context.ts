@@ -1,6 +1,8 @@
-import type { Caches } from '../store/cache.js';
-import type { CheckedCollection, CheckedDirectory } from '../store/checked-directory.js';
+import type { Attribution } from '../events.js';
+import type { Caches } from '../store/caches/cache.js';
 import type { Keyring } from '../store/keyring.js';
+import type { CheckedCollection, CheckedDirectory } from '../store/records/checked-directory.js';
+import type { KeyedCollection } from '../store/records/derived-keys.js';
 import type {
   ApiResource,
   Client,
@@ -9,19 +11,22 @@ import type {
   Delivery,
   EventRecord,
   Group,
+  Invitation,
   KeyRing,
   Permission,
   Person,
+  Removal,
   SeedRecord,
-  SequenceRecord,
   Subsidiary,
   Tenant,
-} from '../store/records.js';
+  UpkeepRecord,
+} from '../store/records/records.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
   readonly subsidiaries: CheckedCollection<Subsidiary>;
   readonly persons: CheckedCollection<Person>;
+  readonly invitations: CheckedCollection<Invitation>;
   readonly credentials: CheckedCollection<Credential>;
   readonly groups: CheckedCollection<Group>;
   readonly permissions: CheckedCollection<Permission>;
@@ -32,7 +37,8 @@ export interface Collections {
   readonly events: CheckedCollection<EventRecord>;
   readonly deliveries: CheckedCollection<Delivery>;
   readonly seeds: CheckedCollection<SeedRecord>;
-  readonly sequences: CheckedCollection<SequenceRecord>;
+  readonly upkeep: CheckedCollection<UpkeepRecord>;
+  readonly removals: CheckedCollection<Removal>;
 }
 
 /** What people can prove here. */
@@ -51,6 +57,8 @@ export interface ClientRules {
   readonly grantTypes?: ReadonlySet<string>;
   /** Beginnings of ids that applications of extensions have. @default none */
   readonly takenPrefixes?: readonly string[];
+  /** Whether a `postRegistrationUri` is https. @default false: or http at a loopback address */
+  readonly isProduction?: boolean;
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
 }
@@ -63,18 +71,26 @@ export interface DirectoryContext extends ClientRules {
   /** After a write that left events in a document. */
   readonly nudge: () => void;
   readonly withCutoff: WithCutoff;
-  readonly withErasure: WithErasure;
+  /** Who makes the changes, for events that are raised when a change is complete. */
+  readonly by: Attribution;
+  /** After a tenant was removed. */
+  readonly nudgeRemovals: () => void;
   /** Scopes that exist whatever API resources there are. */
   readonly identityScopes: ReadonlySet<string>;
+  /** The API resource of the service itself, the admin API. It has no record, so nobody changes it. */
+  readonly ownApi: (() => ApiResource) | undefined;
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
+  /** Whether all rows of the collection have the members that lists are made by. */
+  isKeyed(collection: KeyedCollection): Promise<boolean>;
 }
 
 export const openedCollections = (store: CheckedDirectory): Collections => ({
   tenants: store.collection('tenants'),
   subsidiaries: store.collection('subsidiaries'),
   persons: store.collection('persons'),
+  invitations: store.collection('invitations'),
   credentials: store.collection('credentials'),
   groups: store.collection('groups'),
   permissions: store.collection('permissions'),
@@ -85,7 +101,8 @@ export const openedCollections = (store: CheckedDirectory): Collections => ({
   events: store.collection('events'),
   deliveries: store.collection('deliveries'),
   seeds: store.collection('seeds'),
-  sequences: store.collection('sequences'),
+  upkeep: store.collection('upkeep'),
+  removals: store.collection('removals'),
 });
 
 /** The sign-ins that a change invalidates: those of a user, by `oid`, or those of all users of a tenant. */
@@ -99,12 +116,13 @@ export type NextNotBefore = (record: { readonly notBefore?: Date }) => Date;
  */
 export type WithCutoff = <T>(cutoff: SignInCutoff, change: (nextNotBefore: NextNotBefore) => Promise<T>) => Promise<T>;
 
-/** Runs the erasure of a person, and notifies others who keep data of the person. The notice is enqueued before the write, as for a cut-off. */
-export type WithErasure = <T>(person: ErasedPerson, change: () => Promise<T>) => Promise<T>;
-
-/** The erased person, as the others are told. */
-export interface ErasedPerson {
+/** A person who was erased, or lost their user: by ids alone, because it is kept until everything was forgotten. */
+export interface ForgottenPerson {
   readonly tid: string;
   readonly personId: string;
   readonly userId?: string;
+  /** Credentials beside those of the user's id. */
+  readonly credentialIds?: readonly string[];
+  /** Whether the user alone is gone. */
+  readonly keepsPerson?: boolean;
 }

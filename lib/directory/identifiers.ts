@@ -1,5 +1,6 @@
 import { v7, validate, version } from 'uuid';
 import { IdpError } from '../errors.js';
+import { comparedText } from '../store/records/derived-keys.js';
 
 export const newId = (): string => v7();
 
@@ -19,8 +20,8 @@ export function idFor(given: string | undefined): string {
   return given.toLowerCase();
 }
 
-/** A user name as it is compared. @see Unicode Standard Annex #15 (NFKC) */
-export const userNameKey = (userName: string): string => userName.normalize('NFKC').trim().toLowerCase();
+/** A user name as it is compared. */
+export const userNameKey = comparedText;
 
 /** Characters, at most. */
 export const USER_NAME_LENGTH = 256;

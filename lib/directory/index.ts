@@ -11,6 +11,7 @@ export type { Linking, ParentRef } from './accounts/linking.js';
 export type { Registration, RegistrationInput, RegistrationProblem } from './accounts/registration.js';
 export type { ApiResourceFields, ApiResourceInput, ApiResources, ApiScopes } from './clients/api-resources.js';
 export type { Authenticate } from './clients/authenticate.js';
+export { isAdminScope } from './clients/client-scopes.js';
 export { type ClientFields, type ClientInput, type Clients, clientDefaults } from './clients/clients.js';
 export type { Consents } from './clients/consents.js';
 export type { SignInMeans } from './context.js';
@@ -21,22 +22,30 @@ export type { GroupRefs } from './groups/group-refs.js';
 export type { GroupFields, GroupInput, Groups } from './groups/groups.js';
 export type { PermissionFields, PermissionInput, Permissions } from './groups/permissions.js';
 export type { Patch } from './input.js';
+export type { Acceptance, AcceptedAccount, InvitationState, OpenedInvitation } from './invitations/acceptance.js';
+export type { InvitationInput, InvitationQuery, InvitationRules, Invitations, InvitationView } from './invitations/invitations.js';
+export type { LinkRef } from './invitations/links.js';
+export type { DueInvitation, OnInvitationDue } from './invitations/settling.js';
+export type { Listed, ListQuery, StatusQuery } from './lists/list.js';
 export type { Deliveries, Enqueued, NewDelivery } from './outbox/deliveries.js';
-export type { EventFeed } from './outbox/event-feed.js';
+export type { EventFeed, EventPage, EventQuery, PruneOptions } from './outbox/event-feed.js';
 export type { Events } from './outbox/event-listeners.js';
 export type { Outbox } from './outbox/outbox.js';
+export type { PersonExport } from './persons/person-export.js';
+export type { PersonQuery, UserQuery } from './persons/person-lists.js';
 export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/persons.js';
 export type { UserFields, UserInput } from './persons/user-record.js';
 export type { Users } from './persons/users.js';
 export { findSeedProblems } from './seed/problems.js';
 export { applySeed, type Seed } from './seed/seed.js';
-export { createKeyRotation, type KeyRotation } from './signing-keys/key-rotation.js';
+export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {
   createExtensionData,
   type ExtensionCollection,
   type ExtensionData,
   type ExtensionRow,
   type ExtensionRows,
+  OF_INSTANCE,
   type PersonRef,
   type RowEvent,
   specOf,

@@ -3,12 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../errors.js';
-import type { Stored } from '../store/records.js';
+import type { Stored } from '../store/records/records.js';
 
 /** A change: what is absent stays, `null` takes an optional member away. @see RFC 7396 */
 export type Patch<Input> = {
   readonly [Key in keyof Input]?: Input[Key] | (undefined extends Input[Key] ? null : never);
 };
+
+/** Gets the record that a change is about to write over, and throws where another was expected. It may be called again. */
+export type CheckCurrent<R> = (current: R) => void;
 
 const strict = { additionalProperties: false } as const;
 
@@ -17,7 +20,7 @@ export const line = (maxLength = 200) => Type.String({ minLength: 1, maxLength, 
 export const email = () => Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
 export const strings = () => Type.Array(Type.String());
 /** Names that travel in tokens and forms. @see RFC 6749 §3.3, Appendix A.1 */
-export const token = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[!#-\\[\\]-~]+$' });
+export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });
 /** What a client secret is made of. @see RFC 6749 Appendix A.2 */
 export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);

@@ -1,7 +1,7 @@
 import { IdpError } from '../errors.js';
-import type { CheckedCollection } from '../store/checked-directory.js';
 import type { Collection, Row, Unsaved } from '../store/directory-store.js';
-import type { SeedRecord } from '../store/records.js';
+import type { CheckedCollection } from '../store/records/checked-directory.js';
+import type { SeedRecord } from '../store/records/records.js';
 import type { Collections, DirectoryContext } from './context.js';
 
 export type SeededCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';

@@ -19,6 +19,8 @@ export interface GuardedRequest {
   readonly timeoutMs: number;
   /** Bytes of the body, as they come over the wire. */
   readonly maxBytes: number;
+  /** Whether this machine may be called, over http as well: for development. @default false */
+  readonly allowLoopback?: boolean;
 }
 
 export interface GuardedResponse {
@@ -41,10 +43,13 @@ export function createGuardedFetch(
   { lookupPublic, lookupAllowed }: NameLookups = createNameLookups(),
 ): GuardedFetch {
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
-  return async (target, { method = 'GET', headers = {}, body, timeoutMs, maxBytes }) => {
+  return async (target, { method = 'GET', headers = {}, body, timeoutMs, maxBytes, allowLoopback = false }) => {
     const url = new URL(target);
     const { hostname, protocol } = url;
-    const isAllowed = allowed.has(hostname) || allowed.has(`${hostname}:${url.port || (protocol === 'https:' ? '443' : '80')}`);
+    const isAllowed =
+      (allowLoopback && loopback.has(hostname)) ||
+      allowed.has(hostname) ||
+      allowed.has(`${hostname}:${url.port || (protocol === 'https:' ? '443' : '80')}`);
     if (protocol !== 'https:' && !(isAllowed && protocol === 'http:')) throw new Error(`${url.origin} is not https`);
     if (url.username !== '' || url.password !== '') throw new Error(`the URL at ${url.host} carries credentials`);
     // A literal address is never looked up.
@@ -88,6 +93,8 @@ export function createGuardedFetch(
     });
   };
 }
+
+const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 const plainHeaders = (headers: NodeJS.Dict<string | string[]>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]));

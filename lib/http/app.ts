@@ -16,7 +16,7 @@ import { type AdmissionOptions, createAdmission } from './admission.js';
 import { aroundEndpoints } from './around.js';
 import { answerDocument, type Document } from './documents.js';
 import { createErrorHandler } from './errors.js';
-import { type MethodsOf, methodNotAllowed, protocolMethods } from './methods.js';
+import { type MethodsOf, methodNotAllowed, protocolMethods } from './requests/methods.js';
 import { createWatchUnrouted, type WatchUnrouted } from './unrouted.js';
 
 /** What the HTTP side needs of the protocol; it imports nothing of it. */

@@ -3,7 +3,7 @@ import type { CallerState, Extension, ProtocolPage, ShowPage } from '../contract
 import { IdpError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { forgetUnstored, logFailure } from './failures.js';
-import { loggedPath, requestIdOf } from './request-id.js';
+import { loggedPath, requestIdOf } from './requests/request-id.js';
 
 /** Seconds after which a caller may try again when a store is away. */
 const RETRY_AFTER = '2';

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { loggedPath, requestIdOf } from './request-id.js';
+import { loggedPath, requestIdOf } from './requests/request-id.js';
 
 type Request = Pick<Context, 'method' | 'path' | 'remove'>;
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import type { App } from './app.js';
 import { removeOwnHeaders } from './host-headers.js';
-import { unreadRequest } from './unread-request.js';
+import { unreadRequest } from './requests/unread-request.js';
 
 /** The URL as the browser sent it, whatever a host stripped for those it mounts. */
 const urlOf = (req: IncomingMessage, fallback = req.url ?? '/'): string => (req as { originalUrl?: string }).originalUrl ?? fallback;

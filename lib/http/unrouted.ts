@@ -1,7 +1,7 @@
 /** Requests below the issuer's path that nobody answers: a wrong URL at a client, or a proxy that strips a part of it. Each path is told once. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../logger.js';
-import { loggedPath } from './request-id.js';
+import { loggedPath } from './requests/request-id.js';
 
 /** Paths that are told: those that scanners try are many. */
 const MOST = 100;

@@ -2,7 +2,7 @@ import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
-import type { Client } from '../store/records.js';
+import type { Client } from '../store/records/records.js';
 import { type Accounts, subjectOf } from './accounts/account.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
@@ -10,6 +10,7 @@ import { createRequestCheck } from './authorize/checks.js';
 import { createLoginHintCheck } from './authorize/login-hint-tokens.js';
 import { carriedParameter, passedOnParameters } from './authorize/parameters.js';
 import { createPromptPolicy } from './authorize/prompts.js';
+import { provenParameter } from './authorize/proven-sign-ins.js';
 import { checkRequestObject } from './authorize/request-objects.js';
 import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
@@ -24,9 +25,9 @@ import { cookieName, createCookieKeys, pathCookieName } from './sessions/cookies
 import { createGrantLoader } from './sessions/grants.js';
 import type { createLogout } from './sessions/logout.js';
 import { commitRequest, sessionTtl } from './sessions/sessions.js';
+import { getsRefreshToken } from './tokens/grants/refresh-token.js';
 import { createIntrospectionPolicy, type DescribeToken, mayRevoke } from './tokens/introspection.js';
 import { lifetimesOf } from './tokens/lifetimes.js';
-import { getsRefreshToken } from './tokens/refresh-token.js';
 import { saveSession } from './upstream/session.js';
 
 /** The service's paths. @see service specification, Endpoints */
@@ -101,6 +102,7 @@ export function createConfiguration(
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
       [restartedParameter]: null,
+      [provenParameter]: null,
     },
     extraClientMetadata: { properties: ['request_uris'], validator: checkRequestUris },
     features: {

@@ -5,18 +5,18 @@ import type { Awaitable } from '../claims/contract.js';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
 import type { GrantType } from '../contract/grant-type.js';
-import type { LogoutParticipant } from '../contract/logout-participant.js';
+import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
+import type { InternalClients as ClientsOfExtension } from '../contract/sign-in/sign-in-request.js';
 import type { SignInOffers } from '../contract/sign-in-offers.js';
-import type { InternalClients as ClientsOfExtension } from '../contract/sign-in-request.js';
 import type { Directory } from '../directory/index.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { RemoteDocuments } from '../fetch/remote-documents.js';
-import type { CountWrongSecret } from '../http/wrong-secrets.js';
+import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { ResolvedOptions } from '../options/defaults.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { Keyring } from '../store/keyring.js';
-import type { Client } from '../store/records.js';
+import type { Client } from '../store/records/records.js';
 import type { ModelAdapters } from './artifacts/model-adapter.js';
 import type { SigningKeys } from './keys/keys.js';
 
@@ -66,7 +66,7 @@ export interface Browsers {
   browserOf(ctx: Pick<Context, 'headers'>): string | undefined;
   /** Whether something is bound to the browser that asks. */
   isBoundHere(ctx: Pick<Context, 'headers'>, bound: { readonly browser?: string | undefined }): boolean;
-  /** For a response that begins an interaction, and no other: where the request brings no secret, the response makes one. */
+  /** For a response with something that belongs to its browser (an interaction, a form), and no other: where the request brings no secret, the response makes one. */
   begin(ctx: Pick<Context, 'headers' | 'append'>): string;
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'koa';
+import { isAdminScope } from '../directory/index.js';
 import type { Document } from '../http/documents.js';
 import { foldedPath } from '../paths.js';
 import type { Scopes } from './accounts/scopes.js';
@@ -87,7 +88,7 @@ export function createDocuments(
       ...members,
       ...requestUris,
       response_types_supported: (members.response_types_supported as string[]).flatMap((type) => listedTypes[type] ?? type),
-      scopes_supported: [...facts.scopes],
+      scopes_supported: [...facts.scopes].filter((scope) => !isAdminScope(scope)),
       claims_supported: [...names],
       code_challenge_methods_supported: facts.pkceMethods,
       ui_locales_supported: options.locales,

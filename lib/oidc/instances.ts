@@ -11,7 +11,7 @@ import { type ConfigurationParts, createConfiguration, routes } from './configur
 import type { OidcParts } from './context.js';
 import { createDocuments, type Documents } from './discovery.js';
 import type { SigningKeys } from './keys/keys.js';
-import type { ExtensionGrants } from './tokens/extension-grants.js';
+import type { ExtensionGrants } from './tokens/grants/extension-grants.js';
 import { createHookedProvider, onAuthorizationResponse, type ProviderHooks, seal } from './upstream/provider.js';
 
 /** An oidc-provider, the keys that it signs with, and the documents that it publishes. */

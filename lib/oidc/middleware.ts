@@ -14,8 +14,8 @@ import type { Instances } from './instances.js';
 import type { createLogout } from './sessions/logout.js';
 import { createPostedSignOuts } from './sessions/posted-sign-outs.js';
 import { commitRequest } from './sessions/sessions.js';
+import type { PlainDoor } from './tokens/doors/plain-door.js';
 import { nameRefreshToken } from './tokens/introspection.js';
-import type { PlainDoor } from './tokens/plain-door.js';
 import type { ProviderHooks } from './upstream/provider.js';
 
 export interface MiddlewareParts {

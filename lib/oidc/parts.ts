@@ -8,7 +8,7 @@ import { createPseudonyms } from './clients/pairwise.js';
 import { routes } from './configuration.js';
 import type { OidcDependencies, OidcParts } from './context.js';
 import { createBrowserState } from './sessions/browser-state.js';
-import { refreshUseOf } from './tokens/refresh-token.js';
+import { refreshUseOf } from './tokens/grants/refresh-token.js';
 
 export function createParts(dependencies: OidcDependencies, keys: OidcParts['keys']): OidcParts {
   const { options, artifacts, keyring } = dependencies;

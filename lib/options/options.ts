@@ -10,6 +10,7 @@ import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
 import type { Extension } from '../contract/extension.js';
 import type { Locale } from '../contract/locales.js';
+import type { MailMessage } from '../contract/pages/letter.js';
 import type { Seed } from '../directory/index.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
@@ -87,6 +88,18 @@ export interface LifetimeOptions {
   readonly sessionIdle?: number;
   /** A session, used or not. 1 to 2,592,000. @default 43_200 */
   readonly sessionAbsolute?: number;
+  /** The link of an invitation. 60 to 2,592,000. @default 86_400 */
+  readonly invitation?: number;
+  /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
+  readonly events?: number;
+}
+
+export interface MailOptions {
+  /**
+   * Hands a mail over. What it rejects, or has not taken within 30 seconds, is handed over again after 5 seconds, 30 seconds, and so on for about eight
+   * hours.
+   */
+  readonly send: (message: MailMessage) => Promise<unknown>;
 }
 
 /**
@@ -107,6 +120,8 @@ export interface LimitOptions {
   readonly signInFailuresPerAccount?: number;
   /** Failures from one address in an hour, with whichever user name: what goes beyond is answered 429. 1 to 100,000. @default 100 */
   readonly signInFailuresPerAddress?: number;
+  /** Requests of one client to the admin API in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 600 */
+  readonly adminRequestsPerMinute?: number;
   /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
   readonly requestsAtOnce?: number;
   /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
@@ -228,6 +243,17 @@ export interface IdentityProviderOptions {
   readonly lifetimes?: LifetimeOptions;
   /** How often sign-in may fail. @default {} */
   readonly limits?: LimitOptions;
+  /**
+   * Sends mail: invitations. One address gets at most five in an hour; more wait.
+   * @default nothing: an invitation can only be fetched as a link
+   */
+  readonly mail?: MailOptions;
+  /**
+   * The id of the tenant of personal accounts, which invitations with `link` link to. Such an invitation lets its user create an account there, whatever the
+   * tenant's `signIn.selfRegistration` says.
+   * @default none: there are no such invitations
+   */
+  readonly personalTenant?: string;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */

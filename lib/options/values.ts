@@ -28,6 +28,11 @@ export const checkOwnPath: ValueCheck = (value) => {
   return takenPaths.some((taken) => `${value}/`.startsWith(`${taken}/`)) ? `a path outside ${takenPaths.join(' and ')}` : undefined;
 };
 
+export const checkTenantId: ValueCheck = (value) =>
+  typeof value === 'string' && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(value)
+    ? undefined
+    : 'the id of a tenant, a UUID in lower case';
+
 export const checkTrustProxy: ValueCheck = (value) =>
   typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
     ? undefined

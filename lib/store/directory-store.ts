@@ -20,7 +20,16 @@ export type Unsaved<R extends Row> = Omit<R, 'version'> & { readonly version?: n
 export interface IndexSpec {
   readonly fields: readonly string[];
   readonly unique?: boolean;
+  /**
+   * What the last field holds, for an index whose rows are read in its order: it is no array then, and a row with a value of another kind is not
+   * in the index. @default none: the index is for look-ups alone
+   */
+  readonly order?: Order;
 }
+
+export type Order = 'text' | 'instant' | 'number';
+/** Texts come in the order of their code points, instants and numbers from the lowest. */
+export type Ordered = string | Date | number;
 
 export interface CollectionSpec {
   readonly name: string;
@@ -36,10 +45,37 @@ export interface Page {
   readonly after?: string;
 }
 
+/** Where a row is in an index: behind all rows of a lower value, and those of its value with a lower id. */
+export interface Position {
+  readonly value: Ordered;
+  readonly id: string;
+}
+
+/** A stretch of an index that has an order: rows by their value in the last field, and by their id where that is the same. */
+export interface Range {
+  readonly index: string;
+  /** Values of all fields but the last. */
+  readonly within: readonly string[];
+  /** The lowest value. @default no bound */
+  readonly from?: Ordered;
+  /** A value above all others. @default no bound */
+  readonly below?: Ordered;
+  /** The beginning of each value, of an index of texts. @default any */
+  readonly prefix?: string;
+  /** @default false */
+  readonly descending?: boolean;
+  /** The last position that was read; its row may have moved or gone. */
+  readonly after?: Position;
+  /** Rows, at most. */
+  readonly limit: number;
+}
+
 export interface Collection<R extends Row> {
   get(id: string): Promise<R | undefined>;
   /** Rows of one declared index (any other query is refused), ordered by id. Without a page, all. */
   find(where: Where, page?: Page): Promise<readonly R[]>;
+  /** Rows of one stretch of a declared index that has an order (any other query is refused), in that order. */
+  range(range: Range): Promise<readonly R[]>;
   /** @throws IdpError `conflict` when the id or a unique value is taken; it does not say which. */
   insert(row: Unsaved<R>): Promise<R>;
   /** Creates or replaces by id. @throws IdpError `conflict` when a unique value is taken. */
@@ -51,8 +87,8 @@ export interface Collection<R extends Row> {
    * @throws IdpError `conflict` when a unique value is taken.
    */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined>;
-  /** True when there was one. */
-  remove(id: string): Promise<boolean>;
+  /** True when there was one. @param version the row goes only if it still has this one */
+  remove(id: string, version?: number): Promise<boolean>;
 }
 
 export interface DirectoryStore {

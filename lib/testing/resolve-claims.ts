@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClaimMapping, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from '../claims/contract.js';
 import { createClaimResolver } from '../claims/resolver.js';
 import type { Logger } from '../logger.js';
-import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records.js';
+import type { Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../store/records/records.js';
 
 /** Whom a plugin is asked about, and for what. Members that are left out have plausible values. */
 export interface ClaimsRequest extends Partial<Pick<ClaimSubject, 'client' | 'login' | 'pseudonym'>> {

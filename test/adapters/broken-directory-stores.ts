@@ -59,6 +59,9 @@ export function keepsStaleIndexes(): DirectoryStore {
   };
 }
 
+/** Removes a row whatever its version is. */
+export const removesAnyVersion = (): DirectoryStore => withMethods(memoryDirectory(), (rows) => ({ remove: (id) => rows.remove(id) }));
+
 export function knowsNoUnique(): DirectoryStore {
   const store = memoryDirectory();
   return {
@@ -84,6 +87,29 @@ export function pagesByOffset(): DirectoryStore {
       const last = found.at(-1);
       if (last !== undefined) read.set(last.id, start + found.length);
       return found;
+    },
+  }));
+}
+
+/** Lists rows after the value of the position, whatever their ids. */
+export function forgetsTies(): DirectoryStore {
+  return withMethods(memoryDirectory(), (rows) => ({
+    async range(range) {
+      const found = await rows.range({ ...range, limit: Number.MAX_SAFE_INTEGER });
+      const { after } = range;
+      const isTie = (row: object) => after !== undefined && Object.values(row).includes(after.value);
+      return found.filter((row) => !isTie(row)).slice(0, range.limit);
+    },
+  }));
+}
+
+/** Takes the beginning of a text for any part of it. */
+export function findsPrefixesAnywhere(): DirectoryStore {
+  return withMethods(memoryDirectory(), (rows) => ({
+    async range({ prefix, ...range }) {
+      if (prefix === undefined) return rows.range(range);
+      const found = await rows.range({ ...range, limit: Number.MAX_SAFE_INTEGER });
+      return found.filter((row) => Object.values(row).some((value) => String(value).includes(prefix))).slice(0, range.limit);
     },
   }));
 }

@@ -99,7 +99,7 @@ withMongo('MONGODB_URL', (mongo) => {
       ),
     );
 
-  describe('issue 5: MongoDB is away', () => {
+  describe('MongoDB is away', () => {
     test('it is not there: every call is refused within 1.5 s, none of them is done later, and all work again when it is back', async () => {
       const before = await everything();
       await proxy.refuse();

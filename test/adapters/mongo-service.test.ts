@@ -10,7 +10,7 @@ withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();
   const encryption = ['a key of the test for what is kept encrypted'];
 
-  describe('issue 5: the service on MongoDB', () => {
+  describe('the service on MongoDB', () => {
     const service = useIdp(() => {
       const stores = { artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) };
       return { seed: journeySeed, ...stores };

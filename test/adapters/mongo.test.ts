@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Db } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import { testArtifactStore, testDirectoryStore } from 'tenant-idp/adapters/conformance';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { hashedKey } from '../../lib/store/artifact-key.js';
@@ -36,7 +36,7 @@ withMongo('MONGODB_URL', (mongo) => {
   testArtifactStore('mongo', async () => mongoArtifacts(own()), { peer: async () => mongoArtifacts(await peer()) });
   testDirectoryStore('mongo', async () => mongoDirectory(own()), { peer: async () => mongoDirectory(await peer()) });
 
-  describe('issue 5: mongo stores at open', () => {
+  describe('mongo stores at open', () => {
     test('many nodes that start at once make every index once', async () => {
       const prefix = mongo.prefix();
       const specs = [{ name: 'rows', indexes: { byName: { fields: ['name'], unique: true }, byTag: { fields: ['tid', 'tags'] } } }];
@@ -97,7 +97,7 @@ withMongo('MONGODB_URL', (mongo) => {
     });
   });
 
-  describe("issue 5: mongo stores and their user's client", () => {
+  describe("mongo stores and their user's client", () => {
     const options = {
       promoteValues: false,
       promoteLongs: false,
@@ -138,7 +138,7 @@ withMongo('MONGODB_URL', (mongo) => {
     });
   });
 
-  describe('issue 5: rows in mongo', () => {
+  describe('rows in mongo', () => {
     test('a document is the row, so that people can read and query it', async () => {
       const prefix = mongo.prefix();
       const directory = mongoDirectory({ db: mongo.db, prefix });
@@ -173,7 +173,30 @@ withMongo('MONGODB_URL', (mongo) => {
     });
   });
 
-  describe('issue 5: what mongo is sent', () => {
+  describe('ordered indexes in mongo', () => {
+    test('the server reads each part of a range from the index, and looks a value up in it', async () => {
+      const prefix = mongo.prefix();
+      const db = await mongo.connect({ monitorCommands: true });
+      const directory = mongoDirectory({ db, prefix });
+      const byName = { fields: ['tid', 'nameKey'], order: 'text' } as const;
+      await directory.open([{ name: 'rows', indexes: { byName, byTenant: { fields: ['tid'] } } }]);
+      const rows = directory.collection<Row & { tid: string; nameKey: string }>('rows');
+      for (const id of ['a', 'b', 'c', 'd']) await rows.insert({ id, tid: 't', nameKey: id });
+      const sent: Document[] = [];
+      db.client.on('commandStarted', ({ commandName, command }) => void (commandName === 'find' && sent.push(command)));
+      await rows.range({ index: 'byName', within: ['t'], prefix: 'b', limit: 2 });
+      await rows.range({ index: 'byName', within: ['t'], after: { value: 'b', id: 'b' }, descending: true, limit: 2 });
+      await rows.find({ byName: ['t', 'c'] });
+      expect(sent).toHaveLength(4);
+      for (const { find, filter, sort, hint, limit } of sent) {
+        const plan = await mongo.db.command({ explain: { find, filter, sort, ...(hint && { hint }), ...(limit && { limit }) } });
+        expect(JSON.stringify(plan)).toContain('"indexName":"byName"');
+        expect(JSON.stringify(plan)).not.toMatch(/COLLSCAN|Seq Scan/);
+      }
+    });
+  });
+
+  describe('what mongo is sent', () => {
     test('one round trip: a read with the records it follows, and a commit of one record or of new ones for one that is spent', async () => {
       const db = await mongo.connect({ monitorCommands: true });
       const sent: string[] = [];

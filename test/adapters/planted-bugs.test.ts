@@ -88,6 +88,11 @@ const directoryBugs: readonly PlantedBug<DirectoryStore>[] = [
     noticedBy: 'indexes: they follow updates, puts and removals',
   },
   {
+    bug: 'a removal that ignores the version',
+    make: directories.removesAnyVersion,
+    noticedBy: 'contract: a row that is removed by its version goes only while it has that version',
+  },
+  {
     bug: 'unique values that are not',
     make: directories.knowsNoUnique,
     noticedBy: 'unique: insert, put and update refuse a value that another row has, and write nothing',
@@ -96,6 +101,16 @@ const directoryBugs: readonly PlantedBug<DirectoryStore>[] = [
     bug: 'pages that shift when rows are written',
     make: directories.pagesByOffset,
     noticedBy: 'paging: rows that are inserted or updated meanwhile neither hide nor repeat others',
+  },
+  {
+    bug: 'a position that forgets rows of the same value',
+    make: directories.forgetsTies,
+    noticedBy: 'order: pages of any size cover all rows once, up and down, also where many have one value',
+  },
+  {
+    bug: 'a prefix that matches in the middle',
+    make: directories.findsPrefixesAnywhere,
+    noticedBy: 'order: a prefix finds the texts that begin so, and no others',
   },
 ];
 
@@ -145,7 +160,7 @@ test('design §4: counters that each instance keeps for itself are noticed', asy
   expect(await passes(noticing!, memoryArtifacts())).toBe(true);
 });
 
-test('issue 5.3: the bugs that were asked for are among them', () => {
+test('the bugs that were asked for are among them', () => {
   const names = artifactBugs.map(({ bug }) => bug);
   for (const asked of [
     'a revoke that does nothing',

@@ -65,7 +65,7 @@ async function recovery(call: () => Promise<unknown>): Promise<void> {
 
 // Those of these tests are started here: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
-  describe('issue 5.4: a Redis that is away', () => {
+  describe('a Redis that is away', () => {
     const key = hashedKey('Case', 'a');
 
     interface Stage {
@@ -191,7 +191,7 @@ withServer('REDIS_URL', () => {
     });
   });
 
-  describe('issue 5.4: a node of a Redis Cluster that is away', () => {
+  describe('a node of a Redis Cluster that is away', () => {
     let cluster: RedisCluster;
     let client: Cluster;
     let store: ArtifactStore;

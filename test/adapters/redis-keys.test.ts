@@ -19,7 +19,7 @@ const put = (name: ArtifactKey, more: Partial<Put> = {}): Put => ({
   ...more,
 });
 
-describe('issue 5.1: keys in Redis', () => {
+describe('keys in Redis', () => {
   withServer('REDIS_URL', (url) => {
     const client = redisClient(url);
     let prefix: string;

@@ -22,7 +22,7 @@ const thrownBy = (make: () => unknown): ConfigError => {
 const refused = (client: Redis | Cluster, prefix?: string) =>
   thrownBy(() => redisArtifacts({ client, ...(prefix === undefined ? {} : { prefix }) })).problems.map(({ path }) => path);
 
-describe('issue 5.1: clients whose options would break a promise are refused', () => {
+describe('clients whose options would break a promise are refused', () => {
   const single = (options: object) => new Redis({ ...redisOptions, ...options, lazyConnect: true });
   const cluster = ({ redisOptions = {}, ...options }: { redisOptions?: object; [option: string]: unknown }) =>
     new Cluster([], {

@@ -16,7 +16,7 @@ const put = () => ({ op: 'put', key, value: 'kept', expiresAt: Date.now() + LONG
 
 // Those of these tests are started here: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
-  describe('issue 5.1: Redis behind Sentinel', () => {
+  describe('Redis behind Sentinel', () => {
     let primary: RedisServer;
     let replica: RedisServer;
     let sentinel: RedisServer;

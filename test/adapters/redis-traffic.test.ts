@@ -17,7 +17,7 @@ const scope = 'openid profile offline_access';
 
 // Those of these tests are started here: where there is a server, there is the program.
 withServer('REDIS_URL', () => {
-  describe('issue 5: on Redis', () => {
+  describe('on Redis', () => {
     let server: RedisServer;
     let proxy: RedisProxy;
     let client: Redis;

@@ -20,11 +20,11 @@ function testOver(title: string, connect: () => Redis | Cluster, skip: readonly 
   testArtifactStore(title, make, { peer: async () => redisArtifacts({ client: other, prefix }), skip });
 }
 
-describe('issue 5.1: a single Redis', () => {
+describe('a single Redis', () => {
   withServer('REDIS_URL', (url) => testOver('redis', () => redisClient(url)));
 });
 
-describe('issue 5.1: a Redis Cluster', () => {
+describe('a Redis Cluster', () => {
   withServer('REDIS_CLUSTER_URLS', (urls) =>
     testOver('redis cluster', () => clusterClient(urls), [
       {

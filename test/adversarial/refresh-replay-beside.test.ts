@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, basic, type Json } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { recordedEvents } from '../support/recorded-events.js';
 import { isActive, obtainCode, redeem, refresh } from '../support/steps.js';
 import { useIdp } from '../support/use-idp.js';
 
@@ -53,11 +53,7 @@ describe.each(ways)('M2: answered %s', (_way, type, options) => {
   const service = useIdp({ artifacts: memoryArtifacts(), directory, ...options });
   afterEach(() => backToPresent());
 
-  const recorded = async (): Promise<EventRecord[]> => {
-    const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);
-    const all = [...pending, ...(await directory.collection<EventRecord>('events').find({}))] as EventRecord[];
-    return [...new Map(all.filter((event) => event.type === 'RefreshTokenReplayed').map((event) => [event.id, event])).values()];
-  };
+  const recorded = () => recordedEvents(directory, 'RefreshTokenReplayed');
   const send = async (body: string, headers: Record<string, string>) => {
     const response = await fetch(`${service.issuer}/connect/token`, {
       method: 'POST',

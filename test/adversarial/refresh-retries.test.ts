@@ -1,9 +1,9 @@
 /** B4: a refresh token that comes again within the grace: a retry, up to a point. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { EventRecord, Person } from '../../lib/store/records.js';
 import { Agent, type Json, postForm } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
+import { recordedEvents } from '../support/recorded-events.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh } from '../support/steps.js';
 import { useIdp } from '../support/use-idp.js';
 
@@ -23,11 +23,7 @@ describe.each([
   });
   afterEach(() => backToPresent());
 
-  const recorded = async (name: string): Promise<EventRecord[]> => {
-    const pending = (await directory.collection<Person>('persons').find({ byOutbox: ['yes'] })).flatMap((row) => row.pendingEvents);
-    const all = [...pending, ...(await directory.collection<EventRecord>('events').find({}))] as EventRecord[];
-    return [...new Map(all.filter((event) => event.type === name).map((event) => [event.id, event])).values()];
-  };
+  const recorded = (name: string) => recordedEvents(directory, name);
   const family = async (client = 'web'): Promise<Json> =>
     (await redeem(service.issuer, await obtainCode(service.issuer, new Agent(), client, offline), {})).json;
   const from = (token: string, address: string, agent: string, client = 'web') =>

@@ -100,7 +100,7 @@ withServer('REDIS_URL', () => {
     const client = redisClient(server.url);
     return { server, client, stores: { artifacts: redisArtifacts({ client, prefix: ownPrefix() }) } };
   };
-  testTogether('issue 5: Redis with appendfsync always, under load, killed with kill -9 and started again', () =>
+  testTogether('Redis with appendfsync always, under load, killed with kill -9 and started again', () =>
     killUnderLoad('Redis, kill -9', async () => {
       const { server, client, stores } = await redis();
       return {
@@ -114,21 +114,19 @@ withServer('REDIS_URL', () => {
       };
     }),
   );
-  testTogether(
-    'issue 5: Redis with appendfsync always, under load, stopped, so that it takes connections and answers nothing, and let go on',
-    () =>
-      killUnderLoad('Redis, hanging', async () => {
-        const { server, client, stores } = await redis();
-        return {
-          stores,
-          kill: () => server.pause(),
-          restore: async () => server.resume(),
-          async end() {
-            client.disconnect();
-            await server.stop();
-          },
-        };
-      }),
+  testTogether('Redis with appendfsync always, under load, stopped, so that it takes connections and answers nothing, and let go on', () =>
+    killUnderLoad('Redis, hanging', async () => {
+      const { server, client, stores } = await redis();
+      return {
+        stores,
+        kill: () => server.pause(),
+        restore: async () => server.resume(),
+        async end() {
+          client.disconnect();
+          await server.stop();
+        },
+      };
+    }),
   );
 });
 
@@ -142,7 +140,7 @@ withServer('MONGODB_URL', (url) => {
     directory: mongoDirectory({ db: client.db(database) }),
   });
 
-  testTogether('issue 5: a MongoDB server, under load, out of reach, and back', () =>
+  testTogether('a MongoDB server, under load, out of reach, and back', () =>
     killUnderLoad('MongoDB, out of reach', async () => {
       const { hostname, port } = new URL(url);
       const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
@@ -162,7 +160,7 @@ withServer('MONGODB_URL', (url) => {
 
   // Of a server that the environment names, nobody knows how to kill it.
   const isOurs = process.env.KEPT_SERVERS?.includes('MONGODB_URL');
-  (isOurs ? testTogether : test.skip)('issue 5: a MongoDB server, under load, killed with kill -9 and started again', () =>
+  (isOurs ? testTogether : test.skip)('a MongoDB server, under load, killed with kill -9 and started again', () =>
     killUnderLoad('MongoDB, kill -9', async () => {
       const port = `${await freePort()}`;
       const { stdout } = await run(script, ['up', port, `${process.pid}`]);

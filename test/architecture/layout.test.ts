@@ -33,7 +33,7 @@ function drawn(): string[] {
   });
 }
 
-test('issue 12 D: docs/architecture.md lays out every room of the house, and no other, in order', () => {
+test('docs/architecture.md lays out every room of the house, and no other, in order', () => {
   const is = foldersOf('.')
     .toSorted()
     .flatMap((folder) => listed(folder, depths[folder] ?? 1));
@@ -43,12 +43,12 @@ test('issue 12 D: docs/architecture.md lays out every room of the house, and no 
   expect(says).toEqual(is);
 });
 
-test.each(Object.entries(floors))('issue 12 D: the rooms of %s stand there in their order', (folder, all) => {
+test.each(Object.entries(floors))('the rooms of %s stand there in their order', (folder, all) => {
   const rows = page.table(`The rooms of ${folder.slice(0, -1)}`, 'Floor');
   expect(rows.map(([, rooms = '']) => rooms.split(', ').map((room) => room.replaceAll('`', '')))).toEqual(all);
 });
 
-test('issue 12 D: each step of the pipeline is in a file that exists', () => {
+test('each step of the pipeline is in a file that exists', () => {
   const files = page
     .table('The pipeline', 'When oidc-provider …')
     .flatMap(([, , cell = '']) => cell.split(', ').map((file) => file.replaceAll('`', '')));

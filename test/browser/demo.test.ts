@@ -11,7 +11,7 @@ jest.setTimeout(60_000);
 
 const screenshots = process.env.SCREENSHOTS;
 
-describeInBrowser('issue 4, 9: the demo in Chromium', () => {
+describeInBrowser('the demo in Chromium', () => {
   let browser: Browser;
   let demo: RunningExample;
   let idp: string;

@@ -2,7 +2,6 @@
  * 4.9 and silent renewal with a client library that is not ours: oidc-client-ts, which asks the frame
  * again and again. On a page of the service's own site, where a frame has all cookies, and on one of another site, where it has at most that of the check-session frame.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -316,8 +315,6 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
     '4.9 the same site: %s signing in again, or by a linked account, is a change of session, asked about once and then watched on',
     async (userName) => {
       const application = await Application.signedIn(blocked, client.sameSite);
-      // Sign-ins of one account in one second are one sign-in, because `auth_time` is the same.
-      await sleep(1000 - (Date.now() % 1000));
       await signInElsewhere(blocked, userName);
       await application.until("seen.includes('UserSessionChanged')");
       await application.forget();

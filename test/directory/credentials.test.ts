@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Credential } from '../../lib/store/records.js';
+import type { Credential } from '../../lib/store/records/records.js';
 import { cheapHasher, tenantWithUser, testDirectory } from '../support/test-directory.js';
 
 describe('credentials (design §3)', () => {

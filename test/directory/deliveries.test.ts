@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { createDeliveries, type DeliveryQueue } from '../../lib/directory/outbox/deliveries.js';
-import { collections } from '../../lib/store/collections.js';
 import type { Collection } from '../../lib/store/directory-store.js';
-import type { Delivery } from '../../lib/store/records.js';
+import { collections } from '../../lib/store/records/collections.js';
+import type { Delivery } from '../../lib/store/records/records.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { silentLogger } from '../support/test-directory.js';
 
@@ -38,10 +38,11 @@ function startNode(): DeliveryQueue {
 }
 const counted = (inner: Collection<Delivery>): Collection<Delivery> => ({
   get: (id) => inner.get(id),
+  range: (range) => inner.range(range),
   insert: (row) => inner.insert(row),
   put: (row) => inner.put(row),
   update: (id, change) => inner.update(id, change),
-  remove: (id) => inner.remove(id),
+  remove: (id, version) => inner.remove(id, version),
   async find(where, page) {
     const found = await inner.find(where, page);
     looks = { count: looks.count + 1, read: looks.read + found.length };
@@ -139,10 +140,10 @@ describe('deliveries (design §4)', () => {
     (await lost.enqueue([note('a')])).release();
     await settled();
     startNode();
-    later(20);
+    later(30);
     await settled();
     expect([begun, sent]).toEqual([1, []]);
-    later(15);
+    later(20);
     await settled();
     expect(sent).toEqual(['a by 1']);
   });
@@ -198,7 +199,7 @@ describe('deliveries (design §4)', () => {
     (await slow.enqueue([note('a')])).release();
     await settled();
     startNode();
-    later(35);
+    later(50);
     await settled();
     expect(sent).toEqual(['a by 2']);
     give();

@@ -29,7 +29,7 @@ describe('permissions and groups (design §3)', () => {
     expect((await groups.require(id)).permissionIds).toEqual([]);
     await groups.remove(id);
     expect((await users.require(userId)).user.groupIds).toEqual([]);
-    expect((await t.dispatched()).at(-1)).toMatchObject({ type: 'UserGroupsChanged', data: { GroupIds: [] } });
+    expect((await t.dispatchedOfPersons()).at(-1)).toMatchObject({ type: 'UserGroupsChanged', data: { GroupIds: [] } });
     expect(await codeOf(directory.permissions.remove('p'))).toBe('not_found');
   });
 

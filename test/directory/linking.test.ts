@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Directory } from '../../lib/directory/index.js';
-import type { Person } from '../../lib/store/records.js';
+import type { Person } from '../../lib/store/records/records.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
 import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
 
@@ -23,7 +23,7 @@ describe('linking (design §3, H4)', () => {
     expect(child.user.notBefore).toBeUndefined();
     const parent = await t.directory.forTenant(acme.tid).users.require(acme.userId);
     expect(parent.user).toMatchObject({ isParent: true });
-    expect((await t.dispatched()).filter(({ type }) => type === 'UserClaimAdded')).toMatchObject([
+    expect((await t.dispatchedOfPersons()).filter(({ type }) => type === 'UserClaimAdded')).toMatchObject([
       {
         subject: globex.userId,
         data: { AggregateId: globex.userId, ClaimType: 'sub', ClaimValue: acme.userId },
@@ -36,11 +36,11 @@ describe('linking (design §3, H4)', () => {
     const { acme, globex } = await threeTenants(t.directory);
     const linking = linkingOf(t.directory, globex.tid);
     await linking.link(globex.userId, acme);
-    await t.dispatched();
+    await t.dispatchedOfPersons();
     const before = await t.store.collection('persons').find({});
     await Promise.all(Array.from({ length: 5 }, () => linking.link(globex.userId, acme)));
     expect(await t.store.collection('persons').find({})).toEqual(before);
-    expect((await t.dispatched()).filter(({ type }) => type === 'UserClaimAdded')).toHaveLength(1);
+    expect((await t.dispatchedOfPersons()).filter(({ type }) => type === 'UserClaimAdded')).toHaveLength(1);
   });
 
   test('50 links of one child at once raise one event', async () => {
@@ -48,7 +48,7 @@ describe('linking (design §3, H4)', () => {
     const { acme, globex } = await threeTenants(t.directory);
     const linking = linkingOf(t.directory, globex.tid);
     await Promise.all(Array.from({ length: 50 }, () => linking.link(globex.userId, acme)));
-    expect((await t.dispatched()).filter(({ type }) => type === 'UserClaimAdded')).toHaveLength(1);
+    expect((await t.dispatchedOfPersons()).filter(({ type }) => type === 'UserClaimAdded')).toHaveLength(1);
   });
 
   test('no self-link, no chain in either direction, no second parent, one account per tenant', async () => {
@@ -84,7 +84,7 @@ describe('linking (design §3, H4)', () => {
     expect(await parent()).toMatchObject({ isParent: true });
     await linkingOf(directory, initech.tid).unlink(initech.userId, acme.userId);
     expect(await parent()).toMatchObject({ isParent: false });
-    expect((await t.dispatched()).filter(({ type }) => type === 'UserClaimRemoved')).toMatchObject([
+    expect((await t.dispatchedOfPersons()).filter(({ type }) => type === 'UserClaimRemoved')).toMatchObject([
       { data: { AggregateId: globex.userId, ClaimType: 'sub', ClaimValue: acme.userId } },
       { data: { AggregateId: initech.userId, ClaimType: 'sub', ClaimValue: acme.userId } },
     ]);
@@ -113,7 +113,7 @@ describe('linking (design §3, H4)', () => {
     await directory.forTenant(acme.tid).persons.remove(acme.personId);
     const left = await directory.forTenant(globex.tid).users.require(globex.userId);
     expect(left.user.parentUserId).toBeUndefined();
-    const erased = (await t.dispatched()).filter(({ type }) => type === 'PersonErased');
+    const erased = (await t.dispatchedOfPersons()).filter(({ type }) => type === 'PersonErased');
     expect(erased.map(({ subject }) => subject)).toEqual([initech.personId, acme.personId]);
     expect((await t.store.collection('persons').find({})).map(({ id }) => id)).toEqual([globex.personId]);
   });
@@ -153,7 +153,7 @@ describe('linking (design §3, H4)', () => {
     await watch;
     expect(rules).toEqual([]);
 
-    const events = (await t.dispatched()).filter(({ type }) => type.startsWith('UserClaim'));
+    const events = (await t.dispatchedOfPersons()).filter(({ type }) => type.startsWith('UserClaim'));
     for (const person of await store.collection<Person>('persons').find({})) {
       const { id, parentUserId, isParent } = person.user!;
       const told = events.filter(({ subject }) => subject === id).map(({ type }) => type);

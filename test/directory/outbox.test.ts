@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { IdpEvent } from '../../lib/events.js';
-import type { EventRecord } from '../../lib/store/records.js';
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import type { EventRecord, Person } from '../../lib/store/records/records.js';
+import { boundMethods } from '../store/bound-methods.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
+import { codeOf, ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
 
+const number = (value: number): string => String(value).padStart(16, '0');
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 describe('outbox (design §8)', () => {
@@ -23,7 +26,7 @@ describe('outbox (design §8)', () => {
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         subject: userId,
         tid,
-        sequence: 2,
+        sequence: '0000000000000003',
         data: { AggregateId: userId, PersonId: personId },
       },
     ]);
@@ -108,29 +111,29 @@ describe('outbox (design §8)', () => {
     await settled();
     expect(await t.store.collection('events').find({})).toEqual([]);
     mine = true;
-    expect((await t.dispatched()).map(({ type }) => type)).toEqual(['PersonCreated', 'UserCreated']);
+    expect((await t.dispatched()).map(({ type }) => type)).toEqual(['TenantCreated', 'PersonCreated', 'UserCreated']);
   });
 
   test('close dispatches what is left', async () => {
     const t = await testDirectory();
     await tenantWithUser(t.directory, 'Acme', 'alice');
     await t[Symbol.asyncDispose]();
-    expect(await t.store.collection('events').find({})).toHaveLength(2);
+    expect(await t.store.collection('events').find({})).toHaveLength(3);
   });
 
   test('what a crash left half moved is moved once, and told', async () => {
     const store = memoryDirectory();
     await using t = await testDirectory({ store, lease: async () => mine });
     let mine = false;
-    const heard: number[] = [];
+    const heard: string[] = [];
     t.directory.events.on('PersonCreated', ({ sequence }) => void heard.push(sequence));
     const { personId } = await tenantWithUser(t.directory, 'Acme', 'alice');
-    const [pending] = ((await store.collection('persons').get(personId)) as unknown as { pendingEvents: EventRecord[] }).pendingEvents;
-    await store.collection('sequences').insert({ id: 'events', last: 7 } as never);
-    await store.collection<EventRecord>('events').insert({ ...pending!, sequence: 7 });
+    const [pending] = ((await store.collection('persons').get(personId)) as unknown as Person).pendingEvents;
+    const { id: eventId, ...event } = pending!;
+    await store.collection<EventRecord>('events').insert({ ...event, id: number(7), eventId, recordedAt: new Date() });
     mine = true;
-    expect((await t.dispatched()).map(({ sequence }) => sequence)).toEqual([7, 8]);
-    expect(heard).toEqual([7]);
+    expect((await t.dispatched()).map(({ sequence }) => sequence)).toEqual([7, 8, 9].map(number));
+    expect(heard).toEqual([number(7)]);
   });
 
   test('a store that fails is tried again, and nothing is lost', async () => {
@@ -147,7 +150,7 @@ describe('outbox (design §8)', () => {
     });
     await tenantWithUser(t.directory, 'Acme', 'alice');
     await settled();
-    expect(await t.dispatched()).toHaveLength(2);
+    expect(await t.dispatched()).toHaveLength(3);
     expect(logged).toHaveLength(1);
   });
 
@@ -159,29 +162,160 @@ describe('outbox (design §8)', () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => userIn([first, second][index % 2]!.directory, tid, `u${index}`)));
     await first.dispatched();
     const events = await second.dispatched();
-    expect(events).toHaveLength(42);
-    expect(new Set(events.map(({ sequence }) => sequence)).size).toBe(42);
+    expect(events).toHaveLength(43);
+    expect(new Set(events.map(({ sequence }) => sequence)).size).toBe(43);
   });
 
-  test('a feed has all events in their order, from a number on, across a leap of numbers', async () => {
-    await using t = await testDirectory();
-    const { eventFeed } = t.directory;
-    expect(await eventFeed.read(0)).toEqual([]);
-    const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
-    for (let index = 0; index < 120; index += 1) await userIn(t.directory, tid, `user-${index}`);
-    await t.dispatched();
-    const all = await eventFeed.read(0, 1000);
-    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: all.length }, (_, index) => index + 1));
-    expect(all.length).toBeGreaterThan(200);
-    expect(all[0]).toMatchObject({ specversion: '1.0', source: ISSUER, type: 'PersonCreated', tid });
-    expect(await eventFeed.read(95, 10)).toEqual(all.slice(95, 105));
-    expect(await eventFeed.read(all.length)).toEqual([]);
-    await t.store.collection('sequences').update('events', (row) => ({ ...row, last: 1_700_000_000_000 }) as never);
-    await userIn(t.directory, tid, 'after the leap');
-    await t.dispatched();
-    const later = await eventFeed.read(all.length - 1);
-    expect(later.map(({ sequence }) => sequence)).toEqual([all.length, 1_700_000_000_001, 1_700_000_000_002]);
-    for (const [after, limit] of [[-1], [0.5], [0, 0], [0, 1001]] as const)
-      await expect(eventFeed.read(after, limit)).rejects.toThrow(RangeError);
+  test('a dispatcher that was stopped, and goes on beside the one that took over, loses nothing and skips no number', async () => {
+    const store = memoryDirectory();
+    const held: (() => void)[] = [];
+    let isStopped = true;
+    const stopping: DirectoryStore = {
+      ...store,
+      collection: <R extends Row>(name: string): Collection<R> => ({
+        ...boundMethods(store.collection<R>(name)),
+        async insert(row) {
+          if (name === 'events' && isStopped) await new Promise<void>((resolve) => held.push(resolve));
+          return store.collection<R>(name).insert(row);
+        },
+      }),
+    };
+    let holder = 'first';
+    await using first = await testDirectory({ store: stopping, lease: async () => holder === 'first' });
+    await using second = await testDirectory({ store, lease: async () => holder === 'second' });
+    const heard: string[] = [];
+    for (const { directory } of [first, second])
+      directory.events.on('PersonCreated', ({ sequence, subject }) => void heard.push(`${sequence} ${subject}`));
+    const { tid } = await tenantWithUser(second.directory, 'Acme', 'alice');
+    first.directory.outbox.nudge();
+    while (held.length === 0) await settled();
+    holder = 'second';
+    for (let index = 0; index < 5; index += 1) await userIn(second.directory, tid, `while stopped ${index}`);
+    expect(await second.dispatched()).toHaveLength(13);
+    isStopped = false;
+    for (const go of held) go();
+    await settled();
+    holder = 'first';
+    for (let index = 0; index < 5; index += 1) await userIn(second.directory, tid, `later ${index}`);
+    const all = await first.dispatched();
+    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 23 }, (_, index) => number(index + 1)));
+    const created = all.filter(({ type }) => type === 'PersonCreated').map(({ sequence, subject }) => `${sequence} ${subject}`);
+    expect([...new Set(heard)].sort()).toEqual(created);
+  });
+
+  describe('the feed', () => {
+    test('has all events in their order, from a cursor on, of a tenant, of types', async () => {
+      await using t = await testDirectory();
+      const { eventFeed } = t.directory;
+      expect(await eventFeed.read()).toEqual({ events: [], next: number(0) });
+      const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+      const { tid: other } = await tenantWithUser(t.directory, 'Globex', 'bob');
+      for (let index = 0; index < 120; index += 1) await userIn(t.directory, index % 2 ? tid : other, `user-${index}`);
+      await t.dispatched();
+      const { events: all, next } = await eventFeed.read({ limit: 1000 });
+      expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 246 }, (_, index) => number(index + 1)));
+      expect(next).toBe(number(246));
+      expect(all[0]).toMatchObject({ specversion: '1.0', source: ISSUER, type: 'TenantCreated', tid });
+      expect(await eventFeed.read({ after: number(95), limit: 10 })).toEqual({ events: all.slice(95, 105), next: number(105) });
+      expect(await eventFeed.read({ after: number(246) })).toEqual({ events: [], next: number(246) });
+      const ofOther = all.filter((event) => event.tid === other);
+      expect((await eventFeed.read({ tid: other, limit: 50 })).events).toEqual(ofOther.slice(0, 50));
+      const paged: IdpEvent[] = [];
+      for (let after: string | undefined; ; ) {
+        const page = await eventFeed.read({ tid: other, types: ['UserCreated', 'KeyRotated'], limit: 7, ...(after && { after }) });
+        paged.push(...page.events);
+        if (page.events.length < 7) break;
+        after = page.next;
+      }
+      expect(paged).toEqual(ofOther.filter(({ type }) => type === 'UserCreated'));
+      for (const query of [{ after: '5' }, { after: 'x' }, { limit: 0 }, { limit: 1001 }, { limit: 0.5 }])
+        expect(await codeOf(eventFeed.read(query))).toBe('invalid_record');
+    });
+
+    test('does not pass an event that is recorded while it is read', async () => {
+      const store = memoryDirectory();
+      let between: (() => Promise<unknown>) | undefined;
+      const slow: DirectoryStore = {
+        ...store,
+        collection: <R extends Row>(name: string): Collection<R> => ({
+          ...boundMethods(store.collection<R>(name)),
+          async find(where, page) {
+            const found = await store.collection<R>(name).find(where, page);
+            // Of two look-ups, the first misses what the second sees.
+            if (name === 'events' && 'byType' in where && where.byType?.[0] === 'PersonCreated') await between?.();
+            if (name === 'events' && 'byType' in where && where.byType?.[0] === 'UserCreated') {
+              await settled();
+              return store.collection<R>(name).find(where, page);
+            }
+            return found;
+          },
+        }),
+      };
+      await using t = await testDirectory({ store: slow });
+      const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+      await t.dispatched();
+      between = async () => {
+        between = undefined;
+        await userIn(t.directory, tid, 'bob');
+        await t.dispatched();
+      };
+      const types = ['PersonCreated', 'UserCreated'];
+      const first = await t.directory.eventFeed.read({ types });
+      const second = await t.directory.eventFeed.read({ types, after: first.next });
+      expect([...first.events, ...second.events].map(({ sequence }) => sequence)).toEqual([2, 3, 4, 5].map(number));
+    });
+
+    test('a cursor whose events were removed is refused, one at the oldest is not', async () => {
+      await using t = await testDirectory();
+      const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+      await userIn(t.directory, tid, 'bob');
+      await t.dispatched();
+      for (const sequence of [1, 2]) await t.store.collection('events').remove(number(sequence));
+      const { eventFeed } = t.directory;
+      expect((await eventFeed.read()).events.map(({ sequence }) => sequence)).toEqual([3, 4, 5].map(number));
+      expect((await eventFeed.read({ after: number(2) })).events).toHaveLength(3);
+      for (const after of [0, 1].map(number)) expect(await codeOf(eventFeed.read({ after }))).toBe('cursor_expired');
+    });
+
+    test('old events go, the oldest first, but for the last, those behind a position, and those that a dispatcher still needs', async () => {
+      let mine = true;
+      await using t = await testDirectory({ eventRetention: 86_400, lease: async () => mine });
+      const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
+      for (const name of ['bob', 'carol']) await userIn(t.directory, tid, name);
+      expect(await t.dispatched()).toHaveLength(7);
+      const { eventFeed } = t.directory;
+      const kept = async () => (await eventFeed.read()).events.map(({ sequence }) => Number(sequence));
+      await eventFeed.prune();
+      expect(await kept()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      const age = async (sequence: number) => {
+        const recordedAt = new Date(Date.now() - 90_000_000);
+        await t.store.collection<EventRecord>('events').update(number(sequence), (row) => ({ ...row, recordedAt }));
+      };
+      for (const sequence of [1, 2, 3, 4, 5]) await age(sequence);
+      await eventFeed.prune({ keepAfter: number(1) });
+      expect(await kept()).toEqual([2, 3, 4, 5, 6, 7]);
+      // An event that is recorded, and not struck off the document of its change.
+      mine = false;
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+      const [person] = await t.store.collection<Person>('persons').find({});
+      const record = await t.store.collection<EventRecord>('events').get(number(3));
+      const { id: _, eventId, recordedAt: __, version: ___, ...event } = record!;
+      await t.store
+        .collection<Person>('persons')
+        .update(person!.id, (row) => ({ ...row, pendingEvents: [{ ...event, id: eventId }], outbox: 'yes' as const }));
+      await eventFeed.prune();
+      expect(await kept()).toEqual([3, 4, 5, 6, 7]);
+      await t.store.collection<Person>('persons').update(person!.id, ({ outbox: _outbox, ...row }) => ({ ...row, pendingEvents: [] }));
+      await eventFeed.prune();
+      expect(await kept()).toEqual([6, 7]);
+      for (const sequence of [6, 7]) await age(sequence);
+      await eventFeed.prune();
+      expect(await kept()).toEqual([7]);
+      mine = true;
+      await userIn(t.directory, tid, 'dave');
+      await t.dispatched();
+      expect(await kept()).toEqual([7, 8, 9]);
+      expect(await codeOf(eventFeed.read({ after: number(3) }))).toBe('cursor_expired');
+    });
   });
 });

@@ -12,9 +12,9 @@ describe('persons (design §3)', () => {
     const person = await persons.create({ ...alice, user: { userName: 'Alice@Acme.test' } });
     expect(person).toMatchObject({ tid, ...alice, phoneNumberVerified: false, attributes: {} });
     expect(person.user).toMatchObject({ userName: 'Alice@Acme.test', userNameKey: 'alice@acme.test', status: 'invited' });
-    expect(await t.dispatched()).toMatchObject([
-      { sequence: 1, type: 'PersonCreated', data: { AggregateId: person.id } },
-      { sequence: 2, type: 'UserCreated', data: { AggregateId: person.user?.id, PersonId: person.id } },
+    expect(await t.dispatchedOfPersons()).toMatchObject([
+      { sequence: '0000000000000002', type: 'PersonCreated', data: { AggregateId: person.id } },
+      { sequence: '0000000000000003', type: 'UserCreated', data: { AggregateId: person.user?.id, PersonId: person.id } },
     ]);
   });
 
@@ -26,11 +26,11 @@ describe('persons (design §3)', () => {
     const updated = await persons.update(id, { email: null, familyName: 'Lind', attributes: { shoe: 38 } });
     expect(updated).toMatchObject({ givenName: 'Alice', familyName: 'Lind', externalId: 'e1', attributes: { shoe: 38 } });
     expect(updated).not.toHaveProperty('email');
-    await t.dispatched();
+    await t.dispatchedOfPersons();
     const { version } = await persons.require(id);
     const same = await persons.update(id, { familyName: 'Lind', attributes: { shoe: 38 } });
     expect(same.version).toBe(version);
-    expect((await t.dispatched()).map(({ type }) => type)).toEqual(['PersonCreated', 'PersonUpdated']);
+    expect((await t.dispatchedOfPersons()).map(({ type }) => type)).toEqual(['PersonCreated', 'PersonUpdated']);
   });
 
   test.each([
@@ -118,7 +118,7 @@ describe('persons (design §3)', () => {
     expect(await persons.get(personId)).toBeUndefined();
     expect(await users.get(userId)).toBeUndefined();
     expect(await t.directory.accounts.findByOid(userId)).toBeUndefined();
-    expect((await t.dispatched()).map(({ type }) => type)).toEqual(['PersonCreated', 'UserCreated', 'PersonErased']);
+    expect((await t.dispatchedOfPersons()).map(({ type }) => type)).toEqual(['PersonCreated', 'UserCreated', 'PersonErased']);
     for (const name of ['persons', 'credentials', 'consents']) expect(await t.store.collection(name).find({})).toEqual([]);
     await persons.create({ ...alice, id: personId, user: { userName: 'alice' } });
   });

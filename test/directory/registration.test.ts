@@ -3,7 +3,7 @@ import { codeOf, testDirectory } from '../support/test-directory.js';
 
 const alice = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', password: 'a password that is long' };
 
-describe('self-registration (issue 6)', () => {
+describe('self-registration', () => {
   test('is for tenants that let people, and only while they are active', async () => {
     await using t = await testDirectory();
     const { tenants } = t.directory;
@@ -38,6 +38,6 @@ describe('self-registration (issue 6)', () => {
     expect(await codeOf(registration.register({ ...alice, password: 'another that is long enough' }))).toBe('user_name_taken');
     expect(await t.store.collection('credentials').find({})).toHaveLength(1);
     expect(await credentials.checkPassword(await accounts.candidates('alice@acme.test'), alice.password)).toHaveLength(1);
-    expect((await t.dispatched()).map(({ type }) => type)).toEqual(['PersonCreated', 'UserCreated']);
+    expect((await t.dispatchedOfPersons()).map(({ type }) => type)).toEqual(['PersonCreated', 'UserCreated']);
   });
 });

@@ -2,9 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { applySeed, type Seed } from '../../lib/directory/index.js';
-import { collections } from '../../lib/store/collections.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import type { PersonWithUser } from '../../lib/store/records.js';
+import { collections } from '../../lib/store/records/collections.js';
+import type { PersonWithUser } from '../../lib/store/records/records.js';
 import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
 import { silentLogger, testDirectory } from '../support/test-directory.js';
 
@@ -72,10 +72,11 @@ function dyingAfter(store: DirectoryStore, writes: number): DirectoryStore {
       return {
         get: (id) => rows.get(id),
         find: (where, page) => rows.find(where, page),
+        range: (range) => rows.range(range),
         insert: write((row) => rows.insert(row)),
         put: write((row) => rows.put(row)),
         update: write((id, change) => rows.update(id, change)),
-        remove: write((id) => rows.remove(id)),
+        remove: write((id, version) => rows.remove(id, version)),
       };
     },
   };
@@ -145,10 +146,10 @@ describe('seed (design §1)', () => {
   test('applied again it writes nothing', async () => {
     await using t = await testDirectory();
     await applySeed(t.directory, seed, silentLogger);
-    await t.dispatched();
+    await t.dispatchedOfPersons();
     const before = await snapshot(t.store);
     await applySeed(t.directory, seed, silentLogger);
-    await t.dispatched();
+    await t.dispatchedOfPersons();
     expect(await snapshot(t.store)).toEqual(before);
   });
 
@@ -158,7 +159,7 @@ describe('seed (design §1)', () => {
     await using second = await testDirectory({ store: jitteryDirectory(store, seededRandom(round + 100)) });
     await using third = await testDirectory({ store: jitteryDirectory(store, seededRandom(round + 200)) });
     await Promise.all([first, second, third].map(({ directory }) => applySeed(directory, seed, silentLogger)));
-    const events = await first.dispatched();
+    const events = await first.dispatchedOfPersons();
     const count = (name: string) => events.filter(({ type }) => type === name).length;
     expect([count('PersonCreated'), count('UserCreated'), count('UserClaimAdded')]).toEqual([4, 3, 1]);
     expect((await store.collection('tenants').find({})).length).toBe(2);

@@ -10,6 +10,7 @@ interface Ids {
   readonly groupId: string;
   readonly groupName: string;
   readonly subsidiaryId: string;
+  readonly invitationId: string;
   readonly userName: string;
   readonly nationalId: string;
 }
@@ -31,12 +32,18 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     find: [
       ({ persons }, { personId }) => persons.find({ limit: 10, after: personId }).then((rows) => rows.some(({ id }) => id === personId)),
     ],
+    list: [
+      ({ persons }) => persons.list().then(({ items }) => items.length),
+      ({ persons }, { userName }) => persons.list({ userName }),
+      ({ persons }) => persons.list({ name: 'given' }).then(({ items }) => items.length),
+    ],
     findByNationalId: [({ persons }, { nationalId }) => persons.findByNationalId(nationalId)],
     readNationalId: [({ persons }, { personId }) => persons.readNationalId(personId)],
     update: [
       ({ persons }, { personId }) => persons.update(personId, { givenName: 'changed' }),
       ({ persons }, { subsidiaryId }, { personId }) => persons.update(personId, { subsidiaryId }),
     ],
+    export: [({ persons }, { personId }) => persons.export(personId)],
     remove: [({ persons }, { personId }) => persons.remove(personId)],
   },
   users: {
@@ -44,12 +51,25 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     get: [({ users }, { userId }) => users.get(userId)],
     require: [({ users }, { userId }) => users.require(userId)],
     findByUserName: [({ users }, { userName }) => users.findByUserName(userName)],
+    list: [
+      ({ users }) => users.list({ status: 'active' }).then(({ items }) => items.length),
+      ({ users }, { userName }) => users.list({ userName }),
+    ],
     update: [({ users }, { userId }) => users.update(userId, { userName: 'changed' })],
     setGroups: [
       ({ users }, { userId }) => users.setGroups(userId, { ids: [] }),
       ({ users }, { groupId }, { userId }) => users.setGroups(userId, { ids: [groupId] }),
       ({ users }, { groupName }, { userId }) => users.setGroups(userId, { names: [groupName] }),
     ],
+    addGroups: [
+      ({ users }, { userId }) => users.addGroups(userId, { ids: [] }),
+      ({ users }, { groupId }, { userId }) => users.addGroups(userId, { ids: [groupId] }),
+    ],
+    removeGroups: [
+      ({ users }, { userId }) => users.removeGroups(userId, { ids: [] }),
+      ({ users }, { groupName }, { userId }) => users.removeGroups(userId, { names: [groupName] }),
+    ],
+    remove: [({ users }, { userId }) => users.remove(userId)],
     disable: [({ users }, { userId }) => users.disable(userId)],
     activate: [({ users }, { userId }) => users.activate(userId)],
     enable: [({ users }, { userId }) => users.enable(userId)],
@@ -59,6 +79,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     create: [],
     get: [({ groups }, { groupId }) => groups.get(groupId)],
     require: [({ groups }, { groupId }) => groups.require(groupId)],
+    list: [({ groups }, { groupName }) => groups.list({ name: groupName })],
     find: [({ groups }) => groups.find().then((rows) => rows.map(({ name }) => name))],
     findByName: [({ groups }, { groupName }) => groups.findByName(groupName)],
     update: [
@@ -71,9 +92,23 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     create: [],
     get: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.get(subsidiaryId)],
     require: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.require(subsidiaryId)],
+    list: [({ subsidiaries }) => subsidiaries.list().then(({ items }) => items.length)],
     find: [({ subsidiaries }) => subsidiaries.find().then((rows) => rows.length)],
     update: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.update(subsidiaryId, { name: 'changed' })],
     remove: [({ subsidiaries }, { subsidiaryId }) => subsidiaries.remove(subsidiaryId)],
+  },
+  invitations: {
+    create: [({ invitations }, { userId }) => invitations.create(userId, { send: false })],
+    createPerson: [
+      ({ invitations }, { subsidiaryId }) =>
+        invitations.createPerson({ givenName: 'x', familyName: 'x', subsidiaryId, user: { userName: 'x' } }, { send: false }),
+    ],
+    get: [({ invitations }, { invitationId }) => invitations.get(invitationId)],
+    require: [({ invitations }, { invitationId }) => invitations.require(invitationId)],
+    list: [({ invitations }, { personId, userId }) => Promise.all([{ personId }, { userId }].map((query) => invitations.list(query)))],
+    resend: [({ invitations }, { invitationId }) => invitations.resend(invitationId)],
+    revoke: [({ invitations }, { invitationId }) => invitations.revoke(invitationId)],
+    link: [({ invitations }, { invitationId }) => invitations.link(invitationId)],
   },
   registration: { problems: [], rules: [], register: [] },
   linking: {
@@ -97,6 +132,7 @@ const absent: Ids = {
   groupId: '00000000-0000-7000-8000-000000000003',
   groupName: 'nothing',
   subsidiaryId: '00000000-0000-7000-8000-000000000004',
+  invitationId: '00000000-0000-7000-8000-000000000005',
   userName: 'nobody',
   nationalId: 'none',
 };
@@ -105,12 +141,14 @@ async function furnished(directory: Directory, name: string): Promise<Ids> {
   const userName = `${name}-user`;
   const nationalId = `${name}-id`;
   const ids = await tenantWithUser(directory, name, userName);
-  const { groups, subsidiaries, persons } = directory.forTenant(ids.tid);
+  const { groups, subsidiaries, persons, invitations } = directory.forTenant(ids.tid);
   await persons.update(ids.personId, { nationalId });
   const groupName = `${name}-group`;
   const { id: groupId } = await groups.create({ name: groupName });
   const { id: subsidiaryId } = await subsidiaries.create({ name: `${name}-subsidiary` });
-  return { ...ids, userName, nationalId, groupName, groupId, subsidiaryId };
+  const guest = { givenName: 'G', familyName: 'G', user: { userName: `${name}-guest` } };
+  const { id: invitationId } = (await invitations.createPerson(guest, { send: false })).invitation;
+  return { ...ids, invitationId, userName, nationalId, groupName, groupId, subsidiaryId };
 }
 
 /** What the caller sees: the value, or all of the error; ids it gave itself read alike. */

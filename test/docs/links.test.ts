@@ -6,7 +6,7 @@ import { pages } from './pages.js';
 
 const isElsewhere = (link: string): boolean => /^(https?|mailto):/.test(link);
 
-describe.each(pages.map((page) => [page.path, page] as const))('issue 12 D: %s', (path, { links, anchors }) => {
+describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, { links, anchors }) => {
   test('points at headings and files that exist', () => {
     const broken = links.filter((link) => {
       if (isElsewhere(link)) return false;

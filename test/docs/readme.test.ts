@@ -5,7 +5,7 @@ import { pageAt, pages } from './pages.js';
 
 const readme = pageAt('README.md');
 
-describe('issue 12 D: the README', () => {
+describe('the README', () => {
   test('has at most 200 lines', () => {
     expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
   });

@@ -80,7 +80,7 @@ describe('design §3: custom-claim', () => {
   });
 });
 
-describe('issue 4, 9: the demo', () => {
+describe('the demo', () => {
   let demo: RunningExample;
   let idp: string;
   let rp: string;

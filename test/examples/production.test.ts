@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('issue 5.6: the production example', () => {
+describe('the production example', () => {
   test('does not start without its settings: it names them, and the command that makes them', async () => {
     const { code, stdout, stderr } = await runExample('production', {
       IDP_KEY: 'x'.repeat(43),

@@ -7,15 +7,20 @@ import { useIdp } from '../support/use-idp.js';
 
 const erased: unknown[] = [];
 const removed: string[] = [];
+const withoutUser: string[] = [];
 let failures = 1;
 const notes = defineCollection({
   name: 'notes.entries',
   row: Type.Object({ personId: Type.String(), text: Type.String({ maxLength: 20 }), at: Type.Date() }, { additionalProperties: false }),
-  indexes: { byPerson: { fields: ['personId'] }, byText: { fields: ['text'], unique: true } },
+  indexes: { byPerson: { fields: ['personId'] }, byText: { fields: ['text'], unique: true }, byTime: { fields: ['at'], order: 'instant' } },
   async erase(rows, person) {
     if (failures-- > 0) throw new Error('not now');
     for (const { id } of await rows.find('byPerson', [person.personId])) await rows.remove(id);
     erased.push(person);
+  },
+  async userRemoved(rows, { personId, userId }) {
+    for (const { id } of await rows.find('byPerson', [personId])) await rows.update(id, (row) => ({ ...row, text: 'without user' }));
+    withoutUser.push(userId);
   },
   export: async (rows, { personId }) => (await rows.find('byPerson', [personId])).map(({ text }) => ({ text })),
   async tenantRemoved(rows, tid) {
@@ -73,6 +78,24 @@ describe('rows of an extension', () => {
     await expect(other.update(id, (row) => ({ ...row, text: 'theirs' }))).rejects.toMatchObject({ code: 'not_found' });
     expect((await rowsOf(acme).get(id))?.text).toBe('mine');
     await rowsOf(acme).remove(id);
+  });
+
+  test('are read in the order of an index, up and down, in their tenant alone', async () => {
+    for (const [text, time] of [
+      ['third', 30],
+      ['first', 10],
+      ['second', 20],
+    ] as const)
+      await rowsOf(globex).insert({ ...note(text), at: new Date(time) });
+    await rowsOf(acme).insert({ ...note('of acme'), at: new Date(15) });
+    const read = async (range: object) =>
+      (await rowsOf(globex).range({ index: 'byTime', within: [], from: new Date(10), limit: 10, ...range })).map(({ text }) => text);
+    expect(await read({})).toEqual(['first', 'second', 'third']);
+    expect(await read({ descending: true, limit: 2 })).toEqual(['third', 'second']);
+    expect(await read({ below: new Date(20) })).toEqual(['first']);
+    for (const tid of [acme, globex])
+      for (const { id } of await rowsOf(tid).range({ index: 'byTime', within: [], from: new Date(1), limit: 10 }))
+        await rowsOf(tid).remove(id);
   });
 
   test('never change their tenant or id', async () => {
@@ -160,10 +183,21 @@ describe('what is kept of a person', () => {
     expect((await rowsOf(acme).list()).map(({ text }) => text)).toEqual(['of alice']);
   });
 
+  test('stays with a person whose user is removed, which is told', async () => {
+    const { persons, users } = service.idp.tenant(acme ?? '');
+    const dave = await persons.create({ givenName: 'Dave', familyName: 'Dee', user: { userName: 'dave' } });
+    await rowsOf(acme).insert(note('of dave', dave.id));
+    await users.remove(dave.user?.id ?? '');
+    for (const end = Date.now() + 20_000; withoutUser.length === 0 && Date.now() < end; )
+      await new Promise((done) => setTimeout(done, 100));
+    expect(withoutUser).toContain(dave.user?.id);
+    expect((await rowsOf(acme).find('byPerson', [dave.id])).map(({ text }) => text)).toEqual(['without user']);
+  });
+
   test('ends with its tenant, and no other', async () => {
     await rowsOf(globex).insert(note('stays'));
     await context.keptData.removeTenant(acme ?? '');
-    expect(removed).toEqual([`${acme} 1`]);
+    expect(removed).toEqual([`${acme} 2`]);
     expect([await rowsOf(acme).list(), (await rowsOf(globex).list()).length]).toEqual([[], 1]);
   });
 });
@@ -176,6 +210,11 @@ describe('at start', () => {
     ['a row that is no object', [{ name: 'one.rows', row: Type.String() }], /collections\[0\]\.row/],
     ['a row with a tenant of its own', [{ name: 'one.rows', row: Type.Object({ tid: Type.String() }) }], /collections\[0\]\.row/],
     ['an index over what is not there', [{ name: 'one.rows', row, indexes: { byName: { fields: ['name'] } } }], /indexes\.byName/],
+    [
+      'an order that does not exist',
+      [{ name: 'one.rows', row, indexes: { byText: { fields: ['text'], order: 'size' } } }],
+      /indexes\.byText\.order/,
+    ],
     ['a hook that is no function', [{ name: 'one.rows', row, erase: true }], /collections\[0\]\.erase/],
     ['a member that does not exist', [{ name: 'one.rows', row, exports: () => [] }], /collections\[0\]\.exports/],
     [

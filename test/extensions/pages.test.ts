@@ -129,7 +129,7 @@ describe('house §5: c.view', () => {
   });
 });
 
-describe('issue 12 C: what is added to the pages', () => {
+describe('what is added to the pages', () => {
   test('is at the foot of every page of a sign-in, where it applies', async () => {
     const agent = new Agent();
     const first = await open(agent, { ui_locales: 'de' });

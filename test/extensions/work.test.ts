@@ -69,7 +69,9 @@ describe('an extension', () => {
     await emit('NoteTaken');
     await until(() => heard.length > 0);
     await new Promise((done) => setTimeout(done, 300));
-    expect(heard).toEqual([expect.objectContaining({ type: 'NoteTaken', data, tid: account.tenant.id, sequence: expect.any(Number) })]);
+    expect(heard).toEqual([
+      expect.objectContaining({ type: 'NoteTaken', data, tid: account.tenant.id, sequence: expect.stringMatching(/^\d{16}$/) }),
+    ]);
     await expect(emit('UserDisabled')).rejects.toThrow(TypeError);
   });
 

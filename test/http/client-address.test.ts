@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { addressBlock, createAddressOf, type TrustProxy } from '../../lib/http/client-address.js';
+import { addressBlock, createAddressOf, type TrustProxy } from '../../lib/http/clients/client-address.js';
 
 const warned: unknown[][] = [];
 const from = (trust: TrustProxy, forwarded?: string | string[], remoteAddress: string | undefined = '10.0.0.1') =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Html, html, safeUrl } from '../../lib/http/html.js';
-import { hashSource, pageHeaders } from '../../lib/http/security-headers.js';
+import { Html, html, safeUrl } from '../../lib/http/pages/html.js';
+import { hashSource, pageHeaders } from '../../lib/http/pages/security-headers.js';
 
 describe('html', () => {
   test('G7: escapes text and quoted attributes', () => {

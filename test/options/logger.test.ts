@@ -65,6 +65,13 @@ describe('L5: what reaches the logger of an error', () => {
     expect(told('a\r\nb')).toBe('a\\u000d\\u000ab');
   });
 
+  test('of a time-out by the platform, which a logger can read member by member', () => {
+    const err = told(new DOMException('The operation timed out.', 'TimeoutError'));
+    expect(err).toBeInstanceOf(Error);
+    expect(`${err}`).toBe('TimeoutError: The operation timed out.');
+    for (const name in err) expect(() => err[name]).not.toThrow();
+  });
+
   test('an error that is its own cause ends', () => {
     const round = new Error('round');
     round.cause = round;

@@ -91,7 +91,7 @@ async function tokensOf(userName: string, parameters: Record<string, string> = {
   return json;
 }
 
-describe('issue 12 C: examples/custom-extension on the packed tarball', () => {
+describe('examples/custom-extension on the packed tarball', () => {
   test('compiles as it is', () => {
     expect(compiled).toEqual([]);
   });

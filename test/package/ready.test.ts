@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => copy.remove());
 
-describe('issue 4 A1: ready step', () => {
+describe('ready step', () => {
   test('after a clone it installs, builds and shows both', async () => {
     const { code, output } = await copy.ready();
     expect({ code, calls: await copy.calls() }).toEqual({ code: 0, calls: installAndBuild });

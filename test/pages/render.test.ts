@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
 import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
-import { hashSource, pageHeaders } from '../../lib/http/security-headers.js';
+import { hashSource, pageHeaders } from '../../lib/http/pages/security-headers.js';
 import { fill, hostileTexts } from '../support/hostile-content.js';
 import { gallery } from '../support/page-gallery.js';
 

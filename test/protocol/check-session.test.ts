@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
+import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
@@ -28,6 +29,8 @@ afterAll(async () => {
   relyingParty.closeAllConnections();
   relyingParty.close();
 });
+
+afterEach(backToPresent);
 
 const challenge = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 const request = (parameters: Record<string, string | undefined> = {}) => authorizeUrl(service.issuer, { ...challenge, ...parameters });
@@ -106,6 +109,13 @@ describe('4.2 4.9 session_state', () => {
       const switched = await signIn(agent, request({ prompt: 'login' }), other, other.split('@')[0]);
       expect([other, verdict(agent, state), verdict(agent, stateIn(switched))]).toEqual([other, 'changed', 'unchanged']);
     }
+  });
+
+  test('4.9 changed when the same account signs in again, within the same second too', async () => {
+    passTime(0);
+    const { agent, state } = await signedIn();
+    const again = await signIn(agent, request({ prompt: 'login' }));
+    expect([verdict(agent, state), verdict(agent, stateIn(again))]).toEqual(['changed', 'unchanged']);
   });
 
   test('4.9 changed after signing out and in again', async () => {

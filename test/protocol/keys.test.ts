@@ -6,7 +6,7 @@ import { createIdentityProvider, type ExtensionContext, type IdentityProvider } 
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { createKeyring } from '../../lib/store/keyring.js';
-import type { KeyRing } from '../../lib/store/records.js';
+import type { KeyRing } from '../../lib/store/records/records.js';
 import { Agent, authorizeUrl, type Json, obtainTokens } from '../support/agent.js';
 import { passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
@@ -213,8 +213,9 @@ describe('design §9: rotation', () => {
     const heard: Json[] = [];
     idp.events.on('KeyRotated', (event) => void heard.push(event));
     passTime(DAY);
-    await idp.keys.rotate();
+    await idp.keys.rotate({ by: { actor: 'client:ops', requestId: 'request-1' } });
     expect(await soon(async () => heard.length >= 2)).toBe(true);
+    expect(heard.map(({ actor, requestid }) => [actor, requestid])).toEqual(heard.map(() => ['client:ops', 'request-1']));
     expect(heard.map(({ type, subject, data, tid }) => ({ type, subject, data, tid }))).toEqual(
       ['RS256', 'ES256'].map((Algorithm, index) => ({
         type: 'KeyRotated',

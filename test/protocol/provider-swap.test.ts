@@ -145,10 +145,11 @@ describe('design §9: the provider is rebuilt and swapped', () => {
       return {
         get: (id) => (down.now && name === 'signingKeys' ? Promise.reject(new Error('away')) : rows.get(id)),
         find: (where, page) => rows.find(where, page),
+        range: (range) => rows.range(range),
         insert: (row) => rows.insert(row),
         put: (row) => rows.put(row),
         update: (id, change) => rows.update(id, change),
-        remove: (id) => rows.remove(id),
+        remove: (id, version) => rows.remove(id, version),
       };
     }
     const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 1 ? failing : directory }), ofNodes);

@@ -5,12 +5,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { decodeJwt } from 'jose';
 import type { DirectoryStore } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { Delivery, Person, PersonWithUser, Tenant } from '../../lib/store/records.js';
+import type { Delivery, Person, PersonWithUser, Tenant } from '../../lib/store/records/records.js';
 import { type Agent, authorizeUrl, createPkce, type Json, obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf, isActive } from '../support/endpoints.js';
 import { type Instances, startInstances } from '../support/instances.js';
 import { callLoopback, type LogoutReceiver, startLogoutReceiver } from '../support/logout-receiver.js';
+import { recordedEvents } from '../support/recorded-events.js';
 import { testSeed } from '../support/seed.js';
 
 let receiver: LogoutReceiver;
@@ -96,12 +97,15 @@ describe('design 1: idp.sessions', () => {
     const one = await signedIn('carol@acme.test');
     const [session] = await sessions().list(carol);
     const other = await signedIn('carol@acme.test');
-    expect(await sessions(1).end(carol, session?.id ?? '')).toBe(true);
+    const by = { actor: 'client:help-desk', requestId: 'request-1' };
+    expect(await sessions(1).end(carol, session?.id ?? '', by)).toBe(true);
     expect(await aliveAt(one.agent, one.tokens)).toEqual(dead);
     expect(await aliveAt(other.agent, other.tokens)).toEqual(alive);
     await told(one.tokens);
     expect(isTold(other.tokens)).toBe(false);
     expect(await sessions().end(carol, session?.id ?? '')).toBe(false);
+    const raised = await recordedEvents(shared, 'SessionEnded');
+    expect(raised).toEqual([expect.objectContaining({ ...by, data: { AggregateId: carol.userId, SessionId: session?.id } })]);
   });
 
   test('F5: signs out everywhere, also what outlived its session; a later sign-in counts', async () => {

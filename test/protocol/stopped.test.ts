@@ -5,7 +5,7 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdentityProviderOptions } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { Client, Person, Tenant } from '../../lib/store/records.js';
+import type { Client, Person, Tenant } from '../../lib/store/records/records.js';
 import { Agent, authorizeUrl, createPkce, type Json, postForm } from '../support/agent.js';
 import { authorizationOf, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/steps.js';
 import { useIdp } from '../support/use-idp.js';

@@ -4,8 +4,9 @@ import type { Collection, Row } from '../../lib/store/directory-store.js';
 export const boundMethods = <R extends Row>(rows: Collection<R>): Collection<R> => ({
   get: (id) => rows.get(id),
   find: (where, page) => rows.find(where, page),
+  range: (range) => rows.range(range),
   insert: (row) => rows.insert(row),
   put: (row) => rows.put(row),
   update: (id, change) => rows.update(id, change),
-  remove: (id) => rows.remove(id),
+  remove: (id, version) => rows.remove(id, version),
 });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { type Caches, type CachesOptions, createCaches } from '../../lib/store/cache.js';
+import { type Caches, type CachesOptions, createCaches } from '../../lib/store/caches/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import type { ChangeRecord } from '../../lib/store/records.js';
+import type { ChangeRecord } from '../../lib/store/records/records.js';
 import { observed } from './observed-directory.js';
 
 interface Named extends Row {

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { IdpError } from '../../lib/errors.js';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
-import { CallTimeouts } from '../../lib/store/call-timeouts.js';
-import type { Row } from '../../lib/store/directory-store.js';
-import { createReachableArtifacts, createReachableDirectory } from '../../lib/store/reachable.js';
+import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { CallTimeouts } from '../../lib/store/outages/call-timeouts.js';
+import { createReachableArtifacts, createReachableDirectory } from '../../lib/store/outages/reachable.js';
 import { failingStores } from '../support/failing-stores.js';
 import { IN_TIME } from '../support/in-time.js';
 import { testKeys } from '../support/keys.js';
@@ -24,6 +24,22 @@ const timed = async <T>(work: Promise<T>) => {
   );
   return { ...outcome, milliseconds: performance.now() - since };
 };
+/** Stores that a test began to use: one that is away is asked again and again until it is closed. */
+const begun: (ArtifactStore | DirectoryStore)[] = [];
+afterEach(() => Promise.all(begun.splice(0).map((store) => store.close())));
+
+function reachableArtifacts(store: ArtifactStore, callTimeouts = new CallTimeouts()): ArtifactStore {
+  const reachable = createReachableArtifacts(store, callTimeouts, silentLogger);
+  begun.push(reachable);
+  return reachable;
+}
+
+function reachableDirectory(store: DirectoryStore, callTimeouts = new CallTimeouts()): DirectoryStore {
+  const reachable = createReachableDirectory(store, callTimeouts, silentLogger);
+  begun.push(reachable);
+  return reachable;
+}
+
 /** A store whose reads are answered by the test. */
 function answeredByHand() {
   const answers: (() => void)[] = [];
@@ -37,9 +53,7 @@ function answeredByHand() {
 
 test('a call that is not answered is an outage of that store, in time', async () => {
   const { store } = answeredByHand();
-  const { error, milliseconds } = (await timed(
-    createReachableArtifacts({ ...store, name: 'own' }, new CallTimeouts(), silentLogger).read([{ key }]),
-  )) as {
+  const { error, milliseconds } = (await timed(reachableArtifacts({ ...store, name: 'own' }).read([{ key }]))) as {
     error: IdpError & { cause: Error };
     milliseconds: number;
   };
@@ -50,10 +64,7 @@ test('a call that is not answered is an outage of that store, in time', async ()
 test('of two stores that hang, the second is not waited for as long; a request that asks both is answered in time', async () => {
   const callTimeouts = new CallTimeouts();
   const { artifacts, directory, down } = failingStores();
-  const [first, second] = [
-    createReachableArtifacts(artifacts, callTimeouts, silentLogger),
-    createReachableDirectory(directory, callTimeouts, silentLogger),
-  ];
+  const [first, second] = [reachableArtifacts(artifacts, callTimeouts), reachableDirectory(directory, callTimeouts)];
   Object.assign(down, { hang: true, artifacts: true, directory: true });
   const { milliseconds } = await timed(
     first
@@ -66,7 +77,7 @@ test('of two stores that hang, the second is not waited for as long; a request t
 
 test('an answer ends the doubt, however late: the next call has its full time again', async () => {
   const { answers, store } = answeredByHand();
-  const reachable = createReachableArtifacts(store, new CallTimeouts(), silentLogger);
+  const reachable = reachableArtifacts(store);
   const slow = async (milliseconds: number) => {
     const reading = timed(reachable.read([{ key }]));
     await pause(milliseconds);
@@ -81,7 +92,7 @@ test('an answer ends the doubt, however late: the next call has its full time ag
 test('what a store or a change says on purpose passes as it is; what goes wrong does not', async () => {
   const memory = memoryDirectory();
   await memory.open([{ name: 'rows', indexes: {} }]);
-  const rows = createReachableDirectory(memory, new CallTimeouts(), silentLogger).collection<Row & { n: number }>('rows');
+  const rows = reachableDirectory(memory).collection<Row & { n: number }>('rows');
   await rows.insert({ id: 'a', n: 1 });
   await expect(rows.insert({ id: 'a', n: 1 })).rejects.toMatchObject({ code: 'conflict' });
   const reason = new RangeError('refused');

@@ -49,7 +49,7 @@ export class Agent {
   }
 
   post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
-    return this.request(url, { method: 'POST', ...formBody(fields, headers) });
+    return this.request(url, { method: 'POST', body: new URLSearchParams(fields), headers });
   }
 
   /** Follows redirects until a page, or an address outside the origin. */
@@ -118,19 +118,13 @@ export async function signIn(agent: Agent, url: string, userName = 'alice@acme.t
 export const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
 
-/** As text: undici does not know the URLSearchParams of a test's realm. */
-const formBody = (fields: Record<string, string>, headers: Record<string, string>) => ({
-  body: new URLSearchParams(fields).toString(),
-  headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-});
-
 /** Posts a form to an OAuth endpoint. */
 export async function postForm(
   url: string,
   fields: Record<string, string>,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; headers: Headers; json: Json; text: string }> {
-  const response = await fetch(url, { method: 'POST', ...formBody(fields, headers) });
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields), headers });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
 }

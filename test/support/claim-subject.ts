@@ -1,6 +1,6 @@
 /** Whom claims are resolved about, with the records that the look-ups find. */
 import type { ClaimSubject, LinkedAccount } from '../../lib/claims/contract.js';
-import type { Group, Subsidiary } from '../../lib/store/records.js';
+import type { Group, Subsidiary } from '../../lib/store/records/records.js';
 import { person, tenant } from './records.js';
 
 interface Found {

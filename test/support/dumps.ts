@@ -5,8 +5,8 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
-import { collections } from '../../lib/store/collections.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
+import { collections } from '../../lib/store/records/collections.js';
 import { redisClient } from './redis-clients.js';
 
 export interface DumpedStore<Store> {

@@ -1,4 +1,6 @@
 /** A node that makes persons, hears of them, and is killed on the way. Started by `adversarial/events-killed.test.ts`; ends when that process does. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
 import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
@@ -6,7 +8,7 @@ import type { Collection, Row } from '../../lib/store/directory-store.js';
 import { testKeys } from './keys.js';
 
 /** Where an event is when its node is killed. */
-export type KillPoint = 'written' | 'numbered' | 'recorded' | 'told';
+export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positioned' | 'never';
 
 export interface EventNodeSettings {
   readonly url: string;
@@ -16,9 +18,9 @@ export interface EventNodeSettings {
   readonly killAt: KillPoint;
 }
 /** What the node says to the process that started it. */
-export type FromEventNode = { readonly heard: IdpEvent } | { readonly ready: true };
-/** The word to begin. */
-export type ToEventNode = 'create';
+export type FromEventNode = { readonly heard: IdpEvent } | { readonly ready: true; readonly issuer: string };
+/** The word to begin, with how many persons to make. */
+export type ToEventNode = { readonly create: number };
 
 const tell = (message: FromEventNode) => new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
 process.on('disconnect', () => process.exit());
@@ -37,19 +39,20 @@ function deadly(store: DirectoryStore): DirectoryStore {
     return {
       get: (id) => rows.get(id),
       find: (where, page) => rows.find(where, page),
+      range: (range) => rows.range(range),
       put: (row) => rows.put(row),
-      remove: (id) => rows.remove(id),
+      remove: (id, version) => rows.remove(id, version),
       async insert(row) {
         const inserted = await rows.insert(row);
         if (name === 'persons') passes('written');
-        if (name === 'sequences') passes('numbered');
         if (name === 'events') passes('recorded');
         return inserted;
       },
       async update(id, change) {
         if (name === 'persons') passes('told');
+        if (name === 'events.positions') passes('delivered');
         const updated = await rows.update(id, change);
-        if (name === 'sequences') passes('numbered');
+        if (name === 'events.positions') passes('positioned');
         return updated;
       },
     };
@@ -64,19 +67,42 @@ function deadly(store: DirectoryStore): DirectoryStore {
   };
 }
 
+/** An administrator. The helper for tests of the admin API runs in tests alone. */
+const root = {
+  id: 'root',
+  name: 'Root',
+  secret: 'root-secret',
+  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  allowedScopes: ['idp.webhooks:write'],
+  adminTenants: ['*'],
+};
 const client = new MongoClient(url, mongoOptions);
+const port = await freePort();
+const issuer = `http://127.0.0.1:${port}`;
 const idp = await createIdentityProvider({
-  issuer: 'http://localhost:3000',
+  issuer,
   directory: deadly(mongoDirectory({ db: client.db(database) })),
-  seed: { tenants: [{ name: 'Acme' }] },
+  seed: { tenants: [{ name: 'Acme' }], clients: [root] },
   keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
   logger: { debug() {}, info() {}, warn() {}, error() {} },
 });
 // At once: what was left behind is told as soon as the event loop is free.
 idp.events.on('PersonCreated', (event) => tell({ heard: event }));
-const [acme] = await idp.directory.tenants.find();
-process.on('message', async () => {
+await idp.listen(port, '127.0.0.1');
+const acme = (await idp.directory.tenants.find()).find(({ name }) => name === 'Acme');
+process.on('message', async ({ create }: ToEventNode) => {
   isArmed = true;
-  await idp.directory.forTenant(acme?.id ?? '').persons.create({ id: personId, givenName: 'Eve', familyName: 'Evans' });
+  const { persons } = idp.directory.forTenant(acme?.id ?? '');
+  const one = { givenName: 'Eve', familyName: 'Evans' };
+  await persons.create({ id: personId, ...one });
+  for (let made = 1; made < create; made += 1) await persons.create(one);
 });
-await tell({ ready: true });
+await tell({ ready: true, issuer });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return free;
+}

@@ -59,10 +59,11 @@ export function failingStores() {
     return {
       get: readRow((id) => of.get(id)),
       find: readRow((where, page) => of.find(where, page)),
+      range: readRow((range) => of.range(range)),
       insert: writeRow((row) => of.insert(row)),
       put: writeRow((row) => of.put(row)),
       update: writeRow((id, change) => of.update(id, change)),
-      remove: writeRow((id) => of.remove(id)),
+      remove: writeRow((id, version) => of.remove(id, version)),
     };
   };
   const directory: DirectoryStore = {

@@ -19,6 +19,10 @@ export function jitteryDirectory(store: DirectoryStore, random: () => number): D
       await pause();
       return rows.find(where, page);
     },
+    async range(range) {
+      await pause();
+      return rows.range(range);
+    },
     async insert(row) {
       await pause();
       return rows.insert(row);
@@ -36,9 +40,9 @@ export function jitteryDirectory(store: DirectoryStore, random: () => number): D
       await pause();
       return row;
     },
-    async remove(id) {
+    async remove(id, version) {
       await pause();
-      return rows.remove(id);
+      return rows.remove(id, version);
     },
   });
   return { ...store, collection: <R extends Row>(name: string) => jittery(store.collection<R>(name)) };

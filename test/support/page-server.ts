@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
-import { pageHeaders } from '../../lib/http/security-headers.js';
+import { pageHeaders } from '../../lib/http/pages/security-headers.js';
 import type { GalleryPage } from './page-gallery.js';
 
 const logo = '<svg xmlns="http://www.w3.org/2000/svg" width="160" height="40"><rect width="160" height="40" rx="8" fill="#7a5c00"/></svg>';

@@ -112,7 +112,7 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
   const ownToken = (party: Party): string => (party.tokens.length > 0 && chance(0.8) ? pick(party.tokens) : foreign());
   const parFields = (party: Party): [string, string][] => [
     ['client_id', party.id],
-    ['response_type', chance(0.95) ? 'code' : pick(['token', 'code id_token', 'none', ''])],
+    ['response_type', chance(0.92) ? 'code' : pick(['token', 'token', 'code id_token', 'none', ''])],
     ['redirect_uri', material.redirectUri],
     ['scope', chance(0.7) ? 'openid profile' : scopeOf(party)],
     ['code_challenge', pick(['a', 'b', '_']).repeat(43)],
@@ -201,7 +201,7 @@ export function createPlainGrammar(seed: number, material: PlainMaterial): () =>
             /[^\t\x20-\x7e\x80-\xff]/g,
             '',
           );
-      if (chance(0.05)) path += `?${formOf([[pick(['access_token', 'x', 'scope']), token]])}`;
+      if (chance(0.1)) path += `?${formOf([[pick(['access_token', 'x', 'scope', 'scope']), chance(0.5) ? token : scopeOf(party)]])}`;
     } else {
       let fields: [string, string][] =
         endpoint === 'token' ? tokenFields(party) : endpoint === 'par' ? parFields(party) : [['token', ownToken(party)]];

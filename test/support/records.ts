@@ -1,6 +1,6 @@
 /** Records with sensible values: a test says only what it is about. */
 import { v7 as uuid } from 'uuid';
-import type { Client, Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../../lib/store/records.js';
+import type { Client, Group, Person, PersonWithUser, Subsidiary, Tenant, User } from '../../lib/store/records/records.js';
 
 const stored = () => ({ id: uuid(), version: 1, createdAt: new Date(0), updatedAt: new Date(0) });
 

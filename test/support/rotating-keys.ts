@@ -3,7 +3,7 @@ import { afterEach, beforeAll } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import type { DirectoryStore } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import type { KeyRing } from '../../lib/store/records.js';
+import type { KeyRing } from '../../lib/store/records/records.js';
 import type { Json } from './agent.js';
 import { backToPresent } from './clock.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from './idp.js';

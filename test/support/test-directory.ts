@@ -2,11 +2,12 @@
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../lib/directory/index.js';
 import type { IdpEvent } from '../../lib/events.js';
-import { createCaches } from '../../lib/store/cache.js';
-import { createCheckedDirectory } from '../../lib/store/checked-directory.js';
-import { collections } from '../../lib/store/collections.js';
+import { createCaches } from '../../lib/store/caches/cache.js';
 import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { createKeyring } from '../../lib/store/keyring.js';
+import { createCheckedDirectory } from '../../lib/store/records/checked-directory.js';
+import { collections, outboxes } from '../../lib/store/records/collections.js';
+import type { EventRecord } from '../../lib/store/records/records.js';
 
 export const ISSUER = 'https://login.example.com';
 
@@ -28,11 +29,15 @@ export function cheapHasher(): Passwords & { count: number } {
 
 export const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
+export type Dispatched = EventRecord & { readonly sequence: string };
+
 export interface TestDirectory extends AsyncDisposable {
   readonly directory: Directory;
   readonly store: DirectoryStore;
   /** All dispatched events, in order, once what is pending was dispatched. */
-  dispatched(): Promise<readonly { type: string; subject: string; sequence: number; data: unknown }[]>;
+  dispatched(): Promise<readonly Dispatched[]>;
+  /** Those of persons and users. */
+  dispatchedOfPersons(): Promise<readonly Dispatched[]>;
 }
 
 export async function testDirectory(
@@ -56,19 +61,21 @@ export async function testDirectory(
     store: checked,
   });
   directory.outbox.start();
+  const dispatched = async (): Promise<readonly Dispatched[]> => {
+    directory.outbox.nudge();
+    const isPending = async () =>
+      (await Promise.all(outboxes.map((name) => store.collection(name).find({ byOutbox: ['yes'] }, { limit: 1 })))).flat().length > 0;
+    while (await isPending()) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const rows = await store.collection<EventRecord>('events').find({});
+    return rows.map((row) => ({ ...row, sequence: row.id, id: row.eventId }));
+  };
   return {
     directory,
     store,
-    async dispatched() {
-      directory.outbox.nudge();
-      while ((await store.collection('persons').find({ byOutbox: ['yes'] })).length > 0) {
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      const rows = await store
-        .collection<{ id: string; version: number; type: string; subject: string; sequence: number; data: unknown }>('events')
-        .find({});
-      return rows.toSorted((a, b) => a.sequence - b.sequence);
-    },
+    dispatched,
+    dispatchedOfPersons: async () => (await dispatched()).filter(({ type }) => /^(Person|User)/.test(type)),
     async [Symbol.asyncDispose]() {
       await directory.close();
       caches.close();

@@ -1,6 +1,7 @@
 /**
  * Two services that are one to their callers: the same issuer, keys and records. One answers plain requests directly; the other is configured, so
- * that oidc-provider answers all. In a comparison what they write is recorded and not done, so each request finds the same records.
+ * that oidc-provider answers all. Beside them is oidc-provider by itself, over the same records. In a comparison what they write is recorded and not
+ * done, so each request finds the same records.
  */
 import { createServer, Agent as HttpAgent, type IncomingHttpHeaders, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +10,8 @@ import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../lib/store/artifact-store.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import type { PendingEvent } from '../../lib/store/records.js';
+import type { PendingEvent } from '../../lib/store/records/records.js';
+import { type BareProvider, startBareProvider } from './bare-provider.js';
 import { testKeys } from './keys.js';
 import { cheapPasswords, type testSeed } from './seed.js';
 
@@ -28,12 +30,27 @@ export interface Outcome {
   readonly writes: readonly unknown[];
 }
 
+/** The answer of oidc-provider by itself. */
+export interface BareOutcome extends Omit<Outcome, 'writes'> {
+  /** Who authenticated. */
+  readonly caller: string | undefined;
+  readonly isStopped: BareProvider['isStopped'];
+}
+
+export interface Outcomes {
+  /** Answered by our handlers. */
+  readonly direct: Outcome;
+  /** Answered by oidc-provider's handlers, within the service. */
+  readonly other: Outcome;
+  readonly bare: BareOutcome;
+}
+
 export interface Twins {
   readonly issuer: string;
   /** The one that answers directly, whose writes are done until {@link compare} is called first. */
   readonly idp: IdentityProvider;
-  /** Both answers to a request; `hits` is what every counter says. */
-  compare(request: TwinRequest, hits: number): Promise<readonly [direct: Outcome, other: Outcome]>;
+  /** All answers to a request; `hits` is what every counter says. From the first call on nothing is written any more. */
+  compare(request: TwinRequest, hits: number): Promise<Outcomes>;
   /** What the directory keeps. */
   readonly directory: DirectoryStore;
   readonly logged: readonly unknown[];
@@ -45,7 +62,10 @@ export interface Twins {
 /** Connection headers, and those that tell the time. */
 const uncompared = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
 
-export async function startTwins(seed: typeof testSeed): Promise<Twins> {
+const subjectSalt = 'salt of the test tenant identities';
+
+/** @param secrets of the seed's clients and API resources, by id. */
+export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<string, string>): Promise<Twins> {
   const memory = memoryArtifacts();
   const rows = memoryDirectory();
   const buried = new Set<ArtifactKey>();
@@ -86,9 +106,10 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
         return {
           get: (id) => collection.get(id),
           find: (where, page) => collection.find(where, page),
+          range: (range) => collection.range(range),
           insert: (row) => collection.insert(row),
           put: (row) => collection.put(row),
-          remove: (id) => collection.remove(id),
+          remove: (id, version) => collection.remove(id, version),
           async update(id, change) {
             if (!recording) return collection.update(id, change);
             const row = await collection.get(id);
@@ -103,7 +124,7 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
     },
   });
 
-  const servers = [createServer(), createServer()] as const;
+  const servers = [createServer(), createServer(), createServer()] as const;
   await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))));
   const issuer = originOf(servers[0]);
   const logged: unknown[] = [];
@@ -116,7 +137,7 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
       seed,
       keys: { signing: testKeys, encryption: ['what the twins encrypt with, all of it'] },
       cookies: { keys: ['what the twins sign cookies with, too'] },
-      subjectSalt: 'salt of the test tenant identities',
+      subjectSalt,
       passwords: cheapPasswords,
       logger: { debug: () => {}, info: () => {}, warn: () => {}, error: keep },
       ...(configured ? { configure: () => {} } : {}),
@@ -128,6 +149,13 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
   const other = await start(servers[1], true);
   const agent = new HttpAgent({ keepAlive: true });
 
+  const startBare = async () => {
+    const bare = await startBareProvider({ issuer, artifacts: memory, directory: rows, keys: testKeys, secrets, subjectSalt });
+    servers[2].on('request', bare.callback);
+    return bare;
+  };
+  let starting: ReturnType<typeof startBare> | undefined;
+
   return {
     issuer,
     idp: direct.idp,
@@ -137,11 +165,22 @@ export async function startTwins(seed: typeof testSeed): Promise<Twins> {
     async compare(asked, count) {
       recording = true;
       hits = count;
+      starting ??= startBare();
+      const bare = await starting;
       const outcomeOf = async ({ origin, written }: typeof direct): Promise<Outcome> => {
         const answer = await send(agent, origin, asked);
         return { ...answer, writes: written.splice(0) };
       };
-      return [await outcomeOf(direct), await outcomeOf(other)];
+      return {
+        direct: await outcomeOf(direct),
+        other: await outcomeOf(other),
+        // It takes the URLs of its endpoints from the request.
+        bare: {
+          ...(await send(agent, originOf(servers[2]), { ...asked, headers: { ...asked.headers, host: new URL(issuer).host } })),
+          caller: bare.caller(),
+          isStopped: bare.isStopped,
+        },
+      };
     },
     async close() {
       agent.destroy();

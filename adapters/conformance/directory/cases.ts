@@ -4,6 +4,7 @@ import { contractCases } from './contract.js';
 import { hostileIdCases } from './hostile-ids.js';
 import { indexCases } from './indexes.js';
 import { openCases } from './open.js';
+import { orderCases } from './order.js';
 import { pagingCases } from './paging.js';
 import { peerCases } from './peers.js';
 import { raceCases } from './races.js';
@@ -18,6 +19,7 @@ export const directoryStoreCases: readonly ConformanceCase<DirectoryStore>[] = [
   ...uniqueCases,
   ...indexCases,
   ...pagingCases,
+  ...orderCases,
   ...hostileIdCases,
   ...raceCases,
   ...peerCases,

@@ -87,6 +87,19 @@ export const contractCases: readonly ConformanceCase<DirectoryStore>[] = [
     },
   },
   {
+    name: 'contract: a row that is removed by its version goes only while it has that version',
+    async run(store) {
+      const rows = await openMembers(store);
+      const { version } = await rows.insert(member('a'));
+      const changed = await rows.update('a', (row) => ({ ...row }));
+      assert.equal(await rows.remove('a', version), false);
+      assert.equal((await rows.get('a'))?.version, changed?.version);
+      assert.equal(await rows.remove('a', changed?.version), true);
+      assert.equal(await rows.get('a'), undefined);
+      assert.equal(await rows.remove('a', changed?.version), false);
+    },
+  },
+  {
     name: 'contract: a removed row is gone, and its id free',
     async run(store) {
       const rows = await openMembers(store);

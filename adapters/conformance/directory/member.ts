@@ -5,6 +5,7 @@ import type { Collection, CollectionSpec, DirectoryStore, Row, Unsaved, Where } 
 export interface Member extends Row {
   readonly tid: string;
   readonly externalId?: string | undefined;
+  readonly nameKey?: string;
   readonly user?: {
     readonly id: string;
     readonly nameKey?: string;
@@ -15,6 +16,7 @@ export interface Member extends Row {
   readonly attributes?: Readonly<Record<string, unknown>>;
   readonly joinedAt?: Date;
   readonly count?: number;
+  readonly number?: number;
 }
 
 export const members = {
@@ -27,6 +29,11 @@ export const members = {
     byGroup: { fields: ['user.groupIds'] },
     byTenantAndGroup: { fields: ['tid', 'user.groupIds'] },
     byIdentity: { fields: ['user.identityKeys'], unique: true },
+    inOrderOfName: { fields: ['tid', 'nameKey'], order: 'text' },
+    inOrderOfGroupAndName: { fields: ['tid', 'user.groupIds', 'nameKey'], order: 'text' },
+    inOrderOfJoining: { fields: ['tid', 'joinedAt'], order: 'instant' },
+    inOrderOfCount: { fields: ['count'], order: 'number' },
+    inOrderOfNumber: { fields: ['tid', 'number'], order: 'number', unique: true },
   },
 } as const satisfies CollectionSpec;
 

@@ -115,6 +115,14 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .accounts li code { color: var(--ink); }
 .accounts .more { padding: 0.875rem 1rem; }
 
+.people li, .feed li { display: grid; gap: 0.0625rem; padding: 0.625rem 1rem; border-bottom: 1px solid var(--line); }
+.people span, .feed span { color: var(--muted); font-size: 0.875rem; }
+.people + .panel, #persons > .panel + .panel { margin-top: 1.25rem; }
+.feed { margin: 0; padding: 0; list-style: none; max-height: 32rem; overflow-y: auto; }
+.fields { display: grid; gap: 0.75rem; padding: 1rem; }
+.fields label { display: grid; gap: 0.25rem; font-size: 0.9375rem; font-weight: 550; }
+.fields input, .fields select { min-height: 2.75rem; padding: 0.375rem 0.75rem; border: 1px solid var(--field-line); border-radius: 0.5rem; background: var(--surface); color: inherit; font: inherit; }
+
 .who { display: flex; flex-wrap: wrap; align-items: center; gap: 0.875rem; margin-bottom: 1.5rem; }
 .avatar { display: grid; place-items: center; flex: none; width: 3rem; height: 3rem; border: 1px solid var(--line); border-radius: 50%; background: var(--surface); color: var(--link); font-weight: 650; }
 .who > div { flex: 1 1 12rem; min-width: 0; }

@@ -1,10 +1,10 @@
 /** Which of the accounts that this browser knows to go on as. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { cancelButton, person } from './form.js';
-import { hiddenFields } from './hidden-fields.js';
-import { chevronIcon } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
+import { cancelButton, person } from './parts/form.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import { chevronIcon } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 export function accountsView(view: PageView<'accounts'>, context: PageContext): PageContent {
   const { text, frame } = context;

@@ -2,10 +2,10 @@
 import { html } from '../../../lib/extension-door.js';
 import { isScopeText } from '../texts/index.js';
 import type { ConsentScope, PageView } from '../view-models.js';
-import { person } from './form.js';
-import { hiddenFields } from './hidden-fields.js';
-import { checkIcon } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
+import { person } from './parts/form.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import { checkIcon } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 function scopeText({ name, description }: ConsentScope, { text }: PageContext): string {
   const key = `scope.${name}`;

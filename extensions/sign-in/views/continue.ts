@@ -1,8 +1,8 @@
 /** Hands fields over to another address: the form_post response mode, and sign-out without a question. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './hidden-fields.js';
-import type { PageContent, PageContext } from './layout.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 /** Taken from the prototype: a field may be named `submit`. */
 export const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';

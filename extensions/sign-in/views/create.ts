@@ -1,9 +1,9 @@
 /** Creating an account. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { cancelButton, field, problemList, problemSummary } from './form.js';
-import { hiddenFields } from './hidden-fields.js';
-import type { PageContent, PageContext } from './layout.js';
+import { cancelButton, field, problemList, problemSummary } from './parts/form.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 const fields = [
   { name: 'givenName', type: 'text', autocomplete: 'given-name' },

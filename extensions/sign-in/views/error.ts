@@ -1,8 +1,8 @@
 /** A request that cannot be answered by a redirect. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { DeveloperDetail, PageView } from '../view-models.js';
-import type { PageContent, PageContext } from './layout.js';
 import { buttonLink, failure, wayBack } from './notice.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 const developerPanel = ({ error, description, detail }: DeveloperDetail, { text }: PageContext): Html =>
   html`<details class="developer" open><summary>${text('error.developer')}</summary><dl>

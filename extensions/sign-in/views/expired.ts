@@ -1,10 +1,10 @@
 /** A sign-in that was left for too long. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './hidden-fields.js';
-import { clockMark } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
 import { buttonLink, failure, wayBack } from './notice.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import { clockMark } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 function wayOn({ restart, clientUri }: PageView<'expired'>, context: PageContext): Html | false {
   const { text } = context;

@@ -1,8 +1,8 @@
 /** Whether to end the session, asked when the request to do so does not prove that the person meant it. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { hiddenFields } from './hidden-fields.js';
-import type { PageContent, PageContext } from './layout.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 export function logoutView({ action, fields, personName, appName }: PageView<'logout'>, { text }: PageContext): PageContent {
   return {

@@ -1,7 +1,7 @@
 /** The shape of a page that says something rather than asks. */
 import { type Html, html } from '../../../lib/extension-door.js';
-import { warningMark } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
+import { warningMark } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 interface Notice {
   readonly title: string;

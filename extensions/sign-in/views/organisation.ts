@@ -1,11 +1,11 @@
 /** Which of a person's organisations to sign in to. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { cancelButton, person, problemSummary } from './form.js';
-import { hiddenFields } from './hidden-fields.js';
-import { chevronIcon } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
-import { problemText } from './sign-in-words.js';
+import { cancelButton, person, problemSummary } from './parts/form.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import { chevronIcon } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
+import { problemText } from './parts/sign-in-words.js';
 
 export function organisationView(view: PageView<'organisation'>, context: PageContext): PageContent {
   const { text, frame } = context;

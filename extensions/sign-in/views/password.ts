@@ -1,10 +1,10 @@
 /** The password of the account named before. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { cancelButton, field, person, problemSummary } from './form.js';
-import { hiddenFields } from './hidden-fields.js';
-import type { PageContent, PageContext } from './layout.js';
-import { problemText, signInTitle } from './sign-in-words.js';
+import { cancelButton, field, person, problemSummary } from './parts/form.js';
+import { hiddenFields } from './parts/hidden-fields.js';
+import type { PageContent, PageContext } from './parts/layout.js';
+import { problemText, signInTitle } from './parts/sign-in-words.js';
 
 export function passwordView(view: PageView<'password'>, context: PageContext): PageContent {
   const { text } = context;

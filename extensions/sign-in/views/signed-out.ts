@@ -1,9 +1,9 @@
 /** The session is over; applications that have to hear it from the browser are told by frames. */
 import { type Html, html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import { doneMark } from './icons.js';
-import type { PageContent, PageContext } from './layout.js';
 import { buttonLink, wayBack } from './notice.js';
+import { doneMark } from './parts/icons.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 /**
  * Goes on, or tells which applications did not answer, when all frames are there or three seconds are over. A frame that is elsewhere than in this

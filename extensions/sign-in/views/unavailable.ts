@@ -1,7 +1,7 @@
 /** A store does not answer, or there is more work than the service takes. */
 import type { PageView } from '../view-models.js';
-import type { PageContent, PageContext } from './layout.js';
 import { failure } from './notice.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 export const unavailableView = (_view: PageView<'unavailable'>, { text }: PageContext): PageContent =>
   failure({ title: text('unavailable.title'), message: text('unavailable.message') });

@@ -1,7 +1,7 @@
 /** For whoever has just started the service: never in production. */
 import { html } from '../../../lib/extension-door.js';
 import type { PageView } from '../view-models.js';
-import type { PageContent, PageContext } from './layout.js';
+import type { PageContent, PageContext } from './parts/layout.js';
 
 export const welcomeView = ({ issuer, discovery, clients }: PageView<'welcome'>, { text }: PageContext): PageContent => ({
   title: text('welcome.title'),

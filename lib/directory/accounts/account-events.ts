@@ -17,7 +17,7 @@ export function createAccountEvents({ collections: { persons, events }, nudge }:
   return {
     async raise(type, { person }, data, cause) {
       const id = v5(JSON.stringify(['event', type, cause]), namespace);
-      if (await events.get(id)) return;
+      if (await events.has({ byEvent: [id] })) return;
       await persons.update(person.id, (row) => {
         if (row.user?.id !== person.user.id || row.pendingEvents.some((event) => event.id === id)) return row;
         return withEvents(row, { ...pendingEvent(type, row.tid, data), id });

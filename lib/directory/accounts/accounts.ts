@@ -4,7 +4,7 @@
  * Here are how accounts are found, linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
  * `linking` proves at its top that no order of steps breaks a family.
  */
-import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records.js';
+import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { IdpError } from '../../errors.js';
-import type { Credential, User } from '../../store/records.js';
+import type { Credential, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { normalised, PASSWORD_LENGTH, type Passwords } from '../credentials/passwords.js';
 import { userNameKey } from '../identifiers.js';
@@ -28,8 +28,13 @@ export interface Credentials {
    * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
    */
   setFirstPassword(user: Pick<User, 'id' | 'userName'>, password: string, from?: readonly string[]): Promise<void>;
-  /** For a user that was not created after all. */
+  /** For a user that was not created after all, and an offer that was not taken. */
   forget(userId: string): Promise<void>;
+  /**
+   * Makes a password that was set under an id of nobody the user's, unless the user got one after `since`. Doing it again changes nothing.
+   * @internal for invitations.
+   */
+  takeOffer(id: string, userId: string, since: Date): Promise<void>;
   /** Sets a password without checking its rules, unless the user has it already. For seeds of development. */
   seedPassword(userId: string, password: string): Promise<void>;
   /** @internal for seeds: whether the password is the user's. */
@@ -115,6 +120,16 @@ export function createCredentials(
 
     async forget(userId) {
       await credentials.remove(userId);
+    },
+
+    async takeOffer(id, userId, since) {
+      const passwordHash = (await credentials.get(id))?.passwordHash;
+      if (passwordHash === undefined) return;
+      await credentials.upsert(userId, (row) => {
+        if (!row) return newRecord(userId, { passwordHash });
+        return row.updatedAt > since ? row : { ...row, passwordHash, updatedAt: new Date() };
+      });
+      await credentials.remove(id);
     },
 
     async seedPassword(userId, password) {

@@ -11,8 +11,8 @@
  * off an unchanged list: a link that was under way then loses its second step and starts again.
  */
 import { IdpError } from '../../errors.js';
-import type { CheckedCollection } from '../../store/checked-directory.js';
-import type { Person, PersonWithUser, User } from '../../store/records.js';
+import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import type { Person, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { hasUser } from '../persons/user-record.js';
@@ -38,14 +38,20 @@ export interface Linking {
   unlink(childUserId: string, parentUserId: string): Promise<PersonWithUser>;
 }
 
+const same: JoinedChange = (child) => child;
+
 export const createLinking = (links: Links, tid: string): Linking => ({
   link: (childUserId, parent) => links.link({ tid, userId: childUserId }, parent),
   unlink: (childUserId, parentUserId) => links.unlink({ tid, userId: childUserId }, parentUserId),
 });
 
+/** It may run again when another write came between, so it has no effects of its own. */
+export type JoinedChange = (child: PersonWithUser) => PersonWithUser;
+
 /** Links between any tenants: for services of the directory that are bound to the tenant they name. */
 export interface Links {
-  link(child: ParentRef, parent: ParentRef): Promise<PersonWithUser>;
+  /** @param joined a change of the child that is written with its link, or not at all. It throws where the child is not to be linked. */
+  link(child: ParentRef, parent: ParentRef, joined?: JoinedChange): Promise<PersonWithUser>;
   unlink(child: ParentRef, parentUserId: string): Promise<PersonWithUser>;
   /** Ends every link of a person's user, as a child and as a parent. */
   endAll(person: Person): Promise<void>;
@@ -58,13 +64,18 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
     return person;
   };
 
-  async function link(childRef: ParentRef, parentRef: ParentRef): Promise<PersonWithUser> {
+  async function link(childRef: ParentRef, parentRef: ParentRef, joined: JoinedChange = same): Promise<PersonWithUser> {
     let entered = false;
     try {
       for (let swept = false; ; ) {
         const child = await requireUser(childRef);
+        const changed = joined(child);
         const parent = await requireUser(parentRef);
-        if (child.user.parentUserId === parent.user.id) return child;
+        if (child.user.parentUserId === parent.user.id) {
+          const row = changed === child ? child : await writeAt(child, changed);
+          if (row) return row;
+          continue;
+        }
         if (child.user.isParent && !swept) {
           swept = true;
           await removeChildEntries(persons, child.user.id);
@@ -73,7 +84,7 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
         checkLink(child, parent);
         entered = true;
         await enter(parent, child.user.id);
-        const linked = await giveParent(child, parent);
+        const linked = await giveParent(changed, parent);
         if (linked) {
           nudge();
           return linked;
@@ -84,6 +95,17 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
       if (entered) await removeChildEntries(persons, parentRef.userId).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Writes the child's next form; undefined when the child was written since it was read. */
+  async function writeAt(child: PersonWithUser, next: PersonWithUser): Promise<PersonWithUser | undefined> {
+    let isOurs = false;
+    const row = await persons.update(child.id, (current) => {
+      isOurs = current.version === child.version;
+      return isOurs ? next : current;
+    });
+    if (isOurs) nudge();
+    return isOurs && hasUser(row) ? row : undefined;
   }
 
   /** First step. */
@@ -100,12 +122,9 @@ export function createLinks({ collections: { persons }, nudge, withCutoff }: Dir
   async function giveParent(child: PersonWithUser, parent: PersonWithUser): Promise<PersonWithUser | undefined> {
     const event = { AggregateId: child.user.id, ClaimType: 'sub', ClaimValue: parent.user.id };
     const user: User = { ...child.user, parentUserId: parent.user.id };
+    const linked = withEvents({ ...child, user, updatedAt: new Date() }, pendingEvent('UserClaimAdded', child.tid, event));
     const row = await persons
-      .update(child.id, (current) =>
-        current.version === child.version
-          ? withEvents({ ...current, user, updatedAt: new Date() }, pendingEvent('UserClaimAdded', child.tid, event))
-          : current,
-      )
+      .update(child.id, (current) => (current.version === child.version ? linked : current))
       .catch((error: unknown) => {
         throw IdpError.is(error, 'conflict') ? new IdpError('link_same_tenant') : error;
       });

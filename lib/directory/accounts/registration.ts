@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
-import type { PersonWithUser, Tenant } from '../../store/records.js';
+import type { PersonWithUser, Tenant } from '../../store/records/records.js';
 import type { SignInMeans } from '../context.js';
 import { newId, USER_NAME_LENGTH } from '../identifiers.js';
 import { email, line } from '../input.js';
@@ -30,8 +30,8 @@ export interface RegistrationProblem {
 
 /** Accounts that people create for themselves, in a tenant that lets them. */
 export interface Registration {
-  /** Undefined where people may not. */
-  rules(): Promise<{ readonly passwordLength: number } | undefined>;
+  /** Undefined where people may not. @param through an invitation lets people in, whatever `signIn.selfRegistration` of the tenant says. */
+  rules(through?: 'invitation'): Promise<{ readonly passwordLength: number } | undefined>;
   /** All problems of the input, at most one for each field. */
   problems(input: RegistrationInput): Promise<readonly RegistrationProblem[]>;
   /**
@@ -39,7 +39,7 @@ export interface Registration {
    * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
    * @throws IdpError `not_found` where people may not; `invalid_record`, whose details name the field; `user_name_taken`, `busy`.
    */
-  register(input: RegistrationInput, from?: readonly string[]): Promise<PersonWithUser>;
+  register(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PersonWithUser>;
 }
 
 const { givenName, familyName } = personProperties;
@@ -55,16 +55,16 @@ interface Parts {
 }
 
 export function createRegistration({ tenants, persons, users, credentials, means }: Parts, tid: string): Registration {
-  const open = async (): Promise<Tenant | undefined> => {
+  const open = async (through: 'invitation' | undefined): Promise<Tenant | undefined> => {
     const tenant = await tenants.get(tid);
-    if (tenant?.status !== 'active' || !tenant.signIn?.selfRegistration || (await unmetPolicy(tenant, means)) !== undefined)
-      return undefined;
+    if (tenant?.status !== 'active' || (await unmetPolicy(tenant, means)) !== undefined) return undefined;
+    if (!tenant.signIn?.selfRegistration && through === undefined) return undefined;
     // A new account has a password and nothing else.
-    return tenant.signIn.methods?.includes(PASSWORD) === false ? undefined : tenant;
+    return tenant.signIn?.methods?.includes(PASSWORD) === false ? undefined : tenant;
   };
   return {
-    async rules() {
-      const tenant = await open();
+    async rules(through) {
+      const tenant = await open(through);
       return tenant && { passwordLength: PASSWORD_MINIMUM };
     },
 
@@ -79,8 +79,8 @@ export function createRegistration({ tenants, persons, users, credentials, means
       ];
     },
 
-    async register({ givenName, familyName, email, password }, from) {
-      const tenant = await open();
+    async register({ givenName, familyName, email, password }, from, through) {
+      const tenant = await open(through);
       if (!tenant) throw new IdpError('not_found');
       const user = { id: newId(), userName: email, status: 'active' as const };
       // A password without a user signs nobody in; a user without a password would keep the name taken.

@@ -1,5 +1,5 @@
-import type { Caches } from '../../store/cache.js';
-import { collections } from '../../store/collections.js';
+import type { Caches } from '../../store/caches/cache.js';
+import { collections } from '../../store/records/collections.js';
 import type { NextNotBefore, SignInCutoff, WithCutoff } from '../context.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 
@@ -22,13 +22,30 @@ const nextNotBefore: NextNotBefore = ({ notBefore }) =>
 /** Registers the keeper of sign-ins. A cut-off that it returns is delivered later; one that it throws at is delivered again. */
 export type OnSignInCutoff = (listener: (cutoff: SignInCutoff) => Promise<SignInCutoff | undefined>) => void;
 
-export const createOnSignInCutoff =
-  ({ enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>, { changed }: Pick<Caches, 'changed'>): OnSignInCutoff =>
-  (listener) =>
-    handle(KIND, async ({ data }) => {
-      const cutoff = data as unknown as SignInCutoff;
-      // Tenants are read through caches, which a node that crashed after the write has not told.
-      if ('tid' in cutoff) await changed(collections.tenants.name);
-      const left = await listener(cutoff);
-      if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
-    });
+export interface SignInCutoffs {
+  readonly on: OnSignInCutoff;
+  /** Has the sign-ins ended now that a cut-off voids. */
+  cutOff(cutoff: SignInCutoff): Promise<void>;
+}
+
+export function createSignInCutoffs(
+  { enqueue, handle }: Pick<Deliveries, 'enqueue' | 'handle'>,
+  { changed }: Pick<Caches, 'changed'>,
+): SignInCutoffs {
+  let keeper: Parameters<OnSignInCutoff>[0] | undefined;
+  return {
+    on(listener) {
+      keeper = listener;
+      handle(KIND, async ({ data }) => {
+        const cutoff = data as unknown as SignInCutoff;
+        // Tenants are read through caches, which a node that crashed after the write has not told.
+        if ('tid' in cutoff) await changed(collections.tenants.name);
+        const left = await listener(cutoff);
+        if (left) (await enqueue([{ kind: KIND, data: { ...left } }])).release();
+      });
+    },
+    async cutOff(cutoff) {
+      await keeper?.(cutoff);
+    },
+  };
+}

@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import type { ApiResource } from '../../store/records.js';
+import type { ApiResource } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
+  type CheckCurrent,
   checkInput,
   defined,
   inputSchema,
@@ -19,12 +20,16 @@ import {
   strings,
   token,
 } from '../input.js';
-import { insertWithSharedId } from './shared-ids.js';
+import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { isAdminScope } from './client-scopes.js';
+import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const fields = {
   name: line(),
-  scopes: Type.Array(token(), { uniqueItems: true }),
+  // Those that begin with `idp.` are the admin API's.
+  scopes: Type.Array(token('(?!idp\\.)'), { uniqueItems: true }),
   introspects: introspects(),
   allowedTenants: Type.Optional(strings()),
   introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
@@ -58,8 +63,10 @@ export interface ApiResources {
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<ApiResource>;
   find(page?: Page): Promise<readonly ApiResource[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: StatusQuery): Promise<Listed<ApiResource>>;
   /** @throws IdpError `not_found`, `invalid_record`; `conflict` when a scope has another owner. */
-  update(id: string, patch: Patch<ApiResourceFields>): Promise<ApiResource>;
+  update(id: string, patch: Patch<ApiResourceFields>, check?: CheckCurrent<ApiResource>): Promise<ApiResource>;
   /** @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
@@ -72,33 +79,48 @@ export interface ApiResources {
 export type ApiScopes = ReadonlyMap<string, ApiResource>;
 
 export function createApiResources(context: DirectoryContext): ApiResources {
-  const { collections, caches } = context;
-  const rows = createCachedCollection('apiResources', collections.apiResources, caches);
-  const secrets = createSecrets(rows, context);
+  const { collections } = context;
+  const rows = createCachedCollection('apiResources', collections.apiResources, context);
+  const event = (type: 'ApiResourceCreated' | 'ApiResourceUpdated' | 'ApiResourceRemoved' | 'ApiResourceSecretAdded', id: string) =>
+    pendingEvent(type, undefined, { AggregateId: id });
+  const secrets = createSecrets(rows, context, (id) => event('ApiResourceSecretAdded', id));
+  const own = (id: string): ApiResource | undefined => {
+    const resource = context.ownApi?.();
+    return resource?.id === id ? resource : undefined;
+  };
   return {
-    get: rows.get,
-    peek: rows.peek,
-    require: rows.require,
+    get: async (id) => own(id) ?? rows.get(id),
+    peek: (id) => own(id) ?? rows.peek(id),
+    require: async (id) => own(id) ?? rows.require(id),
     find: (page) => collections.apiResources.find({}, page),
+    list: createStatusList<ApiResource>(context, 'apiResources', collections.apiResources),
 
     async create(input) {
       checkInput(apiResourceInput, input);
-      const { id, secret: own, ...given } = input;
-      checkOwnSecret(own, context);
-      const secret = own ?? newSecret();
+      const { id, secret: ownSecret, ...given } = input;
+      checkOwnSecret(ownSecret, context);
+      checkNotReserved(id, context);
+      const secret = ownSecret ?? newSecret();
       const record = newRecord(id, { ...apiResourceDefaults, ...defined(given), secrets: [hashedSecret(secret)] });
-      const apiResource = await insertWithSharedId(rows, record, collections.clients).catch(async (error: unknown) =>
+      const raised = withEvents(record, event('ApiResourceCreated', id));
+      const removal = event('ApiResourceRemoved', id);
+      const apiResource = await insertWithSharedId(rows, raised, collections.clients, removal).catch(async (error: unknown) =>
         refuse(error, (await collections.apiResources.get(id)) ? '/id' : '/scopes'),
       );
-      return own === undefined ? { apiResource, secret } : { apiResource };
+      return ownSecret === undefined ? { apiResource, secret } : { apiResource };
     },
 
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(apiResourcePatch, patch);
-      return rows.update(id, (row) => patched(row, patch)).catch((error: unknown) => refuse(error, '/scopes'));
+      return rows
+        .update(id, (row) => {
+          check?.(row);
+          return changed(row, patched(row, patch), event('ApiResourceUpdated', id));
+        })
+        .catch((error: unknown) => refuse(error, '/scopes'));
     },
 
-    remove: rows.remove,
+    remove: (id) => rows.remove(id, event('ApiResourceRemoved', id)),
 
     async rotateSecret(id, given) {
       const { record: apiResource, secret } = await secrets.rotate(id, given);
@@ -109,10 +131,13 @@ export function createApiResources(context: DirectoryContext): ApiResources {
   };
 }
 
-export function createApiScopes({ collections, caches }: DirectoryContext): () => ApiScopes | Promise<ApiScopes> {
+export function createApiScopes({ collections, caches, ownApi }: DirectoryContext): () => ApiScopes | Promise<ApiScopes> {
   const all = caches.over(['apiResources'], async () => {
     const active = (await collections.apiResources.find({})).filter(({ status }) => status === 'active');
-    return new Map(active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const)));
+    const ofOthers = active.flatMap((resource) => resource.scopes.map((scope) => [scope, resource] as const));
+    const admin = ownApi?.();
+    const own = admin?.scopes.map((scope) => [scope, admin] as const) ?? [];
+    return new Map([...ofOthers.filter(([scope]) => !isAdminScope(scope)), ...own]);
   });
   return () => all.peek('all') ?? all.get('all').then((scopes) => scopes ?? new Map());
 }

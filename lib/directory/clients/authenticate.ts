@@ -1,4 +1,4 @@
-import type { ApiResource, Client } from '../../store/records.js';
+import type { ApiResource, Client } from '../../store/records/records.js';
 import { isLiveSecret } from '../credentials/secrets.js';
 import type { ApiResources } from './api-resources.js';
 import { type Clients, usesSecret } from './clients.js';

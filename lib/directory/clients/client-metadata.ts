@@ -1,6 +1,6 @@
 /** Checks client metadata when it is written, because oidc-provider would report a mistake only when somebody uses the client. */
 import { nearest } from '../../nearest.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 import type { ClientRules } from '../context.js';
 
 type Metadata = Client['metadata'];
@@ -134,6 +134,19 @@ function expectedUri(name: string, value: unknown, metadata: Metadata): string |
   return isImplicit(metadata) && protocol === 'http:' && !loopback.has(hostname)
     ? 'https, for a client with the implicit grant'
     : undefined;
+}
+
+/** Browsers that come back from an invitation. */
+export function findPostRegistrationProblems(
+  { postRegistrationUri: uri }: Pick<Client, 'postRegistrationUri'>,
+  { isProduction = false }: ClientRules,
+): readonly RecordProblem[] {
+  if (uri === undefined) return [];
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  const isPlain = url?.username === '' && url.password === '';
+  if (isPlain && url.protocol === 'https:') return [];
+  if (isPlain && !isProduction && url.protocol === 'http:' && loopback.has(url.hostname)) return [];
+  return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
 }
 
 const isImplicit = ({ grant_types: grants, response_types: types }: Metadata): boolean =>

@@ -3,13 +3,18 @@ import { nearest } from '../../nearest.js';
 import type { DirectoryContext } from '../context.js';
 import type { RecordProblem } from './client-metadata.js';
 
-/** Identity scopes, and the API scopes of all API resources as they are kept now, past every cache; disabled ones count. */
+/** Scopes of the admin API. They belong to the service's own API resource, are granted only when they are asked for by name, and discovery lists none. */
+export const isAdminScope = (scope: string): boolean => scope.startsWith('idp.');
+
+/** Identity scopes, those of the admin API, and the API scopes of all API resources as they are kept now, past every cache; disabled ones count. */
 export async function existingScopes({
   collections,
   identityScopes,
-}: Pick<DirectoryContext, 'collections' | 'identityScopes'>): Promise<ReadonlySet<string>> {
+  ownApi,
+}: Pick<DirectoryContext, 'collections' | 'identityScopes' | 'ownApi'>): Promise<ReadonlySet<string>> {
   const apiResources = await collections.apiResources.find({});
-  return new Set([...identityScopes, ...apiResources.flatMap(({ scopes }) => scopes)]);
+  const ofOthers = apiResources.flatMap(({ scopes }) => scopes.filter((scope) => !isAdminScope(scope)));
+  return new Set([...identityScopes, ...(ownApi?.().scopes ?? []), ...ofOthers]);
 }
 
 /** The scopes to compare the wanted ones with. The store is asked only when the wanted scopes are not all identity scopes. */

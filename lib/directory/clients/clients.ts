@@ -7,12 +7,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
 import {
   branding,
+  type CheckCurrent,
   checkInput,
   defined,
   inputSchema,
@@ -26,9 +27,11 @@ import {
   strings,
   token,
 } from '../input.js';
-import { authMethod, findClientProblems, findIdProblems, type RecordProblem } from './client-metadata.js';
+import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { authMethod, findClientProblems, findIdProblems, findPostRegistrationProblems, type RecordProblem } from './client-metadata.js';
 import { existingScopesFor, findScopeProblems } from './client-scopes.js';
-import { insertWithSharedId } from './shared-ids.js';
+import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
 const seconds = () => Type.Optional(Type.Integer({ minimum: 1 }));
 const lifetimes = inputSchema({
@@ -100,8 +103,10 @@ export interface Clients {
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Client>;
   find(page?: Page): Promise<readonly Client[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: StatusQuery): Promise<Listed<Client>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<ClientFields>): Promise<Client>;
+  update(id: string, patch: Patch<ClientFields>, check?: CheckCurrent<Client>): Promise<Client>;
   /** Its consents go with it. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
@@ -111,19 +116,23 @@ export interface Clients {
 }
 
 export function createClients(context: DirectoryContext): Clients {
-  const { collections, caches } = context;
-  const rows = createCachedCollection('clients', collections.clients, caches);
-  const secrets = createSecrets(rows, context);
+  const { collections } = context;
+  const rows = createCachedCollection('clients', collections.clients, context);
+  const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
+    pendingEvent(type, undefined, { AggregateId: id });
+  const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
   return {
     get: rows.get,
     peek: rows.peek,
     require: rows.require,
     find: (page) => collections.clients.find({}, page),
+    list: createStatusList<Client>(context, 'clients', collections.clients),
 
     async create(input) {
       checkInput(clientInput, input);
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
+      checkNotReserved(id, context);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = newRecord(id, {
@@ -134,28 +143,39 @@ export function createClients(context: DirectoryContext): Clients {
       refuse([
         ...findIdProblems(client.id, context),
         ...findClientProblems(client, context),
+        ...findPostRegistrationProblems(client, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
-      const inserted = await insertWithSharedId(rows, client, collections.apiResources);
+      const inserted = await insertWithSharedId(
+        rows,
+        withEvents(client, event('ClientCreated', id)),
+        collections.apiResources,
+        event('ClientRemoved', id),
+      );
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
     },
 
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(clientPatch, patch);
       // A record from before these rules can be changed otherwise.
       const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
       const { allowedScopes = [] } = patch;
       const existing = await existingScopesFor(allowedScopes, context);
       return rows.update(id, (row) => {
+        check?.(row);
         const next = patched(row, patch);
         const known = new Set([...existing, ...row.allowedScopes]);
-        refuse([...(isChecked ? findClientProblems(next, context) : []), ...findScopeProblems(allowedScopes, known)]);
-        return next;
+        refuse([
+          ...(isChecked ? findClientProblems(next, context) : []),
+          ...(patch.postRegistrationUri === undefined ? [] : findPostRegistrationProblems(next, context)),
+          ...findScopeProblems(allowedScopes, known),
+        ]);
+        return changed(row, next, event('ClientUpdated', id));
       });
     },
 
     async remove(id) {
-      await rows.remove(id);
+      await rows.remove(id, event('ClientRemoved', id));
       for (const consent of await collections.consents.find({ byClient: [id] })) {
         await collections.consents.remove(consent.id);
       }

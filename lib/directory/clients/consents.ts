@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Consent } from '../../store/records.js';
+import type { Consent } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { newRecord } from '../input.js';
 

@@ -1,10 +1,11 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
 import type { Row } from '../../store/directory-store.js';
-import type { HashedSecret, Stored } from '../../store/records.js';
+import type { HashedSecret, PendingEvent, Stored } from '../../store/records/records.js';
 import type { CachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkInput, patched, secretText } from '../input.js';
+import { changed } from '../outbox/pending-events.js';
 
 interface Holder extends Row, Stored {
   readonly secrets: readonly HashedSecret[];
@@ -50,13 +51,19 @@ const rotatedSecrets = (secrets: readonly HashedSecret[], secret: string): reado
 const liveSecrets = (secrets: readonly HashedSecret[]): readonly HashedSecret[] =>
   secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > Date.now());
 
-/** The secrets that a collection's records authenticate with. */
-export const createSecrets = <R extends Holder>(rows: CachedCollection<R>, context: Pick<DirectoryContext, 'ownSecretLength'>) => ({
+/** The secrets that a collection's records authenticate with. @param addition what tells that a record got another */
+export const createSecrets = <R extends Holder>(
+  rows: CachedCollection<R>,
+  context: Pick<DirectoryContext, 'ownSecretLength'>,
+  addition: (id: string) => PendingEvent,
+) => ({
   /** The secret before stays live until the next rotation. @throws IdpError `not_found`, `invalid_record`. */
   async rotate(id: string, given?: string): Promise<{ readonly record: R; readonly secret: string }> {
     checkOwnSecret(given, context);
     const secret = given ?? newSecret();
-    const record = await rows.update(id, (row) => patched(row, { secrets: rotatedSecrets(row.secrets, secret) }));
+    const record = await rows.update(id, (row) =>
+      changed<R>(row, patched(row, { secrets: rotatedSecrets(row.secrets, secret) }), addition(id)),
+    );
     return { record, secret };
   },
 

@@ -6,13 +6,14 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import { collections as specs } from '../../store/collections.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Group } from '../../store/records.js';
+import { collections as specs } from '../../store/records/collections.js';
+import type { Group } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
-import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { type CheckCurrent, checkInput, inputSchema, line, newRecord, type Patch, patched, patchSchema, strings } from '../input.js';
+import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
 import type { Tenants } from '../tenants/tenants.js';
 import type { Permissions } from './permissions.js';
@@ -20,7 +21,7 @@ import type { Permissions } from './permissions.js';
 const fields = { name: line(), permissionIds: strings() };
 const groupFields = inputSchema(fields);
 const groupPatch = patchSchema(groupFields);
-const groupInput = inputSchema({
+export const groupInput = inputSchema({
   id: Type.Optional(Type.String()),
   name: fields.name,
   permissionIds: Type.Optional(fields.permissionIds),
@@ -37,19 +38,17 @@ export interface Groups {
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Group>;
   find(page?: Page): Promise<readonly Group[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: ListQuery): Promise<Listed<Group>>;
   findByName(name: string): Promise<Group | undefined>;
   /** @throws IdpError `not_found`, `invalid_record`, `permission_unknown`, `conflict`. */
-  update(id: string, patch: Patch<GroupFields>): Promise<Group>;
+  update(id: string, patch: Patch<GroupFields>, check?: CheckCurrent<Group>): Promise<Group>;
   /** Its members leave it. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }
 
-export function createGroups(
-  { collections, caches, nudge }: DirectoryContext,
-  tenants: Tenants,
-  permissions: Permissions,
-  tid: string,
-): Groups {
+export function createGroups(context: DirectoryContext, tenants: Tenants, permissions: Permissions, tid: string): Groups {
+  const { collections, caches, nudge } = context;
   const rows = createTenantScope(collections.groups, specs.groups, tid);
   const persons = createTenantScope(collections.persons, specs.persons, tid);
   const cached = caches.rows<Group>('groups');
@@ -57,9 +56,11 @@ export function createGroups(
     const group = await cached.get(id);
     return group?.tid === tid ? group : undefined;
   };
+  const event = (type: 'GroupCreated' | 'GroupUpdated' | 'GroupRemoved', id: string) => pendingEvent(type, tid, { AggregateId: id });
   return {
     get,
     find: (page) => rows.find('byTenant', [], page),
+    list: createNameList<Group>(context, { collection: 'groups', tid, range: rows.range, all: () => rows.find('byTenant', []) }),
     findByName: async (name) => (await rows.find('byName', [name]))[0],
 
     async require(id) {
@@ -73,28 +74,34 @@ export function createGroups(
       await tenants.require(tid);
       const { id, name, permissionIds = [] } = input;
       await permissions.checkKnown(permissionIds);
-      const group = await rows.insert(newRecord(idFor(id), { name, permissionIds }));
+      const record = newRecord(idFor(id), { name, permissionIds });
+      const group = await rows.insert(withEvents(record, event('GroupCreated', record.id)));
       await caches.changed('groups');
+      nudge();
       return group;
     },
 
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(groupPatch, patch);
       if ((await rows.get(id)) && patch.permissionIds) await permissions.checkKnown(patch.permissionIds);
-      const group = await rows.update(id, (row) => patched(row, patch));
+      const group = await rows.update(id, (row) => {
+        check?.(row);
+        return changed(row, patched(row, patch), event('GroupUpdated', id));
+      });
       await caches.changed('groups');
+      nudge();
       return group;
     },
 
     async remove(id) {
-      await rows.remove(id);
+      await rows.remove(id, event('GroupRemoved', id));
       await caches.changed('groups');
       for (const { id: personId } of await persons.find('byGroup', [id])) {
         await persons.update(personId, (row) => {
           if (!row.user?.groupIds.includes(id)) return row;
           const groupIds = row.user.groupIds.filter((groupId) => groupId !== id);
-          const event = pendingEvent('UserGroupsChanged', tid, { AggregateId: row.user.id, GroupIds: groupIds });
-          return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date() }, event);
+          const left = pendingEvent('UserGroupsChanged', tid, { AggregateId: row.user.id, GroupIds: groupIds });
+          return withEvents({ ...row, user: { ...row.user, groupIds }, updatedAt: new Date() }, left);
         });
       }
       nudge();

@@ -1,10 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Permission } from '../../store/records.js';
+import type { Permission } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
-import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
+import { type CheckCurrent, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
+import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 
 const fields = { name: line(), description: Type.Optional(line(1000)) };
 const permissionFields = inputSchema(fields);
@@ -23,36 +25,53 @@ export interface Permissions {
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Permission>;
   find(page?: Page): Promise<readonly Permission[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: ListQuery): Promise<Listed<Permission>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<PermissionFields>): Promise<Permission>;
+  update(id: string, patch: Patch<PermissionFields>, check?: CheckCurrent<Permission>): Promise<Permission>;
   /** Takes it out of every group first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
   /** @throws IdpError `permission_unknown` with those that are not in the catalogue. */
   checkKnown(ids: readonly string[]): Promise<void>;
 }
 
-export function createPermissions({ collections, caches }: DirectoryContext): Permissions {
-  const rows = createCachedCollection('permissions', collections.permissions, caches);
-  const groups = createCachedCollection('groups', collections.groups, caches);
+export function createPermissions(context: DirectoryContext): Permissions {
+  const { collections } = context;
+  const rows = createCachedCollection('permissions', collections.permissions, context);
+  const groups = createCachedCollection('groups', collections.groups, context);
+  const event = (type: 'PermissionCreated' | 'PermissionUpdated' | 'PermissionRemoved', id: string) =>
+    pendingEvent(type, undefined, { AggregateId: id });
   return {
     get: rows.get,
     require: rows.require,
     find: (page) => collections.permissions.find({}, page),
+    list: createNameList<Permission>(context, {
+      collection: 'permissions',
+      range: collections.permissions.range,
+      all: () => collections.permissions.find({}),
+    }),
     async create(input) {
       checkInput(permissionInput, input);
       const { id, ...given } = input;
-      return rows.insert(newRecord(id, defined(given)));
+      return rows.insert(withEvents(newRecord(id, defined(given)), event('PermissionCreated', id)));
     },
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(permissionPatch, patch);
-      return rows.update(id, (row) => patched(row, patch));
+      return rows.update(id, (row) => {
+        check?.(row);
+        return changed(row, patched(row, patch), event('PermissionUpdated', id));
+      });
     },
     async remove(id) {
-      await rows.remove(id);
+      await rows.remove(id, event('PermissionRemoved', id));
       const holders = (await collections.groups.find({})).filter(({ permissionIds }) => permissionIds.includes(id));
       for (const group of holders) {
         await groups.update(group.id, (row) =>
-          patched(row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
+          changed(
+            row,
+            patched(row, { permissionIds: row.permissionIds.filter((permissionId) => permissionId !== id) }),
+            pendingEvent('GroupUpdated', group.tid, { AggregateId: group.id }),
+          ),
         );
       }
     },

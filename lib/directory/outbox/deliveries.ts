@@ -1,7 +1,7 @@
 import { isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { Collection, Page } from '../../store/directory-store.js';
-import type { Delivery } from '../../store/records.js';
+import type { Delivery } from '../../store/records/records.js';
 import { instantOfId, newIdAt } from '../identifiers.js';
 import { newRecord } from '../input.js';
 
@@ -38,7 +38,7 @@ export interface DeliveryQueue extends Deliveries {
 /** Milliseconds. */
 const HELD_MS = 2_000;
 /** Longer than any attempt. After it another node takes over. */
-const CLAIMED_MS = 30_000;
+const CLAIMED_MS = 45_000;
 const KEPT_WHEN_DEAD_MS = 7 * 86_400_000;
 /** Seconds before the second attempt, the third … */
 const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];

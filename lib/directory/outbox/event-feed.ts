@@ -1,60 +1,119 @@
+import { IdpError } from '../../errors.js';
 import type { IdpEvent } from '../../events.js';
-import type { Collection } from '../../store/directory-store.js';
-import type { EventRecord, SequenceRecord } from '../../store/records.js';
+import type { Collection, Where } from '../../store/directory-store.js';
+import type { EventRecord } from '../../store/records/records.js';
+import { type EventLog, isSequence, sequenceOf } from './event-log.js';
 import { toEvent } from './event-trials.js';
 
 /** All events in their order, for who reads at their own pace. */
 export interface EventFeed {
   /**
-   * Events after a number, in order: the `sequence` of the last is what to go on with. Numbers can be missing between two; none comes later than a higher
-   * one.
-   * @param limit 1 to 1000. @default 100
+   * Events after a cursor, in order; without a cursor, from the oldest that is kept on. No event comes later with a lower number than one that was
+   * read.
+   * @throws IdpError `invalid_record` for a cursor or a limit that is none; `cursor_expired` when events after the cursor were removed.
    */
-  read(after: number, limit?: number): Promise<readonly IdpEvent[]>;
+  read(query?: EventQuery): Promise<EventPage>;
+  /** The cursor behind the last event there is. */
+  head(): Promise<string>;
+  /** Removes events that are older than they are kept (`lifetimes.events`), the oldest first. The last of all stays, because it has the last number. */
+  prune(options?: PruneOptions): Promise<void>;
 }
 
-/** Events of one bucket are read together: an index knows equal values alone. */
-const BUCKET = 100;
-const MOST = 1000;
-/** Empty buckets in a row that are no accident. */
-const GAP = 20;
+export interface EventQuery {
+  /** The `sequence` of the last event that was read, or `next` of a page. */
+  readonly after?: string;
+  /** 1 to 1000. @default 100 */
+  readonly limit?: number;
+  /** Events of this tenant alone. @default all, and those of no tenant */
+  readonly tid?: string;
+  /** Events of these types alone. @default all */
+  readonly types?: readonly string[];
+}
 
-export const bucketOf = (sequence: number): string => String(Math.floor(sequence / BUCKET));
+export interface PruneOptions {
+  /** Events after this cursor stay: somebody is to get them yet. */
+  readonly keepAfter?: string | undefined;
+  readonly signal?: AbortSignal;
+}
 
-export function createEventFeed(
-  { events, sequences }: { readonly events: Collection<EventRecord>; readonly sequences: Collection<SequenceRecord> },
-  issuer: string,
-): EventFeed {
+export interface EventPage {
+  readonly events: readonly IdpEvent[];
+  /** The cursor to go on with: past events that the query leaves out, too. */
+  readonly next: string;
+}
+
+const MAX_LIMIT = 1000;
+const PRUNED_AT_ONCE = 200;
+
+export interface EventFeedParts {
+  readonly records: Pick<Collection<EventRecord>, 'find' | 'remove'>;
+  readonly log: EventLog;
+  readonly issuer: string;
+  /** Seconds that events are kept. */
+  readonly retention: number;
+  /** Events that are not struck off from the documents of their changes, by id. */
+  readonly waiting: () => Promise<ReadonlySet<string>>;
+}
+
+export function createEventFeed({ records: { find, remove }, log: { head }, issuer, retention, waiting }: EventFeedParts): EventFeed {
   return {
-    async read(after, limit = 100) {
-      if (!Number.isSafeInteger(after) || after < 0) throw new RangeError('a feed is read after a number of an event, or 0');
-      if (!Number.isInteger(limit) || limit < 1 || limit > MOST) throw new RangeError(`a feed is read by 1 to ${MOST} events`);
-      const { last = 0 } = (await sequences.get('events')) ?? {};
-      const found: EventRecord[] = [];
-      let empty = 0;
-      for (let first = after + 1; first <= last && found.length < limit; first = (Math.floor(first / BUCKET) + 1) * BUCKET) {
-        const bucket = await events.find({ byBucket: [bucketOf(first)] });
-        empty = bucket.length > 0 ? 0 : empty + 1;
-        if (empty === GAP) {
-          found.push(...(await allAfter(first)));
-          break;
-        }
-        found.push(...bucket.filter(({ sequence }) => sequence > after).sort(inOrder));
+    head: async () => sequenceOf(await head()),
+
+    async prune({ keepAfter, signal } = {}) {
+      const before = Date.now() - retention * 1000;
+      const last = sequenceOf(await head());
+      const isOld = ({ id, recordedAt }: EventRecord) =>
+        recordedAt.getTime() < before && id < last && (keepAfter === undefined || id <= keepAfter);
+      while (!signal?.aborted) {
+        const page = await find({}, { limit: PRUNED_AT_ONCE });
+        const old = page.slice(0, lengthOf(page, isOld));
+        // A dispatcher would give an event that it does not find another number.
+        const unfinished = old.length > 0 ? await waiting() : new Set();
+        const gone = old.slice(
+          0,
+          lengthOf(old, ({ eventId }) => !unfinished.has(eventId)),
+        );
+        for (const { id } of gone) await remove(id);
+        if (gone.length < PRUNED_AT_ONCE) return;
       }
-      return found.slice(0, limit).map((record) => toEvent(record, issuer));
+    },
+
+    async read({ after, limit = 100, tid, types } = {}) {
+      if (after !== undefined && !isSequence(after))
+        throw new IdpError('invalid_record', { path: '/after', expected: 'a cursor of the feed' });
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+        throw new IdpError('invalid_record', { path: '/limit', expected: `1 to ${MAX_LIMIT}` });
+      // What is recorded while the look-ups run can be seen by one of them and not by another, so it is left for the next page.
+      const last = sequenceOf(await head());
+      const page = { limit, ...(after === undefined ? {} : { after }) };
+      const found = await Promise.all(lookupsOf(tid, types).map((where) => find(where, page)));
+      if (after !== undefined) await checkKept(after);
+      const events = found
+        .flat()
+        .filter(({ id }) => id <= last)
+        .sort(inOrder)
+        .slice(0, limit);
+      const isWhole = events.length < limit;
+      const end = after !== undefined && after > last ? after : last;
+      return { events: events.map((record) => toEvent(record, issuer)), next: isWhole ? end : (events.at(-1)?.id ?? end) };
     },
   };
 
-  /** Looks at every event: numbers leapt, since the last one could not be read, or old events were removed. */
-  async function allAfter(number: number): Promise<readonly EventRecord[]> {
-    const found: EventRecord[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await events.find({}, { limit: MOST, ...(after === undefined ? {} : { after }) });
-      found.push(...page.filter(({ sequence, bucket }) => bucket !== undefined && sequence > number));
-      if (page.length < MOST) return found.sort(inOrder);
-      after = page.at(-1)?.id;
-    }
+  async function checkKept(after: string): Promise<void> {
+    const [oldest] = await find({}, { limit: 1 });
+    if (oldest && Number(oldest.id) > Number(after) + 1) throw new IdpError('cursor_expired', { oldest: oldest.id });
   }
 }
 
-const inOrder = (one: EventRecord, other: EventRecord): number => one.sequence - other.sequence;
+function lookupsOf(tid: string | undefined, types: readonly string[] | undefined): readonly Where[] {
+  if (types === undefined) return [tid === undefined ? {} : { byTenant: [tid] }];
+  return [...new Set(types)].map((type): Where => (tid === undefined ? { byType: [type] } : { byTenantAndType: [tid, type] }));
+}
+
+/** How many rows from the first on hold. */
+function lengthOf<R>(rows: readonly R[], holds: (row: R) => boolean): number {
+  const end = rows.findIndex((row) => !holds(row));
+  return end < 0 ? rows.length : end;
+}
+
+const inOrder = (one: EventRecord, other: EventRecord): number => (one.id < other.id ? -1 : 1);

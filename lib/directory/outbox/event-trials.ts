@@ -1,7 +1,7 @@
-import type { EventMap, EventName, IdpEvent } from '../../events.js';
+import type { EventName, IdpEvent } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
-import type { EventRecord } from '../../store/records.js';
+import type { EventRecord } from '../../store/records/records.js';
 import type { Listeners, Listening } from './event-listeners.js';
 
 /** Attempts to hand events to listeners. A listener is called until it has taken the event, or the event is parked. */
@@ -45,15 +45,15 @@ export function createEventTrials({ records, listeners, issuer, logger, backOff 
   const trials = new Map<string, Trial>();
   const parked = new Set<string>();
 
-  async function park({ id, type, subject }: EventRecord): Promise<void> {
+  async function park({ id, eventId, type, subject }: EventRecord): Promise<void> {
     await records.update(id, (row) => ({ ...row, parkedAt: new Date() }));
     if (parked.size < REMEMBERED) parked.add(id);
-    logger.error({ event: id, type, subject }, 'an event is parked, because a listener failed too often');
+    logger.error({ event: eventId, type, subject }, 'an event is parked, because a listener failed too often');
   }
 
   return {
     async attempt(record) {
-      const { id, type, subject } = record;
+      const { id, eventId, type, subject } = record;
       const { left, attempts, dueAt } = trials.get(id) ?? { left: listeners.of(type), attempts: 0, dueAt: 0 };
       if (left.length === 0) return true;
       if (dueAt > Date.now()) return false;
@@ -70,7 +70,7 @@ export function createEventTrials({ records, listeners, issuer, logger, backOff 
           await inTime(listener(given));
           return true;
         } catch (err) {
-          logger.error({ err, event: id, type, subject, attempt: attempts + 1 }, 'a listener failed');
+          logger.error({ err, event: eventId, type, subject, attempt: attempts + 1 }, 'a listener failed');
           return false;
         }
       }
@@ -96,14 +96,20 @@ async function inTime(taking: void | Promise<void>): Promise<void> {
 }
 
 /** @see CloudEvents 1.0 §3 */
-export const toEvent = ({ id, type, time, subject, tid, sequence, data }: EventRecord, source: string): IdpEvent => ({
-  specversion: '1.0',
-  id,
-  source,
-  type: type as EventName,
-  time: time.toISOString(),
-  subject,
-  ...(tid === undefined ? {} : { tid }),
-  sequence,
-  data: data as unknown as EventMap[EventName],
-});
+export const toEvent = (record: EventRecord, source: string): IdpEvent => {
+  const { id: sequence, eventId: id, type, time, subject, tid, actor, act, requestId, data } = record;
+  return {
+    specversion: '1.0',
+    id,
+    source,
+    type: type as EventName,
+    time: time.toISOString(),
+    subject,
+    ...(tid === undefined ? {} : { tid }),
+    ...(actor === undefined ? {} : { actor }),
+    ...(act === undefined ? {} : { act }),
+    ...(requestId === undefined ? {} : { requestid: requestId }),
+    sequence,
+    data: data as unknown as IdpEvent['data'],
+  };
+};

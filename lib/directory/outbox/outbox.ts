@@ -7,19 +7,20 @@
 import { IdpError, isToldAlready } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { Collection, Row, Unsaved } from '../../store/directory-store.js';
-import type { EventRecord, PendingEvent } from '../../store/records.js';
-import { isPendingEvent } from '../../store/row-checks.js';
-import type { Collections } from '../context.js';
-import { bucketOf } from './event-feed.js';
+import type { EventRecord, Outboxed, PendingEvent } from '../../store/records/records.js';
+import { isRemoved } from '../../store/records/removed-rows.js';
+import { isPendingEvent } from '../../store/records/row-checks.js';
+import type { EventLog } from './event-log.js';
 import type { EventTrials } from './event-trials.js';
-import type { Outboxed } from './pending-events.js';
 
 /**
  * Dispatches events. It moves them from the documents of their writes to the one order that every reader follows, calls the listeners of this node, and
- * removes them from the documents once all listeners took them: at least once, whatever crashes in between. One node at a time dispatches, because each
- * number has to be visible before a higher one is given.
+ * removes them from the documents once all listeners took them: at least once, whatever crashes in between. One node at a time dispatches, so that each
+ * listener is called once; where two do all the same, an event has one number (`event-log`).
  */
 export interface Outbox {
+  /** Events that are in the documents of their changes, by id. */
+  waiting(): Promise<ReadonlySet<string>>;
   /** Begins to dispatch. Events of an earlier process wait for it, so that listeners can be registered first. */
   start(): void;
   /** Looks for events at once. */
@@ -29,26 +30,27 @@ export interface Outbox {
 }
 
 export interface OutboxOptions {
-  readonly collections: Pick<Collections, 'persons' | 'signingKeys' | 'events' | 'sequences'>;
-  /** Others whose rows have events in them. */
-  readonly sources?: readonly Collection<Source>[];
+  /** Collections whose rows have events in them. */
+  readonly sources: readonly SourceRows[];
+  readonly log: EventLog;
   readonly trials: EventTrials;
   /** Takes or renews the right to dispatch; false while another node has it. */
   readonly lease: () => Promise<boolean>;
   readonly logger: Logger;
 }
 
-/** Documents between two renewals of the lease. */
+/** Documents that are read at once. */
 const BATCH = 50;
 /** Documents whose listeners are at work, at once. */
 const CONCURRENCY = 200;
 /** For what another node left behind, and what failed. */
 const INTERVAL_MS = 1000;
+/** Between two renewals of the lease, which lasts ten times as long. */
+const RENEWAL_MS = 1000;
 /** How long listeners may take to end when we do. */
 const GRACE_MS = 5_000;
 
-export function createOutbox({ collections, sources = [], trials, lease, logger }: OutboxOptions): Outbox {
-  const { persons, signingKeys, events: records, sequences } = collections;
+export function createOutbox({ sources, log, trials, lease, logger }: OutboxOptions): Outbox {
   /** Documents whose listeners are at work. */
   const working = new Map<string, Promise<void>>();
   /** Documents with nothing to do before an instant, in the version that said so. */
@@ -56,23 +58,8 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
   let running: Promise<void> | undefined;
   let again = false;
   let isOpen = false;
+  let renewedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
-
-  async function nextSequence(): Promise<number> {
-    // After a number that cannot be read, no count of events reaches as far as the clock.
-    const first = (isUnreadable: boolean) => ({ id: 'events', last: isUnreadable ? Date.now() : 1 });
-    const { last } = await sequences.upsert('events', (row, isUnreadable) => (row ? { ...row, last: row.last + 1 } : first(isUnreadable)));
-    return last;
-  }
-
-  /** The record of the event, which an attempt before this one may have made. */
-  async function recordOf(event: PendingEvent): Promise<EventRecord> {
-    const known = await records.get(event.id);
-    if (known) return known;
-    const sequence = await nextSequence();
-    const made = await records.insert({ ...event, sequence, bucket: bucketOf(sequence) }).catch(IdpError.unless('conflict'));
-    return made ?? (await records.get(event.id)) ?? records.put({ ...event, sequence, bucket: bucketOf(sequence) });
-  }
 
   /** Those that all have taken: of a subject, none after one that somebody has not. */
   async function taken(events: readonly EventRecord[]): Promise<readonly EventRecord[]> {
@@ -90,9 +77,9 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
     return all.flat();
   }
 
-  async function dispatch<R extends Source>(rows: Collection<R>, row: R): Promise<void> {
+  async function dispatch(rows: SourceRows, row: Source): Promise<void> {
     const moved: EventRecord[] = [];
-    for (const event of eventsOf(row)) moved.push(await recordOf(event));
+    for (const event of eventsOf(row)) moved.push(await log.record(event));
     while (working.size >= CONCURRENCY) await Promise.race(working.values());
     const work = tell(rows, row, moved)
       .catch((err: unknown) => {
@@ -102,15 +89,15 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
     working.set(row.id, work);
   }
 
-  async function tell<R extends Source>(rows: Collection<R>, { id, tid, version }: R, events: readonly EventRecord[]): Promise<void> {
+  async function tell(rows: SourceRows, row: Source, events: readonly EventRecord[]): Promise<void> {
+    const { id, version } = row;
     const done = await taken(events);
     const isAll = done.length === events.length;
     const until = Math.min(...events.map((event) => trials.dueAt(event.id)).filter((due) => due > 0));
     held.delete(id);
     if (!isAll) held.set(id, { version, until });
     if (done.length === 0 && !isAll) return;
-    // The remainder of an erased person has no tenant, and was kept for its last events only.
-    const left = tid === '' && isAll ? await rows.remove(id).then(() => undefined) : await rows.update(id, (row) => without(done, row));
+    const left = isAll && isLeftOver(row) && (await rows.remove(id, version)) ? undefined : await strikeOff(rows, id, done);
     for (const event of done) trials.forget(event.id);
     if (left?.outbox === undefined) held.delete(id);
     else if (!isAll && left.version === version + 1) held.set(id, { version: left.version, until });
@@ -118,13 +105,29 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
     if (again && isOpen) nudge();
   }
 
+  async function strikeOff(rows: SourceRows, id: string, done: readonly EventRecord[]): Promise<Source | undefined> {
+    const left = await rows.update(id, (row) => without(done, row));
+    // A row that was removed while its events were told.
+    if (left && left.outbox === undefined && isLeftOver(left)) await rows.remove(id, left.version);
+    return left;
+  }
+
   const isHeld = ({ id, version }: Source): boolean => {
     const hold = held.get(id);
     return working.has(id) || (hold !== undefined && hold.version === version && hold.until > Date.now());
   };
 
-  async function drain<R extends Source>(source: Collection<R>): Promise<void> {
-    for (let after: string | undefined; await lease(); ) {
+  /** Nothing happens between two records that takes as long as the lease, so it is not asked for at each of the collections. */
+  async function isOurs(): Promise<boolean> {
+    if (performance.now() - renewedAt < RENEWAL_MS) return true;
+    const at = performance.now();
+    const isRenewed = await lease();
+    if (isRenewed) renewedAt = at;
+    return isRenewed;
+  }
+
+  async function drain(source: SourceRows): Promise<void> {
+    for (let after: string | undefined; await isOurs(); ) {
       const rows = await source.find({ byOutbox: ['yes'] }, { limit: BATCH, ...(after === undefined ? {} : { after }) });
       for (const row of rows) {
         if (isHeld(row)) continue;
@@ -141,8 +144,6 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
   async function run(): Promise<void> {
     while (again) {
       again = false;
-      await drain(persons);
-      await drain(signingKeys);
       for (const source of sources) await drain(source);
     }
   }
@@ -160,6 +161,12 @@ export function createOutbox({ collections, sources = [], trials, lease, logger 
   }
 
   return {
+    async waiting() {
+      const ids = new Set<string>();
+      for (const source of sources)
+        for (const row of await source.find({ byOutbox: ['yes'] })) for (const { id } of eventsOf(row)) ids.add(id);
+      return ids;
+    },
     start() {
       isOpen = true;
       timer = setInterval(nudge, INTERVAL_MS).unref();
@@ -193,16 +200,21 @@ async function settled(work: Iterable<Promise<void>>): Promise<void> {
 /** A record with events in it; of a tenant, or not. */
 export type Source = Row & Outboxed & { readonly tid?: string };
 
+export type SourceRows = Pick<Collection<Source>, 'find' | 'update' | 'remove'>;
+
+/** The remainder of an erased person, of a removed row: it has no tenant, and is kept for its last events alone. */
+const isLeftOver = (row: Source): boolean => row.tid === '' || isRemoved(row);
+
 /** What of it can be told. */
 const eventsOf = ({ pendingEvents }: Outboxed): readonly PendingEvent[] =>
   Array.isArray(pendingEvents) ? pendingEvents.filter(isPendingEvent) : [];
 
 /** Returns the same row, which writes nothing, when another dispatcher removed the events already. */
-function without<R extends Source>(done: readonly PendingEvent[], record: R): Unsaved<R> {
+function without(done: readonly EventRecord[], record: Source): Unsaved<Source> {
   const { outbox, ...row } = record;
-  const ids = new Set(done.map(({ id }) => id));
+  const ids = new Set(done.map(({ eventId }) => eventId));
   const pendingEvents = eventsOf(record).filter(({ id }) => !ids.has(id));
   const isLeft = pendingEvents.length > 0;
   if (pendingEvents.length === record.pendingEvents?.length && isLeft === (outbox !== undefined)) return record;
-  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) } as unknown as Unsaved<R>;
+  return { ...row, pendingEvents, ...(outbox && isLeft && { outbox }) };
 }

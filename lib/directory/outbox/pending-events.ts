@@ -1,5 +1,5 @@
 import type { EventMap } from '../../events.js';
-import type { PendingEvent } from '../../store/records.js';
+import type { Outboxed, PendingEvent } from '../../store/records/records.js';
 import { newId } from '../identifiers.js';
 
 /** An event of this moment. @param tid undefined when it is of no tenant. */
@@ -7,13 +7,11 @@ export function pendingEvent<Name extends keyof EventMap>(type: Name, tid: strin
   return { id: newId(), type, time: new Date(), subject: data.AggregateId, ...(tid === undefined ? {} : { tid }), data: { ...data } };
 }
 
-/** The members of a record that keeps events until they are dispatched. */
-export interface Outboxed {
-  readonly pendingEvents: readonly PendingEvent[];
-  readonly outbox?: 'yes';
+/** The record with events of the same write, so that both are kept or both are lost. */
+export function withEvents<R extends object>(record: R & Outboxed, ...events: PendingEvent[]): R & Required<Outboxed> {
+  return { ...record, pendingEvents: [...(record.pendingEvents ?? []), ...events], outbox: 'yes' };
 }
 
-/** The record with events of the same write, so that both are kept or both are lost. */
-export function withEvents<R extends Outboxed>(record: R, ...events: PendingEvent[]): R {
-  return { ...record, pendingEvents: [...record.pendingEvents, ...events], outbox: 'yes' };
-}
+/** The next form of a record with the events of the change; the very record, which writes nothing, when there is none. */
+export const changed = <R extends object>(record: R & Outboxed, next: R & Outboxed, ...events: PendingEvent[]): R & Outboxed =>
+  next === record ? record : withEvents(next, ...events);

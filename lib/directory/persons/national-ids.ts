@@ -1,5 +1,5 @@
 import type { Keyring } from '../../store/keyring.js';
-import type { Person } from '../../store/records.js';
+import type { Person } from '../../store/records/records.js';
 
 /** National ids of a tenant: encrypted, with a keyed hash for look-ups. The hash of one tenant is of no use in another. */
 export function createNationalIds(keyring: Keyring, tid: string) {

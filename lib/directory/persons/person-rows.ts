@@ -1,7 +1,7 @@
 import { IdpError } from '../../errors.js';
-import { collections as specs } from '../../store/collections.js';
 import type { Unsaved } from '../../store/directory-store.js';
-import type { Person, PersonWithUser } from '../../store/records.js';
+import { collections as specs } from '../../store/records/collections.js';
+import type { Person, PersonWithUser } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { createTenantScope, type TenantScope } from '../tenants/tenant-scope.js';
 import { hasUser } from './user-record.js';

@@ -7,19 +7,21 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Person } from '../../store/records.js';
+import type { Person, UserInvitation } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { idFor } from '../identifiers.js';
-import { checkInput, defined, email, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
-import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { type CheckCurrent, checkInput, defined, email, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import type { Listed } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
-import type { ErasePerson } from './erasure.js';
 import { createNationalIds } from './national-ids.js';
+import type { PersonExport } from './person-export.js';
+import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
-import { newUser, userInput } from './user-record.js';
+import { newUser, userInput, withNewLink } from './user-record.js';
 
 export const personProperties = {
   subsidiaryId: Type.Optional(Type.String()),
@@ -58,21 +60,26 @@ export type PersonInput = Static<typeof personInput>;
 export interface Persons {
   /**
    * The person and, if given, their user (invited unless its `status` says `active`), in one document with the events `PersonCreated` and `UserCreated`.
-   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made.
+   * @param by `self` for people who register by themselves: their accounts come after those of the same name that others made. Else the invitation that the
+   * user gets.
    * @throws IdpError `invalid_record`, `user_name_taken`, `group_unknown`, `group_refs_mixed`; `conflict` when the id, the external id or
    * the national id is taken; `not_found` when there is no such tenant.
    */
-  create(input: PersonInput, by?: 'self'): Promise<Person>;
+  create(input: PersonInput, by?: 'self' | UserInvitation): Promise<Person>;
   get(id: string): Promise<Person | undefined>;
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Person>;
   find(page: Page): Promise<readonly Person[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: PersonQuery): Promise<Listed<Person>>;
   findByNationalId(nationalId: string): Promise<Person | undefined>;
   /** In clear. @throws IdpError `not_found`, `undecipherable`. */
   readNationalId(id: string): Promise<string | undefined>;
-  /** `attributes` are replaced as a whole. @throws IdpError `not_found`, `invalid_record`, `conflict`. */
-  update(id: string, patch: PersonPatch): Promise<Person>;
-  /** Erases the person, their user, credentials and consents; its links end first. @throws IdpError `not_found`. */
+  /** `attributes` are replaced as a whole. Another `email` is one that nobody verified. @throws IdpError `not_found`, `invalid_record`, `conflict`. */
+  update(id: string, patch: PersonPatch, check?: CheckCurrent<Person>): Promise<Person>;
+  /** All that is kept of the person, for that person to read. @throws IdpError `not_found`, `undecipherable`. */
+  export(id: string): Promise<PersonExport>;
+  /** Erases the person with their user, credentials, consents and invitations; links end first. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }
 
@@ -80,11 +87,12 @@ interface Parts {
   readonly tenants: Tenants;
   readonly groups: Groups;
   readonly subsidiaries: Subsidiaries;
-  readonly erase: ErasePerson;
+  erase(tid: string, personId: string): Promise<void>;
+  exportOf(tid: string, personId: string): Promise<PersonExport>;
 }
 
 export function createPersons(context: DirectoryContext, parts: Parts, tid: string): Persons {
-  const { tenants, groups, subsidiaries, erase } = parts;
+  const { tenants, groups, subsidiaries, erase, exportOf } = parts;
   const rows = createPersonRows(context, tid);
   const nationalIds = createNationalIds(context.keyring, tid);
 
@@ -109,6 +117,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     get: rows.get,
     require: requirePerson,
     find: (page) => rows.find('byTenant', [], page),
+    list: createPersonList(context, rows, tid),
     findByNationalId,
 
     async readNationalId(id) {
@@ -123,7 +132,12 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const id = idFor(givenId);
       await checkReferences(id, input);
       const groupIds = givenUser?.groups ? await resolveGroupIds(groups, givenUser.groups) : [];
-      const user = givenUser && { ...newUser(givenUser, groupIds), ...(by === 'self' ? { isSelfRegistered: true as const } : {}) };
+      const invitation = typeof by === 'object' ? by : undefined;
+      const user = givenUser && {
+        ...newUser(givenUser, groupIds),
+        ...(by === 'self' && { isSelfRegistered: true as const }),
+        ...(invitation && { invitation }),
+      };
       const person = newRecord(id, {
         phoneNumberVerified: false,
         attributes: {},
@@ -135,24 +149,31 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const events = [
         pendingEvent('PersonCreated', tid, { AggregateId: id }),
         ...(user ? [pendingEvent('UserCreated', tid, { AggregateId: user.id, PersonId: id })] : []),
+        ...(user && invitation ? [pendingEvent('UserInvited', tid, { AggregateId: user.id, InvitationId: invitation.id })] : []),
       ];
       return rows.insert(withEvents(person, ...events));
     },
 
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(personPatch, patch);
       await requirePerson(id);
       await checkReferences(id, patch);
       const { nationalId, ...plain } = patch;
       return rows.update(id, (row) => {
-        const next = patched(row, { ...plain, ...nationalIds.changes(row, nationalId) });
-        return next === row ? row : withEvents(next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
+        check?.(row);
+        const patchedPerson = patched(row, { ...plain, ...nationalIds.changes(row, nationalId), ...unverified(row, plain) });
+        const next = patchedPerson.email === row.email ? patchedPerson : withNewLink(patchedPerson);
+        return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
       });
     },
 
-    async remove(id) {
-      await requirePerson(id);
-      await erase(id);
-    },
+    export: (id) => exportOf(tid, id),
+    remove: (id) => erase(tid, id),
   };
 }
+
+/** The user of a person whose address changes. */
+const unverified = ({ email, user }: Person, patch: PersonPatch): Pick<Person, 'user'> | undefined =>
+  user?.emailVerified && patch.email !== undefined && (patch.email ?? undefined) !== email
+    ? { user: { ...user, emailVerified: false } }
+    : undefined;

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import type { ExternalIdentity, Person, PersonWithUser, User } from '../../store/records.js';
+import type { ExternalIdentity, Person, PersonWithUser, User } from '../../store/records/records.js';
 import { groupRefs } from '../groups/group-refs.js';
 import { idFor, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { inputSchema, line, patchSchema } from '../input.js';
@@ -51,6 +51,14 @@ export function changedUser({ userName, emailVerified, externalIdentities }: Par
 }
 
 export const hasUser = (person: Person | undefined): person is PersonWithUser => person?.user !== undefined;
+
+/** With the link of an open invitation void, because it went to an address that is the person's no more. */
+export const withNewLink = (person: Person): Person => {
+  const { user } = person;
+  if (!user?.invitation) return person;
+  const { isFetched: _, ...invitation } = user.invitation;
+  return { ...person, user: { ...user, invitation: { ...invitation, serial: invitation.serial + 1 } } };
+};
 
 /** How an external identity is looked up. */
 export const externalIdentityKey = ({ idp, subject }: ExternalIdentity): string => JSON.stringify([idp, subject]);

@@ -1,11 +1,13 @@
 import { IdpError } from '../../errors.js';
-import type { PersonWithUser, User } from '../../store/records.js';
+import type { PendingEvent, Person, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
 import { userNameKey } from '../identifiers.js';
-import { checkInput, type Patch, patched } from '../input.js';
-import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { type CheckCurrent, checkInput, type Patch, patched } from '../input.js';
+import type { Listed } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
 import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
 
@@ -20,10 +22,16 @@ export interface Users {
   /** @throws IdpError `not_found`. */
   require(userId: string): Promise<PersonWithUser>;
   findByUserName(userName: string): Promise<PersonWithUser | undefined>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: UserQuery): Promise<Listed<PersonWithUser>>;
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
-  update(userId: string, patch: Patch<UserFields>): Promise<PersonWithUser>;
+  update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
+  /** Adds the user to these groups, beside its others. @throws as {@link setGroups}. */
+  addGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
+  /** Takes the user out of these groups. @throws as {@link setGroups}. */
+  removeGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
   /** Ends every sign-in of the user, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(userId: string): Promise<PersonWithUser>;
   /** Gives a disabled user the status from before, `invited` or `active`. @throws IdpError `not_found`. */
@@ -32,20 +40,45 @@ export interface Users {
   activate(userId: string): Promise<PersonWithUser>;
   /** Voids every sign-in before this moment, and tells the clients. @throws IdpError `not_found`. */
   signOutEverywhere(userId: string): Promise<PersonWithUser>;
+  /**
+   * Removes the user with its sign-ins, password, consents, external identities, group memberships, invitations and links. The person stays.
+   * @throws IdpError `not_found`.
+   */
+  remove(userId: string): Promise<Person>;
 }
 
-export function createUsers(context: DirectoryContext, groups: Groups, tid: string): Users {
+interface Parts {
+  readonly groups: Groups;
+  removeUser(tid: string, userId: string): Promise<Person>;
+}
+
+export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
   const rows = createPersonRows(context, tid);
 
-  const change = (userId: string, changes: Partial<User>, ...events: Parameters<typeof pendingEvent>[]) =>
+  const change = (userId: string, changes: (row: PersonWithUser) => Partial<User>, event: (next: PersonWithUser) => PendingEvent) =>
     rows.updateByUser(userId, (row) => {
-      const next = patched(row, { user: { ...row.user, ...changes } });
-      return next === row ? row : withEvents(next, ...events.map((event) => pendingEvent(...event)));
+      const next = patched(row, { user: { ...row.user, ...changes(row) } });
+      return next === row ? row : withEvents(next, event(next));
     });
+  const regroup = async (
+    userId: string,
+    refs: GroupRefs,
+    next: (current: readonly string[], given: readonly string[]) => readonly string[],
+  ) => {
+    checkInput(groupRefs, refs);
+    await rows.requireByUser(userId);
+    const given = await resolveGroupIds(groups, refs);
+    return change(
+      userId,
+      ({ user }) => ({ groupIds: next(user.groupIds, given) }),
+      ({ user }) => pendingEvent('UserGroupsChanged', tid, { AggregateId: userId, GroupIds: user.groupIds }),
+    );
+  };
 
   return {
     get: rows.getByUser,
     require: rows.requireByUser,
+    list: createUserList(context, rows, tid),
     findByUserName: (userName) => rows.getByUserName(userNameKey(userName)),
 
     async create(personId, input) {
@@ -61,19 +94,24 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
       return person;
     },
 
-    async update(userId, patch) {
+    async update(userId, patch, check) {
       checkInput(userPatch, patch);
-      const { id } = await rows.requireByUser(userId);
-      return change(userId, changedUser(patch), ['PersonUpdated', tid, { AggregateId: id }]);
-    },
-
-    async setGroups(userId, refs) {
-      checkInput(groupRefs, refs);
       await rows.requireByUser(userId);
-      const groupIds = await resolveGroupIds(groups, refs);
-      return change(userId, { groupIds }, ['UserGroupsChanged', tid, { AggregateId: userId, GroupIds: groupIds }]);
+      return change(
+        userId,
+        (row) => {
+          check?.(row);
+          return changedUser(patch);
+        },
+        ({ id }) => pendingEvent('PersonUpdated', tid, { AggregateId: id }),
+      );
     },
 
+    setGroups: (userId, refs) => regroup(userId, refs, (_, given) => given),
+    addGroups: (userId, refs) => regroup(userId, refs, (current, given) => [...new Set([...current, ...given])]),
+    removeGroups: (userId, refs) => regroup(userId, refs, (current, given) => current.filter((id) => !given.includes(id))),
+
+    remove: (userId) => removeUser(tid, userId),
     disable: (userId) =>
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
         rows.updateByUser(userId, (row) => {
@@ -87,15 +125,21 @@ export function createUsers(context: DirectoryContext, groups: Groups, tid: stri
     enable: (userId) =>
       rows.updateByUser(userId, (row) => {
         const { statusBefore = 'active', ...user } = row.user;
-        return user.status === 'disabled' ? { ...row, user: { ...user, status: statusBefore }, updatedAt: new Date() } : row;
+        if (user.status !== 'disabled') return row;
+        const event = pendingEvent('UserEnabled', tid, { AggregateId: userId });
+        return withEvents({ ...row, user: { ...user, status: statusBefore }, updatedAt: new Date() }, event);
       }),
     activate: (userId) =>
-      rows.updateByUser(userId, (row) =>
-        patched(row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } }),
-      ),
+      rows.updateByUser(userId, (row) => {
+        const next = patched(row, { user: { ...row.user, [row.user.status === 'disabled' ? 'statusBefore' : 'status']: 'active' } });
+        return changed(row, next, pendingEvent('UserActivated', tid, { AggregateId: userId }));
+      }),
     signOutEverywhere: (userId) =>
       context.withCutoff({ oid: userId }, (nextNotBefore) =>
-        rows.updateByUser(userId, (row) => ({ ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() })),
+        rows.updateByUser(userId, (row) => {
+          const next = { ...row, user: { ...row.user, notBefore: nextNotBefore(row.user) }, updatedAt: new Date() };
+          return withEvents(next, pendingEvent('UserSignedOut', tid, { AggregateId: userId }));
+        }),
       ),
   };
 }

@@ -3,7 +3,7 @@
  * value is replaced while it is the one a seed gave last. An element of a list of rights is given once. All other values stay.
  */
 import { hash } from 'node:crypto';
-import type { SeedRecord } from '../../store/records.js';
+import type { SeedRecord } from '../../store/records/records.js';
 
 export type SeedNotes = Pick<SeedRecord, 'values' | 'items'>;
 export type SeedFields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { closest } from 'fastest-levenshtein';
 import { ConfigError, type ConfigProblem, IdpError } from '../../errors.js';
-import type { Tenant } from '../../store/records.js';
+import type { Tenant } from '../../store/records/records.js';
 import { usesSecret } from '../clients/clients.js';
 import type { Directory } from '../create-directory.js';
 import { isId, userNameKey } from '../identifiers.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { IdpError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { SeedRecord } from '../../store/records.js';
+import type { SeedRecord } from '../../store/records/records.js';
 import { type SeededCollection, type SeedLedger, seedEntryId } from '../seed-ledger.js';
 import { decide, NOT_OURS, type SeedFields, type SeedNotes, seedChanges, seededNotes } from './changes.js';
 

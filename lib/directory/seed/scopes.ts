@@ -1,6 +1,6 @@
 /** Scopes of the clients of a seed. A scope that a seed gave before, or that the client has, is no mistake after its API resource was removed. */
 import type { ConfigProblem } from '../../errors.js';
-import { findScopeProblems } from '../clients/client-scopes.js';
+import { findScopeProblems, isAdminScope } from '../clients/client-scopes.js';
 import type { Directory } from '../create-directory.js';
 import { seedEntryId } from '../seed-ledger.js';
 import { type Seed, seedPath } from './schema.js';
@@ -12,7 +12,9 @@ export async function findSeedScopeProblems(
   existing: ReadonlySet<string>,
 ): Promise<readonly ConfigProblem[]> {
   const all = new Set([...existing, ...apiResources.flatMap(({ scopes }) => scopes)]);
-  const ofClients = clients.map(async ({ id, allowedScopes = [] }, index) => {
+  const ofClients = clients.map(async ({ id, allowedScopes: wanted = [] }, index) => {
+    // What there is to administer, extensions say later.
+    const allowedScopes = directory ? wanted : wanted.filter((scope) => !isAdminScope(scope));
     const known = await withScopesOf(directory, id, allowedScopes, all);
     return findScopeProblems(allowedScopes, known).map(({ path, ...problem }) => ({
       ...problem,

@@ -5,7 +5,7 @@
  * others changed or removed meanwhile (`changes`, `run`). `tenant` applies a tenant with its persons.
  */
 import type { Logger } from '../../logger.js';
-import type { ApiResource, Client, Permission } from '../../store/records.js';
+import type { ApiResource, Client, Permission } from '../../store/records/records.js';
 import type { Directory } from '../create-directory.js';
 import { hashedSecret, isLiveSecret } from '../credentials/secrets.js';
 import { seedIds } from './ids.js';
@@ -23,10 +23,11 @@ export type { Seed } from './schema.js';
  * knows that there was no record.
  * @throws ConfigError, before anything is written, with the path of every value that is wrong.
  */
-export async function applySeed(directory: Directory, seed: Seed | undefined, logger: Logger): Promise<void> {
+export async function applySeed(given: Directory, seed: Seed | undefined, logger: Logger): Promise<void> {
   if (seed !== undefined) checkSeedForm(seed);
-  await directory.seedLedger.begin();
+  await given.seedLedger.begin();
   if (seed === undefined) return;
+  const directory = given.as({ actor: 'seed' });
   const ids = seedIds(directory.issuer);
   await checkSeedReferences(directory, seed, ids);
   const { tenants = [], permissions = [], clients = [], apiResources = [], mode = 'update' } = seed;

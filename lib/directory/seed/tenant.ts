@@ -1,6 +1,6 @@
 /** A tenant of a seed with all that belongs to it: subsidiaries, groups, persons, their users, and the links between users. */
 import { IdpError } from '../../errors.js';
-import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records.js';
+import type { Group, Person, Subsidiary, Tenant, User } from '../../store/records/records.js';
 import type { ParentRef } from '../accounts/linking.js';
 import type { Directory } from '../create-directory.js';
 import { userNameKey } from '../identifiers.js';

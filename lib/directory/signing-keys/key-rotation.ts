@@ -9,12 +9,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { IdpError } from '../../errors.js';
+import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import type { Collection } from '../../store/directory-store.js';
 import type { Keyring } from '../../store/keyring.js';
-import type { Client, KeyRing, StoredSigningKey } from '../../store/records.js';
+import type { Client, KeyRing, StoredSigningKey } from '../../store/records/records.js';
 import { newRecord } from '../input.js';
+import { attributedRow, checkAttribution } from '../outbox/attribution.js';
 import { checkAnnounced, dueAt, promoted, promotionAt, type RotationPolicy, replaced, soundRing, withoutRemoved } from './key-states.js';
+
+/** A key without its private part. Keys that the options give have no times. */
+export type KeyState = Pick<StoredSigningKey, 'kid' | 'alg' | 'state'> &
+  Partial<Pick<StoredSigningKey, 'announcedAt' | 'activatedAt' | 'removeAt'>>;
 
 export interface SigningKeyRecords {
   /** Private JWKs with `kid` and `alg`: what signs first, then what is announced, then what only verifies. */
@@ -30,6 +36,8 @@ export interface KeyRotation {
    * @throws IdpError `undecipherable` when none can: then their encryption key is gone.
    */
   load(): Promise<SigningKeyRecords>;
+  /** Those that are published, the next first. */
+  list(): Promise<readonly KeyState[]>;
   /** Keys that were left out when they were read last. */
   problems(): readonly { readonly code: 'record_unreadable'; readonly collection: 'signingKeys'; readonly id: string }[];
   /** Promotes and removes what is due by the clock, unless another node is at it. */
@@ -38,7 +46,7 @@ export interface KeyRotation {
    * Lets the announced keys sign, and announces others. With `now`, new keys sign and all earlier ones are removed, which voids what they signed.
    * @throws IdpError `key_not_announced` before everyone who keeps the key set could have seen the next key.
    */
-  rotate(options?: { readonly now?: boolean }): Promise<void>;
+  rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
 }
 
 export interface KeyRotationOptions {
@@ -152,8 +160,8 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
     return new Date(now.getTime() + seconds * 1000);
   }
 
-  async function write(change: (row: KeyRing) => KeyRing): Promise<void> {
-    await rows.update(RING, (row) => change(soundRing(row)));
+  async function write(change: (row: KeyRing) => KeyRing, by: Attribution = {}): Promise<void> {
+    await rows.update(RING, (row) => attributedRow(change(soundRing(row)), row, by));
     await changed();
     nudge();
   }
@@ -164,6 +172,11 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       isSealedAnew = true;
       const sorted = opened(row).toSorted((a, b) => order.indexOf(a.key.state) - order.indexOf(b.key.state));
       return { jwks: sorted.map(({ key, jwk }) => ({ ...jwk, kid: key.kid, alg: key.alg })), dueAt: dueAt(row, policy) };
+    },
+
+    async list() {
+      const { keys } = soundRing(await ring());
+      return keys.map(({ sealed: _, ...state }) => state);
     },
 
     problems: () => unreadable.map((id) => ({ code: 'record_unreadable', collection: 'signingKeys', id })),
@@ -180,7 +193,8 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
       });
     },
 
-    async rotate({ now: isUrgent = false } = {}) {
+    async rotate({ now: isUrgent = false, by = {} } = {}) {
+      checkAttribution(by);
       if (!isUrgent) checkAnnounced(await ring(), policy);
       const now = new Date();
       const [active, next, removeAt] = await Promise.all([isUrgent ? make('active') : [], make('next'), removalOf(now)]);
@@ -188,7 +202,7 @@ export function createKeyRotation({ rows, clients, changed, nudge, keyring, leas
         if (isUrgent) return replaced(row, [...active, ...next], now);
         checkAnnounced(row, policy);
         return promoted(withoutRemoved(row, now), next, now, removeAt);
-      });
+      }, by);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** States of the signing keys: when the next change is due, and the row that follows a change. Nothing here reads or writes. */
 import { IdpError } from '../../errors.js';
-import type { KeyRing, StoredSigningKey } from '../../store/records.js';
-import { isPendingEvent, isSigningKey } from '../../store/row-checks.js';
+import type { KeyRing, StoredSigningKey } from '../../store/records/records.js';
+import { isPendingEvent, isSigningKey } from '../../store/records/row-checks.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 
 /** Seconds, each. */

@@ -2,12 +2,15 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
-import type { EventMap, EventName } from '../../events.js';
-import type { CheckedCollection, CheckedDirectory } from '../../store/checked-directory.js';
-import type { CollectionSpec, IndexSpec, Page, Row } from '../../store/directory-store.js';
-import { isPendingEvent } from '../../store/row-checks.js';
+import type { Attribution, EventMap, EventName } from '../../events.js';
+import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
+import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
+import type { Outboxed } from '../../store/records/records.js';
+import { findKept } from '../../store/records/removed-rows.js';
+import { isPendingEvent } from '../../store/records/row-checks.js';
 import { newId } from '../identifiers.js';
-import { type Outboxed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { attributedEvent } from '../outbox/attribution.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createTenantScope } from './tenant-scope.js';
 
 /** Who is erased, or asks for what is known of them. */
@@ -26,6 +29,8 @@ export interface RowEvent<Name extends EventName = EventName> {
   /** One of the extension's `events`. */
   readonly type: Name;
   readonly data: EventMap[Name];
+  /** Who made the change. */
+  readonly by?: Attribution;
 }
 
 /** The rows of one tenant. A row of another is one that does not exist. */
@@ -33,6 +38,8 @@ export interface ExtensionRows<Members> {
   get(id: string): Promise<ExtensionRow<Members> | undefined>;
   /** Rows of an index, by the values of its fields; ordered by id. Without a page, all. */
   find(index: string, values: readonly string[], page?: Page): Promise<readonly ExtensionRow<Members>[]>;
+  /** Rows of a stretch of an index that has an order; `within` is without the tenant. */
+  range(range: Range): Promise<readonly ExtensionRow<Members>[]>;
   /** All rows of the tenant, ordered by id. */
   list(page?: Page): Promise<readonly ExtensionRow<Members>[]>;
   /**
@@ -61,11 +68,16 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly events?: boolean;
   /** Erases what is kept of a person; it is called until it succeeds, so perhaps more than once. */
   readonly erase?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<void>;
+  /** Ends what is kept of a user whose person stays; it is called until it succeeds. */
+  readonly userRemoved?: (rows: ExtensionRows<Static<Schema>>, person: Required<PersonRef>) => Promise<void>;
   /** What a person is told that is kept of them. */
   readonly export?: (rows: ExtensionRows<Static<Schema>>, person: PersonRef) => Promise<readonly object[]>;
   /** Ends what depends on a tenant elsewhere, before its rows are removed. */
   readonly tenantRemoved?: (rows: ExtensionRows<Static<Schema>>, tid: string) => Promise<void>;
 }
+
+/** In the place of a tenant's id: rows of the instance itself. No tenant has this id. */
+export const OF_INSTANCE = '*';
 
 /** Index of all rows of a tenant: extensions have no other of this name. */
 const TENANT_INDEX = 'byTenant';
@@ -105,9 +117,12 @@ export function wrongMemberOf({ row: schema, events = false }: ExtensionCollecti
 export interface ExtensionData {
   /** @throws TypeError for a collection that no extension declared. */
   rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
+  /** The rows of all tenants and of the instance, for jobs. @throws TypeError for a collection that no extension declared. */
+  ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
   /** Whether anything is to be erased with a person. */
   readonly hasErasure: boolean;
-  erase(person: PersonRef): Promise<void>;
+  /** @param person with `keepsPerson` where the user alone is gone */
+  erase(person: PersonRef & { readonly keepsPerson?: boolean }): Promise<void>;
   /** By collection. */
   export(person: PersonRef): Promise<Readonly<Record<string, readonly object[]>>>;
   /** Removes all rows of a tenant. */
@@ -135,7 +150,12 @@ export function createExtensionData({ store, collections, events: declaredEvents
     if (!events) return row;
     for (const { type } of raised) if (!declaredEvents.has(type)) throw new TypeError(`no extension declares the event ${type}`);
     const kept = { ...row, pendingEvents: row.pendingEvents ?? [] };
-    return raised.length === 0 ? kept : withEvents(kept, ...raised.map(({ type, data }) => pendingEvent(type, tid, data)));
+    return raised.length === 0
+      ? kept
+      : withEvents(
+          kept,
+          ...raised.map(({ type, data, by = {} }) => attributedEvent(pendingEvent(type, tid === OF_INSTANCE ? undefined : tid, data), by)),
+        );
   }
 
   function rows<Schema extends TObject>(given: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>> {
@@ -152,6 +172,7 @@ export function createExtensionData({ store, collections, events: declaredEvents
         return row && shown(row);
       },
       find,
+      range: async (range: Range) => (await scope.range(range)).map(shown),
       list: (page?: Page) => find(TENANT_INDEX, [], page),
       async insert(members: object, { id = newId(), events = [] }: { readonly id?: string; readonly events?: readonly RowEvent[] } = {}) {
         const { pendingEvents: _, outbox: __, ...own } = members as Partial<KeptRow>;
@@ -198,9 +219,23 @@ export function createExtensionData({ store, collections, events: declaredEvents
 
   return {
     rows,
-    hasErasure: collections.some(({ erase }) => erase !== undefined),
-    async erase(person) {
-      for (const collection of collections) await collection.erase?.(rows(collection, person.tid), person);
+    ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
+      const collection = given as unknown as ExtensionCollection;
+      if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
+      const list = async (page?: Page) => {
+        const kept = await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '');
+        return kept.map(({ pendingEvents: _, outbox: __, ...row }) => row);
+      };
+      return { list } as unknown as Pick<ExtensionRows<Static<Schema>>, 'list'>;
+    },
+    hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
+    async erase({ keepsPerson = false, tid, personId, userId }) {
+      const person = { tid, personId, ...(userId !== undefined && { userId }) };
+      for (const collection of collections) {
+        const own = rows(collection, tid);
+        if (!keepsPerson) await collection.erase?.(own, person);
+        else if (userId !== undefined) await collection.userRemoved?.(own, { ...person, userId });
+      }
     },
     async export(person) {
       const parts: Record<string, readonly object[]> = {};

@@ -1,6 +1,6 @@
 /** Demands of a tenant on a sign-in. A policy that nothing here can meet signs nobody in, because a lesser sign-in is not what it asks for. */
 import type { Logger } from '../../logger.js';
-import type { Tenant } from '../../store/records.js';
+import type { Tenant } from '../../store/records/records.js';
 import type { DirectoryContext, SignInMeans } from '../context.js';
 
 export const PASSWORD = 'password';

@@ -1,11 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
-import { collections as specs } from '../../store/collections.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Subsidiary } from '../../store/records.js';
+import { collections as specs } from '../../store/records/collections.js';
+import type { Subsidiary } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import { type CheckCurrent, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema } from '../input.js';
+import { createNameList, type Listed, type ListQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createTenantScope } from './tenant-scope.js';
 import type { Tenants } from './tenants.js';
 
@@ -25,17 +27,27 @@ export interface Subsidiaries {
   /** @throws IdpError `not_found`. */
   require(id: string): Promise<Subsidiary>;
   find(page?: Page): Promise<readonly Subsidiary[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: ListQuery): Promise<Listed<Subsidiary>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(id: string, patch: Patch<SubsidiaryFields>): Promise<Subsidiary>;
+  update(id: string, patch: Patch<SubsidiaryFields>, check?: CheckCurrent<Subsidiary>): Promise<Subsidiary>;
   /** Persons assigned to it count as the tenant's own. @throws IdpError `not_found`. */
   remove(id: string): Promise<void>;
 }
 
-export function createSubsidiaries({ collections, caches }: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
+export function createSubsidiaries(context: DirectoryContext, tenants: Tenants, tid: string): Subsidiaries {
+  const { collections, caches, nudge } = context;
   const rows = createTenantScope(collections.subsidiaries, specs.subsidiaries, tid);
+  const event = (type: 'SubsidiaryCreated' | 'SubsidiaryUpdated' | 'SubsidiaryRemoved', id: string) =>
+    pendingEvent(type, tid, { AggregateId: id });
+  const written = async (): Promise<void> => {
+    await caches.changed('subsidiaries');
+    nudge();
+  };
   return {
     get: rows.get,
     find: (page) => rows.find('byTenant', [], page),
+    list: createNameList<Subsidiary>(context, { collection: 'subsidiaries', tid, range: rows.range, all: () => rows.find('byTenant', []) }),
 
     async require(id) {
       const subsidiary = await rows.get(id);
@@ -47,21 +59,25 @@ export function createSubsidiaries({ collections, caches }: DirectoryContext, te
       checkInput(subsidiaryInput, input);
       await tenants.require(tid);
       const { id, ...given } = input;
-      const subsidiary = await rows.insert(newRecord(idFor(id), defined(given)));
-      await caches.changed('subsidiaries');
+      const record = newRecord(idFor(id), defined(given));
+      const subsidiary = await rows.insert(withEvents(record, event('SubsidiaryCreated', record.id)));
+      await written();
       return subsidiary;
     },
 
-    async update(id, patch) {
+    async update(id, patch, check) {
       checkInput(subsidiaryPatch, patch);
-      const subsidiary = await rows.update(id, (row) => patched(row, patch));
-      await caches.changed('subsidiaries');
+      const subsidiary = await rows.update(id, (row) => {
+        check?.(row);
+        return changed(row, patched(row, patch), event('SubsidiaryUpdated', id));
+      });
+      await written();
       return subsidiary;
     },
 
     async remove(id) {
-      await rows.remove(id);
-      await caches.changed('subsidiaries');
+      await rows.remove(id, event('SubsidiaryRemoved', id));
+      await written();
     },
   };
 }

@@ -1,5 +1,7 @@
 import { IdpError } from '../../errors.js';
-import type { Collection, CollectionSpec, Page, Row, Unsaved } from '../../store/directory-store.js';
+import type { CollectionSpec, Page, Range, Row, Unsaved } from '../../store/directory-store.js';
+import type { CheckedCollection } from '../../store/records/checked-directory.js';
+import type { PendingEvent } from '../../store/records/records.js';
 
 interface Owned extends Row {
   readonly tid: string;
@@ -10,24 +12,29 @@ export interface TenantScope<R extends Owned> {
   get(id: string): Promise<R | undefined>;
   /** Rows of an index, by the values of its fields other than the tenant's id. */
   find(index: string, values: readonly string[], page?: Page): Promise<readonly R[]>;
+  /** A range of an index; `within` is without the tenant's id. */
+  range(range: Range): Promise<readonly R[]>;
   insert(row: Omit<Unsaved<R>, 'tid'>): Promise<R>;
   /** @throws IdpError `not_found`. */
   update(id: string, change: (row: R) => Unsaved<R>): Promise<R>;
-  /** @throws IdpError `not_found`. */
-  remove(id: string): Promise<void>;
+  /** @param event of the removal, for collections that have events. @throws IdpError `not_found`. */
+  remove(id: string, event?: PendingEvent): Promise<void>;
 }
 
 /** The only way from a tenant-bound service to rows. */
-export function createTenantScope<R extends Owned>(rows: Collection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
+export function createTenantScope<R extends Owned>(rows: CheckedCollection<R>, spec: CollectionSpec, tid: string): TenantScope<R> {
   const own = (row: R | undefined): row is R => row?.tid === tid;
+  const bound = (index: string, values: readonly string[]) => (spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values);
   return {
     async get(id) {
       const row = await rows.get(id);
       return own(row) ? row : undefined;
     },
     async find(index, values, page) {
-      const bound = spec.indexes[index]?.fields[0] === 'tid' ? [tid, ...values] : values;
-      return (await rows.find({ [index]: bound }, page)).filter(own);
+      return (await rows.find({ [index]: bound(index, values) }, page)).filter(own);
+    },
+    async range(range) {
+      return (await rows.range({ ...range, within: bound(range.index, range.within) })).filter(own);
     },
     insert: (row) => rows.insert({ ...row, tid } as Unsaved<R>),
     async update(id, change) {
@@ -39,8 +46,9 @@ export function createTenantScope<R extends Owned>(rows: Collection<R>, spec: Co
       if (!own(row)) throw new IdpError('not_found');
       return row;
     },
-    async remove(id) {
-      if (!own(await rows.get(id)) || !(await rows.remove(id))) throw new IdpError('not_found');
+    async remove(id, event) {
+      const isThere = event ? await rows.retire(id, [event], own) : own(await rows.get(id)) && (await rows.remove(id));
+      if (!isThere) throw new IdpError('not_found');
     },
   };
 }

@@ -7,11 +7,25 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
-import type { Tenant } from '../../store/records.js';
+import type { Tenant } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
-import { branding, checkInput, defined, inputSchema, line, newRecord, type Patch, patched, patchSchema, token } from '../input.js';
+import {
+  branding,
+  type CheckCurrent,
+  checkInput,
+  defined,
+  inputSchema,
+  line,
+  newRecord,
+  type Patch,
+  patched,
+  patchSchema,
+  token,
+} from '../input.js';
+import { createStatusList, type Listed, type StatusQuery } from '../lists/list.js';
+import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 
 const fields = {
   name: line(),
@@ -46,16 +60,27 @@ export interface Tenants {
   /** @throws IdpError `not_found`. */
   require(tid: string): Promise<Tenant>;
   find(page?: Page): Promise<readonly Tenant[]>;
+  /** @throws IdpError `invalid_request`, `invalid_cursor`. */
+  list(query?: StatusQuery): Promise<Listed<Tenant>>;
   /** @throws IdpError `not_found`, `invalid_record`. */
-  update(tid: string, patch: Patch<TenantFields>): Promise<Tenant>;
+  update(tid: string, patch: Patch<TenantFields>, check?: CheckCurrent<Tenant>): Promise<Tenant>;
   /** Ends every sign-in of the tenant's users, tells the clients, and allows no other. @throws IdpError `not_found`. */
   disable(tid: string): Promise<Tenant>;
   /** @throws IdpError `not_found`. */
   enable(tid: string): Promise<Tenant>;
+  /**
+   * Removes the tenant. From this moment on there is no such tenant, and nobody signs in to it; all that is kept of it is removed in the background, and
+   * the event `TenantRemoved` says when that is done. A client or an API resource that was allowed this tenant alone is allowed none.
+   * @throws IdpError `not_found`.
+   */
+  remove(tid: string): Promise<void>;
 }
 
-export function createTenants({ collections, caches, withCutoff, means }: DirectoryContext): Tenants {
-  const rows = createCachedCollection('tenants', collections.tenants, caches);
+export function createTenants(context: DirectoryContext): Tenants {
+  const { collections, caches, withCutoff, means, by, nudge, nudgeRemovals } = context;
+  const rows = createCachedCollection('tenants', collections.tenants, context);
+  const update = (tid: string, change: (row: Tenant) => Tenant) =>
+    rows.update(tid, (row) => changed(row, change(row), pendingEvent('TenantUpdated', tid, { AggregateId: tid })));
   const checkMethods = async (methods: readonly string[] = []): Promise<void> => {
     const offered = await Promise.all(methods.map((method) => means.offers(method)));
     const unknown = offered.indexOf(false);
@@ -67,21 +92,37 @@ export function createTenants({ collections, caches, withCutoff, means }: Direct
     peek: rows.peek,
     require: rows.require,
     find: (page) => collections.tenants.find({}, page),
+    list: createStatusList<Tenant>(context, 'tenants', collections.tenants),
     disable: (tid) =>
       withCutoff({ tid }, (nextNotBefore) =>
-        rows.update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
+        update(tid, (row) => (row.status === 'disabled' ? row : patched(row, { status: 'disabled', notBefore: nextNotBefore(row) }))),
       ),
-    enable: (tid) => rows.update(tid, (row) => patched(row, { status: 'active' })),
+    enable: (tid) => update(tid, (row) => patched(row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
       await checkMethods(input.signIn?.methods);
       const { id, ...given } = input;
-      return rows.insert(newRecord(idFor(id), { ...defined(given), status: 'active' as const }));
+      if (id !== undefined && (await collections.removals.has(id.toLowerCase()))) throw new IdpError('conflict', { path: '/id' });
+      const tenant = newRecord(idFor(id), { ...defined(given), status: 'active' as const });
+      return rows.insert(withEvents(tenant, pendingEvent('TenantCreated', tenant.id, { AggregateId: tenant.id })));
     },
-    async update(tid, patch) {
+    async remove(tid) {
+      await rows.require(tid);
+      // A node that dies after this write leaves the rest to the next, and one that dies before leaves the tenant as it was.
+      const removal = await collections.removals.insert(newRecord(tid, { by })).catch(IdpError.unless('conflict'));
+      if (removal === undefined) throw new IdpError('not_found');
+      await collections.tenants.retire(tid, []);
+      await caches.changed('tenants');
+      nudge();
+      nudgeRemovals();
+    },
+    async update(tid, patch, check) {
       checkInput(tenantPatch, patch);
       await checkMethods(patch.signIn?.methods);
-      return rows.update(tid, (row) => patched(row, patch));
+      return update(tid, (row) => {
+        check?.(row);
+        return patched(row, patch);
+      });
     },
   };
 }

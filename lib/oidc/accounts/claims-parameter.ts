@@ -1,6 +1,6 @@
 /** Claims that are asked for one by one, with the parameter `claims`. @see OpenID Connect Core §5.5 */
 import type { ClaimResolver } from '../../claims/resolver.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 
 type Claims = Pick<ClaimResolver, 'declarations'>;
 

@@ -1,5 +1,6 @@
 import Provider, { type Grant, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { LoginContext } from '../../claims/contract.js';
+import { createSalt } from '../artifacts/ids.js';
 import type { SessionGrant } from '../artifacts/session-merge.js';
 import { epochSeconds } from '../epoch-seconds.js';
 
@@ -24,6 +25,8 @@ export interface SessionExtras {
   /** As at the sign-in: a link made meanwhile counts from the next one. */
   sub?: string;
   idp?: string;
+  /** Random, and another one for each sign-in: two of one account may begin in one second. */
+  signIn?: string;
   /** Where it is neither the password nor called as its `idp`. */
   method?: string;
   act?: LoginContext['act'];
@@ -55,9 +58,9 @@ export interface GrantRecord {
 export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.session as OurSession;
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
-export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'provenAt' | 'grants'>): void {
+export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'provenAt' | 'grants'>): void {
   const { sub, idp, method, act, endsAt, offline, aside } = login;
-  Object.assign(session, { sub, idp, method, act, endsAt, offline, aside, provenAt: undefined });
+  Object.assign(session, { sub, idp, signIn: createSalt(), method, act, endsAt, offline, aside, provenAt: undefined });
 }
 
 /** Proofs that were given for a sign-in after it began. */

@@ -3,9 +3,9 @@
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
-import type { Ask, Demand, Requirement, SignedIn } from '../../contract/requirement.js';
+import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
 import type { Account } from '../../directory/index.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 import type { OidcDependencies } from '../context.js';
 import type { OurSession, PinnedLogin } from './login-context.js';
 

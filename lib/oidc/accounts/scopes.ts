@@ -1,7 +1,7 @@
 import { identityScopes } from '../../claims/declarations.js';
 import type { ClaimResolver } from '../../claims/resolver.js';
 import type { ApiScopes, Directory } from '../../directory/index.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 import { perRequest } from '../artifacts/per-request.js';
 import type { OidcParts } from '../context.js';
 

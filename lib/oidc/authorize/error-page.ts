@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
-import { requestIdOf } from '../../http/request-id.js';
+import { requestIdOf } from '../../http/requests/request-id.js';
 import { interactionPath, isInteractionUid } from '../../paths.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';

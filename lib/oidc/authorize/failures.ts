@@ -4,7 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import { UnavailableError } from '../../errors.js';
 import { forgetUnstored, logFailure } from '../../http/failures.js';
-import { loggedPath, requestIdOf } from '../../http/request-id.js';
+import { loggedPath, requestIdOf } from '../../http/requests/request-id.js';
 import type { OidcParts } from '../context.js';
 
 /** What oidc-provider emits for a request that failed, by endpoint; `server_error` for what it knows nothing of. */

@@ -1,8 +1,8 @@
 /** What extensions require of a sign-in, as prompts of oidc-provider: each in its turn, at every authorization request. */
 import { errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
-import type { Ask, Requirement } from '../../contract/requirement.js';
-import type { Client } from '../../store/records.js';
+import type { Ask, Requirement } from '../../contract/sign-in/requirement.js';
+import type { Client } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { judge, ofSession } from '../accounts/requirements.js';

@@ -3,12 +3,13 @@ import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ExtensionContext } from '../../contract/extension.js';
-import { redirectByGet } from '../../http/posted-form.js';
+import { redirectByGet } from '../../http/requests/posted-form.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from '../sessions/one-time-records.js';
 import type { createSignedIn } from '../sessions/signed-in.js';
 import { carryParameters } from './parameters.js';
+import { createProvenSignIns, provenParameter } from './proven-sign-ins.js';
 import { urlByReference } from './pushed-requests.js';
 
 /** What waits for the browser. The sign-in is that of its session by then. */
@@ -36,6 +37,7 @@ export function createSignInRequests(
   signedIn: ReturnType<typeof createSignedIn>,
 ): SignInRequests {
   const { options, internalClients } = parts;
+  const proven = createProvenSignIns(parts);
   const answers = createOneTimeRecords<Answer>(parts, { kind: 'SignInAnswer', purpose: 'sign-in answer' });
   return {
     async answer(ctx, redirectUri, { state = '', error, error_description: description }) {
@@ -49,7 +51,7 @@ export function createSignInRequests(
       return true;
     },
 
-    async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales }) {
+    async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, signIn }) {
       const found = (await provider().Client.find(client)) as { redirectUris?: readonly string[] } | undefined;
       const [redirectUri] = found?.redirectUris ?? [];
       if (!redirectUri || !internalClients.owns(client)) throw new TypeError(`there is no internal client ${client}`);
@@ -63,7 +65,9 @@ export function createSignInRequests(
       };
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ''));
       const request = { client_id: client, response_type: 'none', redirect_uri: redirectUri, scope: 'openid', ...given };
-      redirectByGet(ctx, await urlByReference(provider(), options, client, carryParameters('authorization', request)));
+      const parameters = carryParameters('authorization', request);
+      if (signIn) parameters[provenParameter] = await proven.keep(ctx, signIn);
+      redirectByGet(ctx, await urlByReference(provider(), options, client, parameters));
     },
 
     async take(ctx) {

@@ -2,8 +2,8 @@ import { decodeJwt } from 'jose';
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { basicCredentials } from '../../http/basic-credentials.js';
-import type { CountWrongSecret } from '../../http/wrong-secrets.js';
+import { basicCredentials } from '../../http/clients/basic-credentials.js';
+import type { CountWrongSecret } from '../../http/clients/wrong-secrets.js';
 import { perRequest } from '../artifacts/per-request.js';
 
 const authenticated = new Set(['token', 'introspection', 'revocation', 'pushed_authorization_request', 'backchannel_authentication']);

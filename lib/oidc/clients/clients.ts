@@ -9,7 +9,7 @@ import type { Adapter, AdapterPayload, Client as ProviderClient } from 'oidc-pro
 import type { Awaitable } from '../../claims/contract.js';
 import type { Caller } from '../../contract/extension.js';
 import type { Directory } from '../../directory/index.js';
-import type { ApiResource, Client } from '../../store/records.js';
+import type { ApiResource, Client } from '../../store/records/records.js';
 import type { OidcParts } from '../context.js';
 import { recordOf } from '../upstream/client.js';
 

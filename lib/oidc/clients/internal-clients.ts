@@ -1,8 +1,8 @@
 /** Applications of extensions, as clients: they sign people in by requests that this service makes itself, and get no tokens. */
 import { randomBytes } from 'node:crypto';
-import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in-request.js';
+import type { InternalClient, InternalClients as OfExtension } from '../../contract/sign-in/sign-in-request.js';
 import { clientDefaults } from '../../directory/index.js';
-import type { Client } from '../../store/records.js';
+import type { Client } from '../../store/records/records.js';
 import type { InternalClients } from '../context.js';
 
 /** Nobody knows it, so nobody authenticates, or pushes a request, as an internal client. */

@@ -12,13 +12,14 @@ import { parseAcrValues } from '../../acr-values.js';
 import type { Interaction, Interactions, SignIn } from '../../contract/extension.js';
 import { notBeforeOf, subOf } from '../../directory/index.js';
 import { IdpError } from '../../errors.js';
-import { requestIdOf } from '../../http/request-id.js';
+import { requestIdOf } from '../../http/requests/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import { allowedTenants } from '../authorize/prompts.js';
+import { createProvenSignIns, provenParameter } from '../authorize/proven-sign-ins.js';
 import { requirementOf } from '../authorize/requirement-prompts.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
@@ -37,6 +38,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
   const ways = createSignInWays(parts);
+  const proven = createProvenSignIns(parts);
 
   const expired = async (ctx: Context): Promise<undefined> => {
     const offer = await restart.offer(ctx, String(ctx.params?.uid));
@@ -135,6 +137,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
           aside,
         },
       });
+    },
+
+    async proven(ctx, interaction) {
+      const signIn = await proven.take(ctx, interaction.parameters[provenParameter]);
+      return signIn && this.signIn(ctx, interaction, signIn);
     },
 
     ways: ways.ways,

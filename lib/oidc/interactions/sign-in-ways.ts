@@ -1,6 +1,6 @@
-import type { Interaction, SignIn } from '../../contract/interaction.js';
-import type { Interactions } from '../../contract/interactions.js';
-import type { SignInMethod } from '../../contract/sign-in-method.js';
+import type { Interaction, SignIn } from '../../contract/sign-in/interaction.js';
+import type { Interactions } from '../../contract/sign-in/interactions.js';
+import type { SignInMethod } from '../../contract/sign-in/sign-in-method.js';
 import type { OidcParts } from '../context.js';
 
 interface Ways extends Pick<Interactions, 'ways' | 'idpOf' | 'begin'> {

@@ -1,13 +1,16 @@
 import type { JWK } from 'jose';
-import type { KeyRotation } from '../../directory/index.js';
+import type { KeyRotation, KeyState } from '../../directory/index.js';
 import { IdpError, isToldAlready } from '../../errors.js';
+import type { Attribution } from '../../events.js';
 import type { Logger } from '../../logger.js';
 import { loadSigningKeys, type SigningKeys } from './keys.js';
 
 /** Has the signing keys in use replaced when others take their turn. */
 export interface RotatingKeys {
-  /** @throws IdpError `keys_given`, `key_not_announced`. */
-  rotate(options?: { readonly now?: boolean }): Promise<void>;
+  /** @param options `by` for the events. @throws IdpError `keys_given`, `key_not_announced`. */
+  rotate(options?: { readonly now?: boolean; readonly by?: Attribution }): Promise<void>;
+  /** Those that are published. */
+  list(): Promise<readonly KeyState[]>;
   close(): Promise<void>;
 }
 
@@ -29,8 +32,10 @@ const INTERVAL_MS = 1000;
 export async function createRotatingKeys(options: RotatingKeysOptions): Promise<RotatingKeys> {
   const { given, rotation, watch, use, logger } = options;
   if (given) {
-    use(loadSigningKeys(given));
+    const keys = loadSigningKeys(given);
+    use(keys);
     return {
+      list: async () => keys.all.map(({ kid, alg }) => ({ kid, alg, state: 'active' })),
       rotate: () => Promise.reject(new IdpError('keys_given')),
       close: async () => {},
     };
@@ -83,6 +88,7 @@ export async function createRotatingKeys(options: RotatingKeysOptions): Promise<
   const timer = setInterval(look, INTERVAL_MS).unref();
 
   return {
+    list: rotation.list,
     async rotate(rotateOptions) {
       await rotation.rotate(rotateOptions);
       await load();

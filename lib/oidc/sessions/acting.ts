@@ -5,8 +5,8 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
-import type { SignIn } from '../../contract/interaction.js';
-import type { EndedSignIn } from '../../contract/logout-participant.js';
+import type { SignIn } from '../../contract/sign-in/interaction.js';
+import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable, subOf } from '../../directory/index.js';
 import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';

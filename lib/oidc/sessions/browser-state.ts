@@ -59,8 +59,8 @@ export function createBrowserState({ options, keyring }: { options: ResolvedOpti
     if (error !== undefined && !aboutTheSession.has(String(error))) return undefined;
     // A browser that keeps the session's cookie back in a frame is not signed out.
     if (error !== undefined && !ctx.cookies.get(ctx.oidc.provider.cookieName('session'), { signed: false })) return undefined;
-    const { uid, accountId, loginTs } = sessionOf(ctx);
-    return accountId && ctx.oidc.account ? cookieOf(JSON.stringify([uid, accountId, loginTs])) : null;
+    const { uid, accountId, loginTs, signIn } = sessionOf(ctx);
+    return accountId && ctx.oidc.account ? cookieOf(JSON.stringify([uid, accountId, loginTs, signIn])) : null;
   };
 
   return {

@@ -19,6 +19,9 @@ export function createBrowsers(options: Pick<ResolvedOptions, 'secure' | 'mountP
   const name = cookieName('browser', options);
   const attributes = `Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${options.secure ? '; Secure' : ''}`;
 
+  /** Browsers of answers that are under way. */
+  const begun = new WeakMap<object, string>();
+
   const browserOf: Browsers['browserOf'] = ({ headers }) => {
     const [secret = '', ...others] = valuesOf(headers.cookie ?? '', name);
     // Of two, one is not the browser's own; which one cannot be told.
@@ -28,11 +31,13 @@ export function createBrowsers(options: Pick<ResolvedOptions, 'secure' | 'mountP
     browserOf,
     isBoundHere: (ctx, { browser }) => browser !== undefined && browser === browserOf(ctx),
     begin(ctx) {
-      const known = browserOf(ctx);
+      const known = browserOf(ctx) ?? begun.get(ctx);
       if (known !== undefined) return known;
       const secret = randomBytes(32).toString('base64url');
       ctx.append('Set-Cookie', `${name}=${secret}; ${attributes}`);
-      return hashOf(secret);
+      const browser = hashOf(secret);
+      begun.set(ctx, browser);
+      return browser;
     },
   };
 }

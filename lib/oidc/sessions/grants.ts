@@ -1,6 +1,6 @@
 import { errors, type Grant, type KoaContextWithOIDC, type Client as ProviderClient } from 'oidc-provider';
 import { subOf } from '../../directory/index.js';
-import type { Client, Consent } from '../../store/records.js';
+import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
 import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../accounts/login-context.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { Client } from 'oidc-provider';
-import type { EndedSignIn } from '../../contract/logout-participant.js';
+import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import type { Enqueued, NewDelivery } from '../../directory/index.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
-import type { Delivery } from '../../store/records.js';
+import type { Delivery } from '../../store/records/records.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { clientOf } from '../clients/clients.js';
 import { pseudonymOf } from '../clients/pairwise.js';

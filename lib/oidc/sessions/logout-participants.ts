@@ -1,6 +1,6 @@
 /** Extensions that hear of the end of sign-ins. What they tell is queued before it; what the browser does for them comes after. */
 
-import type { EndedSignIn, LogoutParticipant } from '../../contract/logout-participant.js';
+import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';

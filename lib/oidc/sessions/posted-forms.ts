@@ -1,6 +1,6 @@
 import type { ParsedUrlQuery } from 'node:querystring';
-import type { PostedForms } from '../../contract/sign-in-request.js';
-import { postedForm, redirectByGet } from '../../http/posted-form.js';
+import type { PostedForms } from '../../contract/sign-in/sign-in-request.js';
+import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
 import type { OidcDependencies } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 

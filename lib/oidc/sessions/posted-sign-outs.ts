@@ -1,6 +1,6 @@
 import type { ParsedUrlQuery } from 'node:querystring';
 import type { Context } from 'koa';
-import { postedForm, redirectByGet } from '../../http/posted-form.js';
+import { postedForm, redirectByGet } from '../../http/requests/posted-form.js';
 import type { OidcParts } from '../context.js';
 import { createOneTimeRecords } from './one-time-records.js';
 

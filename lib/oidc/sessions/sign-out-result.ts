@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'koa';
-import type { EndedSignIn } from '../../contract/logout-participant.js';
+import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { hashedKey } from '../../store/artifact-key.js';
 import type { OidcParts } from '../context.js';
 import type { AfterSignOut } from './logout-participants.js';

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import type { BrowserSignIn } from '../../contract/logout-participant.js';
+import type { BrowserSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable } from '../../directory/index.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { OurSession } from '../accounts/login-context.js';

@@ -3,7 +3,7 @@ import { IdpError } from '../../errors.js';
 import type { Sessions, UserRef, UserSession } from '../../sessions.js';
 import { digestOfKey, isOfKind } from '../../store/artifact-key.js';
 import type { Artifact } from '../../store/artifact-store.js';
-import { putAtOf } from '../../store/extension-artifacts.js';
+import { putAtOf } from '../../store/records/extension-artifacts.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
@@ -72,6 +72,18 @@ export function createUserSessions(parts: OidcParts): Sessions {
     return undefined;
   });
 
+  directory.onPersonExport(async ({ userId }) => {
+    if (userId === undefined) return {};
+    const { sessions, grants } = await recordsOf(userId);
+    return {
+      sessions: sessions.map(described),
+      grants: grants.map(({ value, expiresAt }) => {
+        const { clientId, login } = JSON.parse(value) as GrantRecord;
+        return { clientId, expiresAt: new Date(expiresAt), ...(login && { signedInAt: new Date(login.authTime * 1000), amr: login.amr }) };
+      }),
+    };
+  });
+
   return {
     async list(user) {
       const account = await accountOf(user);
@@ -83,20 +95,23 @@ export function createUserSessions(parts: OidcParts): Sessions {
         .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
     },
 
-    async end(user, id) {
-      await accountOf(user);
+    async end(user, id, by = {}) {
+      const account = await accountOf(user);
       const { sessions } = await recordsOf(user.userId);
       const found = sessions.find(({ key }) => digestOfKey(key) === id);
       const notices = new LogoutNotices(parts);
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
+      // Told first: a node that dies in between leaves a session that can be ended again, and one event.
+      const data = { AggregateId: user.userId, SessionId: id };
+      if (found) await directory.as(by).accountEvents.raise('SessionEnded', account, data, id);
       const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
       notices.release();
       return ended !== undefined;
     },
 
-    async endAll(user) {
+    async endAll(user, by = {}) {
       await accountOf(user);
-      await directory.forTenant(user.tid).users.signOutEverywhere(user.userId);
+      await directory.as(by).forTenant(user.tid).users.signOutEverywhere(user.userId);
     },
   };
 }

@@ -1,4 +1,10 @@
-/** The mint: what a grant gives its client, in one commit with what it costs. */
+/**
+ * Tokens: the endpoints that issue, describe and end them.
+ *
+ * Each grant type, introspection, revocation and userinfo has one handler. Two doors lead to it: `doors/plain-door` for the common form of a
+ * request, and `doors/provider-door` from within oidc-provider. This file is the mint: what a grant gives its client, in one commit with what it
+ * costs.
+ */
 import { type AdapterPayload, type Client, errors } from 'oidc-provider';
 import { type Account, subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';

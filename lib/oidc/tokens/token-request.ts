@@ -1,7 +1,7 @@
 /** A token request whose client authenticated, and the answer: the same whichever door it came by. */
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
-import type { Client as ClientRecord } from '../../store/records.js';
+import type { Client as ClientRecord } from '../../store/records/records.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 
 /** The key that a DPoP proof shows. @see RFC 9449 §4 */

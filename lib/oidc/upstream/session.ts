@@ -26,7 +26,7 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [...membersOf(Base), 'sub', 'idp', 'method', 'act', 'endsAt', 'offline', 'aside', 'provenAt', 'grants'];
+      return [...membersOf(Base), 'sub', 'idp', 'signIn', 'method', 'act', 'endsAt', 'offline', 'aside', 'provenAt', 'grants'];
     }
 
     /** Only shared/session.js sets the cookie of what is found: outside of its requests, a sign-in that is over is none. */

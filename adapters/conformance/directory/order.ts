@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict';
+import type { Collection, DirectoryStore, Position, Range } from '../../../lib/store/directory-store.js';
+import type { ConformanceCase } from '../conformance-case.js';
+import { conflict, type Member, member, openMembers, userOf } from './member.js';
+
+const named = (id: string, nameKey: string, tid = 't1') => member(id, { tid, nameKey });
+
+async function idsOf(rows: Collection<Member>, range: Partial<Range>): Promise<string[]> {
+  const found = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 1000, ...range });
+  return found.map(({ id }) => id);
+}
+
+const positionOf = ({ id, nameKey = '' }: Member): Position => ({ value: nameKey, id });
+
+/** All ids by pages; `between` runs after each. */
+async function readAlong(
+  rows: Collection<Member>,
+  range: Partial<Range>,
+  limit: number,
+  between: (last: Member) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const read: Member[] = [];
+  for (;;) {
+    const last = read.at(-1);
+    const page = await rows.range({
+      index: 'inOrderOfName',
+      within: ['t1'],
+      ...range,
+      limit,
+      ...(last && { after: positionOf(last) }),
+    });
+    assert.ok(page.length <= limit);
+    read.push(...page);
+    if (page.length < limit) return read.map(({ id }) => id);
+    await between(read.at(-1)!);
+  }
+}
+
+/** Three rows for each name, inserted out of order, and one of another tenant. */
+const names = ['abe', 'ada', 'ben', 'ben b', 'bo', 'cy', 'd'];
+const inOrder = names.flatMap((name) => [1, 2, 3].map((number) => `${name}-${number}`));
+
+async function openNamed(store: DirectoryStore): Promise<Collection<Member>> {
+  const rows = await openMembers(store);
+  const shuffled = inOrder.toSorted((one, other) => one.at(-1)!.localeCompare(other.at(-1)!) || (one < other ? 1 : -1));
+  for (const id of shuffled) await rows.insert(named(id, id.slice(0, -2)));
+  await rows.insert(named('ben-0', 'ben', 't2'));
+  await rows.insert(member('nameless'));
+  return rows;
+}
+
+/** From the lowest to the highest. */
+const hostileTexts = [
+  '',
+  '\t',
+  ' ',
+  '"}',
+  '$gt',
+  '.*',
+  '["t1"]',
+  '\\',
+  '__proto__',
+  'a',
+  'a\u0000',
+  'a\u0000b',
+  'a b',
+  'aa',
+  'b',
+  '{"$gt":""}',
+  '\u007f',
+  'e\u0301',
+  'é',
+  '日本',
+  '\ud7ff',
+  '\ue000',
+  '\uffff',
+  '\u{10000}',
+  '👩🏽‍🚀',
+  '\u{10ffff}',
+  '\u{10ffff}\u{10ffff}',
+].toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+
+export const orderCases: readonly ConformanceCase<DirectoryStore>[] = [
+  {
+    name: 'order: rows come by value and then by id, whatever the order of the writes, up or down',
+    async run(store) {
+      const rows = await openNamed(store);
+      assert.deepEqual(await idsOf(rows, {}), inOrder);
+      assert.deepEqual(await idsOf(rows, { descending: true }), inOrder.toReversed());
+      assert.deepEqual(await idsOf(rows, { limit: 4 }), inOrder.slice(0, 4));
+    },
+  },
+  {
+    name: 'order: tenants are apart, and a row without the value is not in the index',
+    async run(store) {
+      const rows = await openNamed(store);
+      assert.deepEqual(await idsOf(rows, { within: ['t2'] }), ['ben-0']);
+      assert.deepEqual(await idsOf(rows, { within: ['t3'] }), []);
+      const first = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 1 });
+      assert.deepEqual(await idsOf(rows, { within: ['t2'], after: positionOf(first[0]!) }), ['ben-0']);
+    },
+  },
+  {
+    name: 'order: a range has its lowest value and not its upper bound',
+    async run(store) {
+      const rows = await openNamed(store);
+      const within = (from?: string, below?: string) =>
+        inOrder.filter((id) => (from === undefined || id.slice(0, -2) >= from) && (below === undefined || id.slice(0, -2) < below));
+      for (const [from, below] of [
+        ['ben', 'cy'],
+        ['ben', undefined],
+        [undefined, 'ben'],
+        ['bea', 'bf'],
+        ['x', undefined],
+        ['cy', 'ben'],
+      ] as const) {
+        const bounds = { ...(from !== undefined && { from }), ...(below !== undefined && { below }) };
+        assert.deepEqual(await idsOf(rows, bounds), within(from, below));
+        assert.deepEqual(await idsOf(rows, { ...bounds, descending: true }), within(from, below).toReversed());
+      }
+    },
+  },
+  {
+    name: 'order: a prefix finds the texts that begin so, and no others',
+    async run(store) {
+      const rows = await openNamed(store);
+      for (const prefix of ['', 'b', 'ben', 'ben ', 'ben b', 'x', 'BEN']) {
+        const expected = inOrder.filter((id) => id.slice(0, -2).startsWith(prefix));
+        assert.deepEqual(await idsOf(rows, { prefix }), expected);
+        assert.deepEqual(await idsOf(rows, { prefix, descending: true }), expected.toReversed());
+      }
+      assert.deepEqual(await idsOf(rows, { prefix: 'b', from: 'ben b', below: 'bo' }), ['ben b-1', 'ben b-2', 'ben b-3']);
+      assert.deepEqual(await readAlong(rows, { prefix: 'ben' }, 2), inOrder.slice(6, 12));
+    },
+  },
+  {
+    name: 'order: pages of any size cover all rows once, up and down, also where many have one value',
+    async run(store) {
+      const rows = await openNamed(store);
+      for (const limit of [1, 2, 3, 7, 21, 22]) {
+        assert.deepEqual(await readAlong(rows, {}, limit), inOrder);
+        assert.deepEqual(await readAlong(rows, { descending: true }, limit), inOrder.toReversed());
+        assert.deepEqual(await readAlong(rows, { from: 'ben', below: 'd' }, limit), inOrder.slice(6, 18));
+      }
+    },
+  },
+  {
+    name: 'order: a position may lie between rows, before all and behind all',
+    async run(store) {
+      const rows = await openNamed(store);
+      const after = (value: string, id: string, range: Partial<Range> = {}) => idsOf(rows, { after: { value, id }, limit: 2, ...range });
+      assert.deepEqual(await after('ben', 'ben-15'), ['ben-2', 'ben-3']);
+      assert.deepEqual(await after('ben', 'ben-15', { descending: true }), ['ben-1', 'ada-3']);
+      assert.deepEqual(await after('beo', 'z'), ['bo-1', 'bo-2']);
+      assert.deepEqual(await after('', 'z'), ['abe-1', 'abe-2']);
+      assert.deepEqual(await after('z', 'a'), []);
+      assert.deepEqual(await after('z', 'a', { descending: true }), ['d-3', 'd-2']);
+      assert.deepEqual(await after('ada', 'ada-3', { from: 'cy' }), ['cy-1', 'cy-2']);
+      assert.deepEqual(await after('d', 'd-1', { below: 'ben', descending: true }), ['ada-3', 'ada-2']);
+      assert.deepEqual(await after('d', 'd-1', { below: 'ben' }), []);
+    },
+  },
+  {
+    name: 'order: rows that are inserted, moved or removed between two pages neither hide nor repeat others',
+    async run(store) {
+      const rows = await openNamed(store);
+      let page = 0;
+      const read = await readAlong(rows, {}, 4, async (last) => {
+        page += 1;
+        await rows.insert(named(`before-${page}`, ''));
+        await rows.insert(named(`behind-${page}`, 'z'));
+        // What was read moves back, and is not met again; its place stays good to go on from.
+        await rows.update(last.id, (row) => ({ ...row, nameKey: ' moved' }));
+        await rows.remove('ada-1');
+      });
+      assert.equal(new Set(read).size, read.length);
+      assert.deepEqual(
+        read.filter((id) => !id.startsWith('behind-')),
+        inOrder,
+      );
+    },
+  },
+  {
+    name: 'order: an index follows updates, puts and removals',
+    async run(store) {
+      const rows = await openMembers(store);
+      for (const [id, name] of [
+        ['a', '1'],
+        ['b', '2'],
+        ['c', '3'],
+      ] as const)
+        await rows.insert(named(id, name));
+      await rows.update('a', (row) => ({ ...row, nameKey: '4' }));
+      assert.deepEqual(await idsOf(rows, {}), ['b', 'c', 'a']);
+      await rows.put(member('b'));
+      assert.deepEqual(await idsOf(rows, {}), ['c', 'a']);
+      await rows.update('c', (row) => ({ ...row, tid: 't2' }));
+      await rows.remove('a');
+      assert.deepEqual(await idsOf(rows, {}), []);
+      assert.deepEqual(await idsOf(rows, { within: ['t2'] }), ['c']);
+    },
+  },
+  {
+    name: 'order: 2,000 rows stay in order while they come and go',
+    async run(store) {
+      const rows = await openMembers(store);
+      const ids = Array.from({ length: 2000 }, (_, index) => String((index * 7919) % 2000).padStart(4, '0'));
+      for (let at = 0; at < ids.length; at += 100)
+        await Promise.all(ids.slice(at, at + 100).map((id) => rows.insert(named(id, `n${id.slice(0, 3)}`))));
+      const gone = ids.filter((_, index) => index % 3 === 0);
+      for (let at = 0; at < gone.length; at += 100) await Promise.all(gone.slice(at, at + 100).map((id) => rows.remove(id)));
+      const left = ids.filter((_, index) => index % 3 !== 0).toSorted();
+      assert.deepEqual(await readAlong(rows, {}, 300), left);
+      assert.deepEqual(await readAlong(rows, { descending: true }, 700), left.toReversed());
+    },
+  },
+  {
+    name: 'order: texts come in the order of their code points, and none is a pattern (J4)',
+    async run(store) {
+      const rows = await openMembers(store);
+      for (const [index, text] of hostileTexts.entries()) await rows.insert(named(`m${(index * 7) % 27}`, text));
+      const found = await rows.range({ index: 'inOrderOfName', within: ['t1'], limit: 100 });
+      assert.deepEqual(
+        found.map(({ nameKey }) => nameKey),
+        hostileTexts,
+      );
+      for (const prefix of hostileTexts) {
+        const begun = await rows.range({ index: 'inOrderOfName', within: ['t1'], prefix, limit: 100 });
+        assert.deepEqual(
+          begun.map(({ nameKey }) => nameKey),
+          hostileTexts.filter((text) => text.startsWith(prefix)),
+        );
+        assert.equal((await idsOf(rows, { from: prefix })).length, hostileTexts.length - hostileTexts.indexOf(prefix));
+      }
+      for (const limit of [1, 4])
+        assert.deepEqual(
+          await readAlong(rows, {}, limit),
+          found.map(({ id }) => id),
+        );
+    },
+  },
+  {
+    name: 'order: instants and numbers come from the lowest',
+    async run(store) {
+      const rows = await openMembers(store);
+      const instants = [-1, 0, 1, 999, 1_700_000_000_123];
+      for (const [index, time] of instants.toReversed().entries())
+        await rows.insert(member(`m${index}`, { joinedAt: new Date(time), count: time * 1.5 }));
+      const expected = ['m4', 'm3', 'm2', 'm1', 'm0'];
+      assert.deepEqual(await idsOf(rows, { index: 'inOrderOfJoining' }), expected);
+      assert.deepEqual(await idsOf(rows, { index: 'inOrderOfJoining', from: new Date(0), below: new Date(999) }), ['m3', 'm2']);
+      assert.deepEqual(await idsOf(rows, { index: 'inOrderOfJoining', after: { value: new Date(1), id: 'm2' } }), ['m1', 'm0']);
+      assert.deepEqual(await idsOf(rows, { index: 'inOrderOfCount', within: [] }), expected);
+      assert.deepEqual(await idsOf(rows, { index: 'inOrderOfCount', within: [], from: 0, descending: true, limit: 2 }), ['m0', 'm1']);
+    },
+  },
+  {
+    name: 'order: an index may be unique, within the other fields',
+    async run(store) {
+      const rows = await openMembers(store);
+      const numbered = (id: string, number: number, tid = 't1') => member(id, { tid, number });
+      for (const number of [3, 1, 2]) await rows.insert(numbered(`m${number}`, number));
+      await assert.rejects(rows.insert(numbered('other', 2)), conflict);
+      await rows.insert(numbered('other', 2, 't2'));
+      const index = 'inOrderOfNumber';
+      assert.deepEqual(await idsOf(rows, { index }), ['m1', 'm2', 'm3']);
+      assert.deepEqual(await idsOf(rows, { index, after: { value: 1, id: 'm1' } }), ['m2', 'm3']);
+      assert.deepEqual(await idsOf(rows, { index, after: { value: 3, id: 'm3' }, descending: true }), ['m2', 'm1']);
+      await rows.remove('m2');
+      await rows.insert(numbered('again', 2));
+      assert.deepEqual(await idsOf(rows, { index, from: 2 }), ['again', 'm3']);
+    },
+  },
+  {
+    name: 'order: within an array, a row is under each element; the field that orders is no array',
+    async run(store) {
+      const rows = await openMembers(store);
+      await rows.insert({ ...named('a', '2'), ...userOf('a', { groupIds: ['g1', 'g2'] }) });
+      await rows.insert({ ...named('b', '1'), ...userOf('b', { groupIds: ['g2'] }) });
+      const index = 'inOrderOfGroupAndName';
+      assert.deepEqual(await idsOf(rows, { index, within: ['t1', 'g1'] }), ['a']);
+      assert.deepEqual(await idsOf(rows, { index, within: ['t1', 'g2'] }), ['b', 'a']);
+      await assert.rejects(rows.insert(member('c', { nameKey: ['1', '2'] as unknown as string })));
+      assert.equal(await rows.get('c'), undefined);
+    },
+  },
+  {
+    name: 'order: an index of texts also answers look-ups, and any other query is refused',
+    async run(store) {
+      const rows = await openNamed(store);
+      const found = await rows.find({ inOrderOfName: ['t1', 'ben'] });
+      assert.deepEqual(
+        found.map(({ id }) => id),
+        ['ben-1', 'ben-2', 'ben-3'],
+      );
+      const object = { $gt: '' } as unknown as string;
+      const refused: readonly Partial<Range>[] = [
+        { index: 'byTenant', within: [] },
+        { index: 'unheard' },
+        { index: 'constructor' },
+        { within: [] },
+        { within: ['t1', 'ben'] },
+        { within: [object] },
+        { from: object },
+        { from: 1 },
+        { below: new Date() },
+        { prefix: object },
+        { prefix: /b/ as unknown as string },
+        { after: { value: object, id: 'a' } },
+        { after: { value: 'a', id: object } },
+        { index: 'inOrderOfJoining', prefix: 'a' },
+        { index: 'inOrderOfJoining', from: 'a' },
+        { limit: 0 },
+        { limit: -1 },
+        { limit: 1.5 },
+      ];
+      for (const range of refused) await assert.rejects(idsOf(rows, range), JSON.stringify(range));
+      await assert.rejects(rows.find({ inOrderOfCount: ['1'] }));
+    },
+  },
+];

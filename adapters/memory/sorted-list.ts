@@ -1,0 +1,76 @@
+/** Items that are sorted at once are moved one by one: so many, at most. */
+const CHUNK = 512;
+
+/** Distinct items in the order of a comparison. They are kept in chunks, so that an insertion moves few of them, however many there are. */
+export class SortedList<T> {
+  readonly #compare: (one: T, other: T) => number;
+  readonly #chunks: T[][] = [];
+
+  constructor(compare: (one: T, other: T) => number) {
+    this.#compare = compare;
+  }
+
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0;
+  }
+
+  add(item: T): void {
+    const [at, index] = this.#firstFrom(item);
+    // Behind all others, it joins the last chunk.
+    const chunk = this.#chunks[at] ?? this.#chunks.at(-1);
+    if (chunk === undefined) {
+      this.#chunks.push([item]);
+      return;
+    }
+    const place = this.#chunks[at] === undefined ? chunk.length : index;
+    if (place < chunk.length && this.#compare(chunk[place] as T, item) === 0) return;
+    chunk.splice(place, 0, item);
+    if (chunk.length > CHUNK) this.#chunks.splice(this.#chunks.indexOf(chunk) + 1, 0, chunk.splice(CHUNK / 2));
+  }
+
+  delete(item: T): void {
+    const [at, index] = this.#firstFrom(item);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined || this.#compare(chunk[index] as T, item) !== 0) return;
+    chunk.splice(index, 1);
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** Upwards, from the first that is not before the given one. */
+  *from(start?: T): Generator<T, undefined> {
+    let [at, index] = start === undefined ? [0, 0] : this.#firstFrom(start);
+    for (let chunk = this.#chunks[at]; chunk !== undefined; chunk = this.#chunks[++at]) {
+      for (; index < chunk.length; index += 1) yield chunk[index] as T;
+      index = 0;
+    }
+  }
+
+  /** Downwards, from the last that is before the given one. */
+  *downFrom(end?: T): Generator<T, undefined> {
+    const [last, index] = end === undefined ? [this.#chunks.length, 0] : this.#firstFrom(end);
+    for (let at = last, from = index - 1; at >= 0; at -= 1) {
+      const chunk = this.#chunks[at] ?? [];
+      for (let place = at === last ? from : chunk.length - 1; place >= 0; place -= 1) yield chunk[place] as T;
+      from = -1;
+    }
+  }
+
+  /** The chunk, and the place in it, of the first item that is not before this one. */
+  #firstFrom(item: T): [chunk: number, index: number] {
+    const at = firstIndex(this.#chunks, (chunk) => this.#compare(chunk.at(-1) as T, item) >= 0);
+    const chunk = this.#chunks[at] ?? [];
+    return [at, firstIndex(chunk, (one) => this.#compare(one, item) >= 0)];
+  }
+}
+
+/** Where the first element is that fits, of a list whose fitting elements are its last ones. */
+function firstIndex<T>(list: readonly T[], fits: (element: T) => boolean): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (fits(list[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

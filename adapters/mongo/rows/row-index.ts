@@ -1,0 +1,103 @@
+import type { Filter, IndexDescription } from 'mongodb';
+import type { IndexSpec, Order, Ordered, Range } from '../../../lib/store/directory-store.js';
+import { boundsOf, compareOrdered } from '../../../lib/store/index-order.js';
+import { escapedName, type RowDocument } from './row-document.js';
+
+/** The lowest value of each kind: comparisons hold within a type, so they match an index's own values, or an array with one. */
+const lowest = { text: '', instant: new Date(-8_640_000_000_000_000), number: Number.NEGATIVE_INFINITY } as const satisfies Record<
+  Order,
+  unknown
+>;
+
+/** A part of a range, read along the index. */
+export interface Stretch {
+  readonly filter: Filter<RowDocument>;
+  readonly sort: readonly (readonly [string, 1 | -1])[];
+}
+
+/** One declared index, kept by the server, so that nodes which do not know it yet keep it as well. */
+export class RowIndex {
+  readonly description: IndexDescription;
+  readonly #fields: readonly string[];
+  readonly #order: Order | undefined;
+  readonly isUnique: boolean;
+
+  constructor(name: string, { fields, unique = false, order }: IndexSpec) {
+    this.#order = order;
+    this.isUnique = unique;
+    this.#fields = fields.map((field) => field.split('.').map(escapedName).join('.'));
+    const keys = this.#fields.map((field) => [field, 1] as const);
+    this.description = {
+      name,
+      // With the id last, pages of the look-up are read in order.
+      key: new Map<string, 1>(unique ? keys : [...keys, ['_id', 1]]),
+      ...(unique ? { unique } : {}),
+      // Rows without a value are left out.
+      partialFilterExpression: Object.fromEntries(
+        this.#fields.map((field, index) => [field, { $gte: lowest[(index === fields.length - 1 && order) || 'text'] }]),
+      ),
+    };
+  }
+
+  /**
+   * @throws TypeError when more than one of the fields is an array, or the one that orders. MongoDB refuses the former as well; servers like it may not.
+   */
+  check(document: RowDocument): void {
+    const arrays = this.#fields.filter((field) => Array.isArray(valueAt(document, field)));
+    if (this.#order !== undefined && arrays.includes(this.#last))
+      throw new TypeError('A row has an array in the field that orders an index.');
+    if (arrays.length > 1) throw new TypeError('A row has more than one array among the fields of an index.');
+  }
+
+  /** @throws TypeError unless there is one text for each field. */
+  lookUp(values: readonly unknown[]): Filter<RowDocument> {
+    if (values.length !== this.#fields.length || !values.every((value) => typeof value === 'string')) {
+      throw new TypeError(`This index is looked up with ${this.#fields.length} strings.`);
+    }
+    if ((this.#order ?? 'text') !== 'text') throw new TypeError('An index of instants or numbers is read by its order alone.');
+    return this.#equal(values);
+  }
+
+  /**
+   * The stretches of a range, to be read one after the other. The rows that share the value of the position are a stretch of their own, because
+   * servers do not read a disjunction in the order of an index.
+   * @throws TypeError for a range that is not of this index.
+   */
+  stretches(range: Range): readonly Stretch[] {
+    if (this.#order === undefined) throw new TypeError(`The index '${range.index}' has no order.`);
+    const { from = lowest[this.#order], below } = boundsOf(range, this.#fields, this.#order);
+    const { after, descending = false, within } = range;
+    const direction = descending ? -1 : 1;
+    const equal = this.#equal(within);
+    const along: Stretch['sort'] = [[this.#last, direction], ...(this.isUnique ? [] : [['_id', direction] as const])];
+    const stretch = (values: object): Stretch => ({ filter: { ...equal, [this.#last]: values }, sort: along });
+    const upTo = (end: Ordered | undefined) => ({ $gte: from, ...(end !== undefined && { $lt: end }) });
+    if (after === undefined) return [stretch(upTo(below))];
+    const { value, id } = after;
+    const isAbove = below !== undefined && compareOrdered(value, below) >= 0;
+    const isWithin = !isAbove && compareOrdered(value, from) >= 0;
+    const ties: Stretch = {
+      filter: { ...equal, [this.#last]: value, _id: { [descending ? '$lt' : '$gt']: id } },
+      sort: [['_id', direction]],
+    };
+    const rest = stretch(descending ? upTo(isAbove ? below : value) : { ...upTo(below), $gt: value });
+    return isWithin && !this.isUnique ? [ties, rest] : [rest];
+  }
+
+  get #last(): string {
+    return this.#fields.at(-1) as string;
+  }
+
+  #equal(values: readonly unknown[]): Filter<RowDocument> {
+    return Object.fromEntries(values.map((value, index) => [this.#fields[index] as string, value]));
+  }
+}
+
+const valueAt = (document: RowDocument, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
+      document,
+    );

@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Filter, Collection as MongoCollection } from 'mongodb';
+import { IdpError } from '../../../lib/errors.js';
+import type { Collection, CollectionSpec, Page, Range, Row, Unsaved, Where } from '../../../lib/store/directory-store.js';
+import { isDuplicate } from '../database.js';
+import { inTime } from '../deadline.js';
+import { ensureIndexes } from '../indexes.js';
+import { documentOf, type RowDocument, rowOf } from './row-document.js';
+import { RowIndex } from './row-index.js';
+
+/** Documents read at once where all are wanted. */
+const CHUNK = 1000;
+
+/** The rows of a collection, a document each. Every write changes one document, on condition of the version that it was made from. */
+export class Rows<R extends Row> implements Collection<R> {
+  readonly #name: string;
+  readonly #rows: MongoCollection<RowDocument>;
+  readonly #indexes = new Map<string, RowIndex>();
+
+  constructor(name: string, rows: MongoCollection<RowDocument>) {
+    this.#name = name;
+    this.#rows = rows;
+  }
+
+  /** @throws IdpError `store_unfit`, `conflict`. */
+  async ensureIndexes(specs: CollectionSpec['indexes']): Promise<void> {
+    const indexes = Object.entries(specs).map(([name, spec]) => [name, new RowIndex(name, spec)] as const);
+    await ensureIndexes(
+      this.#rows,
+      indexes.map(([, { description }]) => description),
+    );
+    for (const [name, index] of indexes) this.#indexes.set(name, index);
+  }
+
+  async get(id: string): Promise<R | undefined> {
+    const document = await inTime((bounds) => this.#rows.findOne({ _id: text(id) }, bounds));
+    return document === null ? undefined : rowOf(document);
+  }
+
+  async find(where: Where, page?: Page): Promise<readonly R[]> {
+    if (page !== undefined && !(Number.isInteger(page.limit) && page.limit > 0)) {
+      throw new TypeError('The limit of a page is a positive whole number.');
+    }
+    const filter = this.#lookUp(where);
+    const hint = this.#hintFor(where);
+    if (page !== undefined) return this.#page(filter, hint, page.limit, page.after);
+    const rows: R[] = [];
+    for (;;) {
+      const chunk = await this.#page(filter, hint, CHUNK, rows.at(-1)?.id);
+      rows.push(...chunk);
+      if (chunk.length < CHUNK) return rows;
+    }
+  }
+
+  async range(range: Range): Promise<readonly R[]> {
+    const index = this.#indexes.get(range.index);
+    if (index === undefined) throw new TypeError(`'${this.#name}' has no index '${range.index}'.`);
+    const rows: R[] = [];
+    for (const { filter, sort } of index.stretches(range)) {
+      const limit = range.limit - rows.length;
+      if (limit === 0) break;
+      // A planner that sorts what it finds reads all rows of the range.
+      const options = { sort: new Map(sort), hint: range.index, limit, batchSize: limit };
+      const found = await inTime((bounds) => this.#rows.find(filter, { ...bounds, ...options }).toArray());
+      rows.push(...found.map((document) => rowOf<R>(document)));
+    }
+    return rows;
+  }
+
+  async insert(row: Unsaved<R>): Promise<R> {
+    const document = this.#documentOf(row, 1);
+    await unlessTaken(inTime((bounds) => this.#rows.insertOne(document, { ...bounds })));
+    return rowOf(document);
+  }
+
+  async put(row: Unsaved<R>): Promise<R> {
+    for (;;) {
+      const current = await inTime((bounds) => this.#rows.findOne({ _id: text(row.id) }, { ...bounds, projection: { version: 1 } }));
+      if (current !== null) {
+        const replaced = await this.#replace(row, current.version);
+        if (replaced !== undefined) return replaced;
+      } else {
+        try {
+          return await this.insert(row);
+        } catch (error) {
+          // Another put may have made it meanwhile.
+          if (!(error instanceof IdpError) || (await this.get(row.id)) === undefined) throw error;
+        }
+      }
+      await pause();
+    }
+  }
+
+  async update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+    for (;;) {
+      const current = await this.get(id);
+      if (current === undefined) return undefined;
+      const next = change(current);
+      if (next === current) return current;
+      if (next.id !== id) throw new TypeError('An update cannot change the id of a row.');
+      const replaced = await this.#replace(next, current.version);
+      if (replaced !== undefined) return replaced;
+      await pause();
+    }
+  }
+
+  async remove(id: string, version?: number): Promise<boolean> {
+    const filter = { _id: text(id), ...(version === undefined ? {} : { version }) };
+    const { deletedCount } = await inTime((bounds) => this.#rows.deleteOne(filter, { ...bounds }));
+    return deletedCount === 1;
+  }
+
+  /** @returns undefined when the row is not of this version any more. */
+  async #replace(row: Unsaved<R>, version: number): Promise<R | undefined> {
+    const document = this.#documentOf(row, version + 1);
+    const { _id, ...members } = document;
+    const { matchedCount } = await unlessTaken(inTime((bounds) => this.#rows.replaceOne({ _id, version }, members, { ...bounds })));
+    return matchedCount === 1 ? rowOf(document) : undefined;
+  }
+
+  #documentOf(row: Unsaved<R>, version: number): RowDocument {
+    const document = documentOf(row, version);
+    for (const index of this.#indexes.values()) index.check(document);
+    return document;
+  }
+
+  async #page(filter: Filter<RowDocument>, hint: { readonly hint?: string }, limit: number, after: string | undefined): Promise<R[]> {
+    const from = after === undefined ? filter : { ...filter, _id: { $gt: text(after) } };
+    const found = await inTime((bounds) =>
+      this.#rows.find(from, { ...bounds, ...hint, sort: { _id: 1 }, limit, batchSize: limit }).toArray(),
+    );
+    return found.map((document) => rowOf<R>(document));
+  }
+
+  /** A unique index finds one row at most, and a planner that follows the order of ids instead may read them all. */
+  #hintFor(where: Where): { readonly hint?: string } {
+    const [name] = Object.keys(where);
+    return name !== undefined && this.#indexes.get(name)?.isUnique ? { hint: name } : {};
+  }
+
+  #lookUp(where: Where): Filter<RowDocument> {
+    const [query, ...others] = Object.entries(where);
+    if (query === undefined) return {};
+    const [name, values] = query;
+    const index = this.#indexes.get(name);
+    if (index === undefined || others.length > 0) {
+      throw new TypeError(`'${this.#name}' is queried by one of its indexes: ${[...this.#indexes.keys()].join(', ')}.`);
+    }
+    return index.lookUp(values);
+  }
+}
+
+/** An object in the place of an id would be a query. */
+function text(id: string): string {
+  if (typeof id !== 'string') throw new TypeError('The id of a row is a string.');
+  return id;
+}
+
+/** @throws IdpError `conflict` */
+async function unlessTaken<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing;
+  } catch (error) {
+    throw isDuplicate(error) ? new IdpError('conflict', {}, { cause: error }) : error;
+  }
+}
+
+/** Writers of one row that met do not meet again and again. */
+const pause = (): Promise<void> => sleep(Math.random() * 10);

@@ -1,0 +1,59 @@
+import { type AccessToken, type Administrator, type ExtensionContext, IdpError, type MountedOperation } from '../../lib/extension-door.js';
+import { errors } from './errors.js';
+
+/** Milliseconds that requests of a client are counted. */
+const WINDOW_MS = 60_000;
+
+/**
+ * Who is behind an access token. The client's tenants and the person's permissions are those of now, not those of when the token was issued.
+ * @throws IdpError `insufficient_scope` for who acts as somebody else.
+ */
+export async function administratorOf({ directory }: Pick<ExtensionContext, 'directory'>, token: AccessToken): Promise<Administrator> {
+  const { client, account, login } = token;
+  if (!account) return clientAlone(client);
+  if (login?.act) throw new IdpError('insufficient_scope');
+  const { person, tenant } = account;
+  const permissions = new Set((await directory.accounts.groups(person)).flatMap(({ permissionIds }) => permissionIds));
+  return {
+    actor: `user:${person.user.id}`,
+    client,
+    account,
+    ofAllTenants: false,
+    administers: (tid) => tid === tenant.id,
+    holds: (id) => permissions.has(id),
+  };
+}
+
+function clientAlone(client: Administrator['client']): Administrator {
+  const ofAllTenants = client.adminTenants.includes('*');
+  return {
+    actor: `client:${client.id}`,
+    client,
+    ofAllTenants,
+    administers: (tid) => ofAllTenants || client.adminTenants.includes(tid),
+    holds: (id) => client.allowedScopes.includes(id),
+  };
+}
+
+/**
+ * Whether the administrator may call the operation.
+ * @throws IdpError `insufficient_scope`; `all_tenants_required`; `not_found` for a tenant that it does not administer, as for one that there is not.
+ */
+export async function checkReach(
+  { directory }: Pick<ExtensionContext, 'directory'>,
+  administrator: Administrator,
+  { scope, reach, path }: MountedOperation,
+  { tid }: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (administrator.account && !administrator.holds(scope)) throw new IdpError('insufficient_scope');
+  if (path.startsWith('/tenants/{tid}') && !(tid && administrator.administers(tid) && (await directory.tenants.get(tid))))
+    throw new IdpError('not_found');
+  if (reach === 'instance' && !administrator.ofAllTenants) throw errors('all_tenants_required');
+}
+
+/** Counts a request. @throws IdpError `rate_limited`. */
+export async function countRequest({ attempts, limits }: Pick<ExtensionContext, 'attempts' | 'limits'>, actor: string): Promise<void> {
+  const { count, resetsAt } = await attempts(`admin ${actor}`, WINDOW_MS);
+  if (count <= limits.adminRequestsPerMinute) return;
+  throw errors('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+}

@@ -1,0 +1,37 @@
+import { defineErrors, IdpError } from '../../lib/extension-door.js';
+
+export const errors = defineErrors({
+  method_not_allowed: { status: 405, description: 'The resource has no such method; `Allow` lists those that it has.' },
+  precondition_failed: { status: 412, description: 'The record is not in the state that `If-Match` names: read it again.' },
+  body_too_large: { status: 413, description: 'The body is larger than 64 KiB.' },
+  idempotency_conflict: { status: 422, description: 'The `Idempotency-Key` was used for another request.' },
+  idempotency_in_progress: {
+    status: 409,
+    description: 'A request with this `Idempotency-Key` is under way; send it again after the seconds in `Retry-After`.',
+  },
+  all_tenants_required: { status: 403, description: 'Only a client that administers all tenants may do this.' },
+  grant_exceeds_own: { status: 403, description: 'Nobody grants more than they hold.' },
+  link_privileged: { status: 422, description: 'The user may administer, so nobody becomes its parent.' },
+  rate_limited: { status: 429, description: 'The client calls too often; try again after the seconds in `Retry-After`.' },
+});
+
+/**
+ * The error with its places in the body as `errors`, each with a `pointer`.
+ * @see RFC 6901, RFC 9457 §3
+ */
+export function withPointers(error: unknown): unknown {
+  if (!(error instanceof IdpError)) return (error as { status?: unknown } | null)?.status === 413 ? errors('body_too_large') : error;
+  const { path, expected, didYouMean, problems, ...details } = error.details as Partial<Place> & { readonly problems?: readonly Place[] };
+  if (error.status >= 500 || path === undefined) return error;
+  const places = (problems ?? [{ path, expected, didYouMean }]).map(({ path: pointer, ...place }) => ({ pointer, ...place }));
+  return Object.assign(new IdpError(error.code, { ...details, errors: places }, { cause: error }), {
+    status: error.status,
+    message: error.message,
+  });
+}
+
+interface Place {
+  readonly path: string;
+  readonly expected?: string | undefined;
+  readonly didYouMean?: string | undefined;
+}

@@ -1,0 +1,54 @@
+/**
+ * The admin API: operations that extensions contribute, mounted below one address, behind access tokens of the service's own API resource.
+ *
+ * `mount` makes routes of operations: token, scope, tenant, limit, form, `Idempotency-Key`. `openapi` writes the document that lists them. `resources/`
+ * has the operations of the directory, a file for each resource.
+ */
+import Router from '@koa/router';
+import type { Context, Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { IdpError } from '../../lib/extension-door.js';
+import { errors } from './errors.js';
+import { kinds } from './idempotency.js';
+import { operationRoutes } from './mount.js';
+import { openApiOf } from './openapi.js';
+import { resources } from './resources/index.js';
+
+const BASE = '/api/v1';
+const DOCUMENT = '/openapi.json';
+
+export const admin = (): Extension => ({
+  name: 'admin',
+  errors: 'problem',
+  errorCodes: errors.codes,
+  artifacts: kinds,
+  discovery: ({ url, own }) => ({ admin_api_endpoint: url(own + BASE) }),
+  resources,
+  routes,
+});
+
+function routes(outer: Router, context: ExtensionContext): void {
+  const base = context.own + BASE;
+  const router = new Router({ sensitive: true, strict: true });
+  let document: object | undefined;
+  router.get(base, (ctx) => {
+    ctx.redirect(context.url(base + DOCUMENT));
+    ctx.status = 303;
+  });
+  router.get(base + DOCUMENT, (ctx) => {
+    document ??= openApiOf(context, base);
+    ctx.body = document;
+  });
+  operationRoutes(router, context, base);
+
+  const answer = router.routes();
+  outer.all([base, `${base}/*rest`], async (ctx, next) => {
+    // By which events and log lines name the request.
+    ctx.set('X-Request-Id', context.requestId(ctx as unknown as Context));
+    const { path, pathAndMethod } = router.match(ctx.path, ctx.method);
+    if (path.length === 0) throw new IdpError('not_found');
+    if (pathAndMethod.length > 0) return answer(ctx as never, next);
+    ctx.set('Allow', [...new Set(path.flatMap(({ methods }) => methods))].join(', '));
+    if (ctx.method !== 'OPTIONS') throw errors('method_not_allowed');
+    (ctx as unknown as Context).status = 204;
+  });
+}

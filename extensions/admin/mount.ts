@@ -1,0 +1,82 @@
+/** How an operation becomes a route: token, scope, limit, tenant, form, and then its handler. */
+import type Router from '@koa/router';
+import { Value } from '@sinclair/typebox/value';
+import {
+  ADMIN_API,
+  answerJson,
+  type BearerState,
+  type CallerState,
+  type Context,
+  type ExtensionContext,
+  entityTagOf,
+  IdpError,
+  type Middleware,
+  type MountedOperation,
+} from '../../lib/extension-door.js';
+import { administratorOf, checkReach, countRequest } from './administrators.js';
+import { errors, withPointers } from './errors.js';
+import { createOnce, type Once, type Outcome } from './idempotency.js';
+import { bodyOf, queryOf, registerFormats } from './input.js';
+
+/** Routes of the operations, below the API's base. */
+export function operationRoutes(router: Router, context: ExtensionContext, base: string): void {
+  registerFormats();
+  const once = createOnce(context);
+  for (const operation of context.operations()) {
+    const path = base + operation.path.replace(/\{(\w+)\}/g, ':$1');
+    router.register(path, [operation.method], [context.bearer(ADMIN_API, operation.scope), run(context, operation, once, base)] as never);
+  }
+}
+
+function run(context: ExtensionContext, operation: MountedOperation, once: Once, base: string): Middleware {
+  return async function runOperation(context_) {
+    const ctx = context_ as Context;
+    const { accessToken } = ctx.state as BearerState;
+    (ctx.state as CallerState).caller = accessToken.client;
+    const params = ctx.params as Readonly<Record<string, string>>;
+    const administrator = await administratorOf(context, accessToken);
+    await countRequest(context, administrator.actor);
+    try {
+      await checkReach(context, administrator, operation, params);
+      const query = queryOf(ctx, operation);
+      const body = await bodyOf(ctx, operation);
+      const outcome = await once(ctx, administrator, body, async ({ newId, isRetry }) => {
+        const by = { actor: administrator.actor, requestId: context.requestId(ctx) };
+        const directory = context.directory.as(by);
+        const request = { params, query, body, administrator, by, directory, newId, isRetry, checkMatch: checkMatch(ctx), ctx };
+        const answer: unknown = await operation.handle(request as never);
+        checkAnswer(operation, answer);
+        const { answer: schema, status = schema ? 200 : 204, location } = operation;
+        return { status, answer: schema && answer, location: location && context.url(base + location(answer as never, params)) };
+      });
+      send(ctx, outcome);
+    } catch (error) {
+      throw withPointers(error);
+    }
+  };
+}
+
+/** @throws IdpError what was refused before. */
+function send(ctx: Context, { status, answer, location, refusal }: Outcome): void {
+  if (refusal) {
+    const { code, details, description } = refusal;
+    throw new IdpError(code as never, details, {}, { status, description });
+  }
+  ctx.status = status;
+  if (location !== undefined) ctx.set('Location', location);
+  if (answer !== undefined) answerJson(ctx, answer as object);
+}
+
+/** Nothing of a record goes out that nobody thought of. */
+function checkAnswer({ method, path, answer: schema }: MountedOperation, answer: unknown): void {
+  const error = schema && !Value.Check(schema, answer) ? Value.Errors(schema, answer).First() : undefined;
+  if (error) throw new TypeError(`the answer of ${method} ${path} is not of its form at ${error.path || '/'}: ${error.message}`);
+}
+
+/** @see RFC 9110 §13.1.1 */
+const checkMatch = (ctx: Context) => (answer: unknown) => {
+  const condition = ctx.get('If-Match').trim();
+  if (condition === '' || condition === '*') return;
+  const tag = entityTagOf(answer as object);
+  if (!condition.split(',').some((each) => each.trim() === tag)) throw errors('precondition_failed');
+};

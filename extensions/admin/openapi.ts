@@ -1,0 +1,154 @@
+/** The document that describes the admin API, written from the operations that it mounts. @see OpenAPI 3.1 */
+import type { ExtensionContext, MountedOperation } from '../../lib/extension-door.js';
+import { IdpError, Type } from '../../lib/extension-door.js';
+import { errors } from './errors.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a refusal looks like. @see RFC 9457 */
+const Problem = Type.Object(
+  {
+    type: Type.String({ description: '`urn:tenant-idp:error:` and the code' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.String({ description: 'what went wrong, for programs' }),
+    errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.Optional(Type.String()), expected: Type.Optional(Type.String()) }))),
+  },
+  { $id: 'Problem' },
+);
+
+const ofService = (
+  code: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | 'unsupported_media_type' | 'invalid_record' | 'not_found',
+) => {
+  const { status, message: description } = new IdpError(code);
+  return { [code]: { status, description } };
+};
+const ofApi = (...codes: readonly (keyof typeof errors.codes)[]) => Object.fromEntries(codes.map((code) => [code, errors.codes[code]]));
+
+/** Errors that an operation has because of its method, path and form. */
+const commonErrors = ({ method, path, reach, body }: MountedOperation): MountedOperation['errorEntries'] => ({
+  ...ofService('invalid_request'),
+  ...ofService('invalid_token'),
+  ...ofService('insufficient_scope'),
+  ...(reach === 'instance' ? ofApi('all_tenants_required') : {}),
+  ...(path.includes('{') ? ofService('not_found') : {}),
+  ...(body ? { ...ofService('unsupported_media_type'), ...ofService('invalid_record'), ...ofApi('body_too_large') } : {}),
+  ...(method === 'POST' ? ofApi('idempotency_conflict', 'idempotency_in_progress') : {}),
+  ...(method === 'PATCH' || method === 'DELETE' ? ofApi('precondition_failed') : {}),
+  ...ofApi('rate_limited'),
+  temporarily_unavailable: { status: 503, description: 'The service could not answer; try again shortly.' },
+});
+
+/** @param base the path of the API below the issuer. */
+export function openApiOf({ url, operations, issuer }: ExtensionContext, base: string): Json {
+  const schemas: Record<string, unknown> = {};
+  /** The schema, with those that have a name in `components`. */
+  const referred = (schema: unknown): unknown => {
+    if (Array.isArray(schema)) return schema.map(referred);
+    if (typeof schema !== 'object' || schema === null) return schema;
+    const { $id: name, ...members } = schema as Json;
+    const inner = () => Object.fromEntries(Object.entries(members).map(([key, member]) => [key, referred(member)]));
+    if (typeof name !== 'string') return inner();
+    schemas[name] ??= inner();
+    return { $ref: `#/components/schemas/${name}` };
+  };
+  const all = operations();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of all) {
+    paths[operation.path] ??= {};
+    Object.assign(paths[operation.path] as object, { [operation.method.toLowerCase()]: operationOf(operation, referred) });
+  }
+  const problem = referred(Problem);
+  const scopes = Object.fromEntries([...new Set(all.map(({ scope }) => scope))].sort().map((scope) => [scope, scopeText(scope)]));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Administration',
+      version: '1',
+      description: `Administers the identity provider ${issuer}.`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: url(base) }],
+    security: [{ accessToken: [] }],
+    paths,
+    components: {
+      schemas,
+      responses: { Problem: { description: 'The request was refused.', content: { 'application/problem+json': { schema: problem } } } },
+      securitySchemes: {
+        accessToken: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: url('/connect/token'), scopes } } },
+      },
+    },
+  };
+}
+
+const scopeText = (scope: string): string => {
+  const [resource, access] = scope.replace(/^idp\./, '').split(':');
+  return `${access === 'read' ? 'Reads' : 'Writes'} ${resource?.replaceAll('-', ' ')}`;
+};
+
+function operationOf(operation: MountedOperation, referred: (schema: unknown) => unknown): Json {
+  const { method, scope, summary, body, answer, status = answer ? 200 : 204 } = operation;
+  return {
+    operationId: operationIdOf(operation),
+    summary,
+    tags: [scope.replace(/^idp\.|:.*$/g, '')],
+    security: [{ accessToken: [scope] }],
+    parameters: parametersOf(operation, referred),
+    ...(body && { requestBody: { required: true, content: { [typeOf(method)]: { schema: referred(body) } } } }),
+    responses: {
+      [status]: {
+        description: summary,
+        ...(answer && { content: { 'application/json': { schema: referred(answer) } } }),
+      },
+      ...refusalsOf({ ...commonErrors(operation), ...operation.errorEntries }),
+    },
+  };
+
+  function typeOf(of: string): string {
+    return of === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  }
+}
+
+/** `getTenantsByTidUsersById`. */
+const operationIdOf = ({ method, path }: Pick<MountedOperation, 'method' | 'path'>): string =>
+  method.toLowerCase() +
+  path
+    .split('/')
+    .slice(1)
+    .map((part) => (part.startsWith('{') ? `By${capital(part.slice(1, -1))}` : part.split('-').map(capital).join('')))
+    .join('');
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+function parametersOf({ method, path, query }: MountedOperation, referred: (schema: unknown) => unknown): readonly Json[] {
+  const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } });
+  const required: readonly string[] = query?.required ?? [];
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      schema: referred(schema),
+    })),
+    ...(method === 'POST' ? [header('Idempotency-Key', 'The request is done once for each key, within 24 hours.')] : []),
+    ...(method === 'PATCH' || method === 'DELETE' ? [header('If-Match', 'The `ETag` of the record as it was read.')] : []),
+  ];
+}
+
+/** By status: the codes that it may have. */
+function refusalsOf(entries: MountedOperation['errorEntries']): Json {
+  const statuses = [...new Set(Object.values(entries).map(({ status }) => status))].sort();
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const codes = Object.entries(entries).filter(([, entry]) => entry.status === status);
+      return [
+        status,
+        {
+          description: codes.map(([code, { description }]) => `\`${code}\`: ${description}`).join('\n\n'),
+          content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        },
+      ];
+    }),
+  );
+}

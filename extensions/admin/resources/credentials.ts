@@ -1,0 +1,119 @@
+/** Clients and API resources: both authenticate with secrets that the service makes, shows once, and keeps two of. */
+import {
+  ADMIN_API,
+  type ApiResource,
+  type Client,
+  type Directory,
+  defineOperation,
+  IdpError,
+  type Operation,
+  recordForms,
+  Type,
+} from '../../../lib/extension-door.js';
+import { checkScopesOfClient } from '../privileges.js';
+import { crud } from './crud.js';
+import { form, instant, itemOf, viewOf, without } from './forms.js';
+import type { Fields } from './merge-patch.js';
+
+const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { description: 'those that are live, the newest first' });
+const secret = Type.Optional(Type.String({ description: 'shown this once' }));
+const Secret = Type.Object({ secret: Type.String({ description: 'shown this once' }) }, { $id: 'Secret', additionalProperties: false });
+
+type Holder = Client | ApiResource;
+
+/** @param secretOf the secrets that creations made in this process, until they are answered. */
+function holders<Row extends Holder>(
+  options: Pick<Parameters<typeof crud<Row>>[0], 'name' | 'noun' | 'path' | 'form' | 'always' | 'errors' | 'guard'> & {
+    readonly title: string;
+    readonly create: (directory: Directory, input: never) => Promise<{ readonly row: Row; readonly secret?: string | undefined }>;
+    readonly service: (
+      directory: Directory,
+    ) => Pick<Directory['clients'] | Directory['apiResources'], 'list' | 'get' | 'update' | 'remove'>;
+    readonly rotate: (directory: Directory, id: string) => Promise<{ readonly secret: string }>;
+  },
+): readonly Operation[] {
+  const { title, create, service, rotate, guard, always = [], form: given = form({}) } = options;
+  const members = without(given, 'secret');
+  const item = itemOf(title, members, always, { secrets, secret });
+  const shown = viewOf<Fields>(without(item, 'secrets'));
+  const view = (row: Fields): Fields => ({
+    ...shown(row),
+    secrets: (row.secrets as Holder['secrets']).map(({ expiresAt }) => (expiresAt ? { expiresAt: expiresAt.toISOString() } : {})),
+  });
+  return [
+    ...crud<Row>({
+      ...options,
+      item,
+      view: (row) => view(row as unknown as Fields),
+      query: recordForms.lists.status,
+      form: members,
+      changeable: members,
+      isRemovable: true,
+      service({ directory }) {
+        const all = service(directory);
+        return {
+          ...(all as object),
+          // The admin API itself has no record.
+          get: async (id: string) => (id === ADMIN_API ? undefined : ((await all.get(id)) as Row | undefined)),
+          async create(input: never) {
+            const { row, secret: made } = await create(directory, input);
+            return { ...row, ...(made !== undefined && { secret: made }) };
+          },
+        };
+      },
+    }),
+    defineOperation({
+      method: 'POST',
+      path: `${options.path}/{id}/secrets`,
+      scope: `idp.${options.name}:write`,
+      summary: `Makes another secret for ${options.noun}; the one before stays live until the next`,
+      answer: Secret,
+      errors: options.errors ?? [],
+      async handle(request) {
+        const { id } = request.params as { readonly id: string };
+        const row = (await service(request.directory).get(id)) as Row | undefined;
+        if (!row) throw new IdpError('not_found');
+        await guard?.(request as never, row, {});
+        const { secret: made } = await rotate(request.directory, id);
+        return { secret: made };
+      },
+    }),
+  ];
+}
+
+export const clients = holders<Client>({
+  name: 'clients',
+  noun: 'a client',
+  title: 'Client',
+  path: '/clients',
+  form: recordForms.client,
+  always: [
+    ...['metadata', 'allowedScopes', 'allowPlainPkce', 'requireConsent', 'accessTokenType', 'idTokenClaims', 'email', 'lifetimes'],
+    ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status'],
+  ],
+  errors: ['grant_exceeds_own'],
+  guard({ administrator }, client, { allowedScopes = [] }) {
+    checkScopesOfClient(administrator, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
+  },
+  service: (directory) => directory.clients,
+  async create(directory, input) {
+    const { client, secret: made } = await directory.clients.create(input);
+    return { row: client, secret: made };
+  },
+  rotate: (directory, id) => directory.clients.rotateSecret(id),
+});
+
+export const apiResources = holders<ApiResource>({
+  name: 'api-resources',
+  noun: 'an API resource',
+  title: 'ApiResource',
+  path: '/api-resources',
+  form: recordForms.apiResource,
+  always: ['introspects', 'status'],
+  service: (directory) => directory.apiResources,
+  async create(directory, input) {
+    const { apiResource, secret: made } = await directory.apiResources.create(input);
+    return { row: apiResource, secret: made };
+  },
+  rotate: (directory, id) => directory.apiResources.rotateSecret(id),
+});

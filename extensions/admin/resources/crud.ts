@@ -1,0 +1,187 @@
+/** The operations that most resources have, made of what differs: the form of a record, what is answered of it, and the service that keeps it. */
+import { isDeepStrictEqual } from 'node:util';
+import type { TObject } from '@sinclair/typebox';
+import { IdpError, type Operation, type OperationRequest, pageOf, type Reach } from '../../../lib/extension-door.js';
+import { filled, viewOf, without } from './forms.js';
+import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
+
+type Params = Readonly<Record<string, string>>;
+export type Request = OperationRequest<Params, Fields, Fields>;
+
+/** What a service of the directory does for one resource. */
+interface Service<Row> {
+  list(query: Fields): Promise<{ readonly items: readonly Row[]; readonly next?: string | undefined }>;
+  get(id: string): Promise<Row | undefined>;
+  create(input: Fields): Promise<Row>;
+  /** @param check gets the record that is about to be written over, and throws where it is another than was expected. */
+  update(id: string, patch: Fields, check: (row: Row) => void): Promise<Row>;
+  remove(id: string): Promise<unknown>;
+}
+
+interface CrudOptions<Row extends { readonly id: string }> {
+  /** As in its scopes: `groups`. */
+  readonly name: string;
+  /** As in the summaries: `a group`. */
+  readonly noun: string;
+  /** Of the list: `/tenants/{tid}/groups`. */
+  readonly path: string;
+  /** The parameter that names a record. @default 'id' */
+  readonly idParam?: string;
+  /** What is answered of a record. */
+  readonly item: TObject;
+  /** @default the members of the record that `item` has */
+  readonly view?: (row: Row) => Fields;
+  /** Those that are there make the operations. `never`: the forms say what each method gets. */
+  readonly service: (request: Request) => {
+    readonly [Method in keyof Service<Row>]?: (...args: never[]) => ReturnType<Service<Row>[Method]>;
+  };
+  /** The query of the list; without it there is no list. */
+  readonly query?: TObject;
+  readonly listReach?: Reach;
+  /** Narrows the list to what the administrator may see. */
+  readonly narrowed?: (request: Request, query: Fields) => Fields;
+  /** What a record is made with; without it there is no creation. With an `id` the caller may choose it. */
+  readonly form?: TObject;
+  /** What can be changed; without it there is no change. */
+  readonly changeable?: TObject;
+  /** Members that cannot be taken away. */
+  readonly always?: readonly string[];
+  /** Errors of creation and change, beside those that every operation has. */
+  readonly errors?: readonly string[];
+  readonly isRemovable?: boolean;
+  readonly removeReach?: Reach;
+  /** Throws where the administrator may not write these members; of the record as it is, or of a new one. */
+  readonly guard?: (request: Request, row: Row | undefined, members: Fields) => void | Promise<void>;
+}
+
+/** The record was written since it was read. */
+const changed = new Error('the record changed');
+
+/** Lists, reads, creates, changes and removes, each as far as the options have what it takes. */
+export function crud<Row extends { readonly id: string }>(options: CrudOptions<Row>): readonly Operation[] {
+  const { name, noun, path, idParam = 'id', item, view = viewOf<Row>(item), query, form, changeable, always = [], guard } = options;
+  const one = `${path}/{${idParam}}`;
+  const read = { scope: `idp.${name}:read` };
+  const write = { scope: `idp.${name}:write` };
+  const errors = ['conflict', ...(options.errors ?? [])];
+  const service = (request: Request) => options.service(request) as unknown as Service<Row>;
+  const idOf = ({ params }: Request): string => params[idParam] as string;
+
+  async function found(request: Request): Promise<Row> {
+    const row = await service(request).get(idOf(request));
+    if (row === undefined) throw new IdpError('not_found');
+    return row;
+  }
+
+  async function list(request: Request) {
+    const { items, next } = await service(request).list(options.narrowed?.(request, request.query) ?? request.query);
+    return { items: items.map(view), ...(next !== undefined && { next }) };
+  }
+
+  async function create(request: Request): Promise<Fields> {
+    const { body, isRetry, newId } = request;
+    await guard?.(request, undefined, body);
+    const id = String(body.id ?? newId());
+    const before = isRetry && body.id === undefined ? await service(request).get(id) : undefined;
+    return view(before ?? (await service(request).create({ ...body, id })));
+  }
+
+  /** The record may come from a cache, and others write it too: what is written over is looked at once more, in the same step. */
+  async function change(request: Request): Promise<Fields> {
+    let row = await found(request);
+    for (;;) {
+      const members = mergedMembers(row as unknown as Fields, request.body);
+      await guard?.(request, row, members);
+      try {
+        return view(
+          await service(request).update(idOf(request), members, (current) => {
+            request.checkMatch(view(current));
+            if (isDeepStrictEqual(view(current), view(row))) return;
+            row = current;
+            throw changed;
+          }),
+        );
+      } catch (error) {
+        if (error !== changed) throw error;
+      }
+    }
+  }
+
+  async function remove(request: Request): Promise<void> {
+    const row = await found(request);
+    request.checkMatch(view(row));
+    await guard?.(request, row, {});
+    await service(request).remove(idOf(request));
+  }
+
+  const reach = (given: Reach | undefined) => (given === undefined ? {} : { reach: given });
+  const location = (answer: Fields, params: Params) => filled(one, { ...params, [idParam]: String(answer.id) });
+  return [
+    ...(query
+      ? [
+          operation({
+            ...read,
+            ...reach(options.listReach),
+            method: 'GET',
+            path,
+            summary: `Lists ${plural(name)}`,
+            query,
+            answer: pageOf(item),
+            errors: ['invalid_cursor'],
+            handle: list,
+          }),
+        ]
+      : []),
+    ...(form
+      ? [
+          operation({
+            ...write,
+            method: 'POST',
+            path,
+            summary: `Creates ${noun}`,
+            body: form,
+            answer: item,
+            status: 201,
+            errors,
+            location,
+            handle: create,
+          }),
+        ]
+      : []),
+    operation({
+      ...read,
+      method: 'GET',
+      path: one,
+      summary: `Reads ${noun}`,
+      answer: item,
+      handle: async (request) => view(await found(request)),
+    }),
+    ...(changeable
+      ? [
+          operation({
+            ...write,
+            method: 'PATCH',
+            path: one,
+            summary: `Changes ${noun}`,
+            body: mergeForm(without(changeable, 'id'), always),
+            answer: item,
+            errors,
+            handle: change,
+          }),
+        ]
+      : []),
+    ...(options.isRemovable
+      ? [operation({ ...write, ...reach(options.removeReach), method: 'DELETE', path: one, summary: `Removes ${noun}`, handle: remove })]
+      : []),
+  ];
+}
+
+const plural = (name: string): string => name.replaceAll('-', ' ');
+
+type AnyOperation = Omit<Operation, 'handle' | 'location'> & {
+  readonly handle: (request: Request) => unknown;
+  readonly location?: (answer: Fields, params: Params) => string;
+};
+
+/** An operation of forms that are known at run time alone. */
+const operation = (given: AnyOperation): Operation => given as unknown as Operation;

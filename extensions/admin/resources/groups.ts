@@ -1,0 +1,28 @@
+import { recordForms } from '../../../lib/extension-door.js';
+import { checkPermissionsOfGroup } from '../privileges.js';
+import { crud } from './crud.js';
+import { itemOf } from './forms.js';
+
+interface Group {
+  readonly id: string;
+  readonly permissionIds: readonly string[];
+}
+
+const always = ['permissionIds'];
+
+export const groups = crud<Group>({
+  name: 'groups',
+  noun: 'a group',
+  path: '/tenants/{tid}/groups',
+  item: itemOf('Group', recordForms.group, always),
+  query: recordForms.lists.names,
+  form: recordForms.group,
+  changeable: recordForms.group,
+  always,
+  errors: ['permission_unknown', 'all_tenants_required'],
+  isRemovable: true,
+  service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
+  guard({ administrator }, group, { permissionIds = [] }) {
+    checkPermissionsOfGroup(administrator, group?.permissionIds ?? [], permissionIds as readonly string[]);
+  },
+});

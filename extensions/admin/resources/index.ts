@@ -1,0 +1,26 @@
+import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
+import { apiResources, clients } from './credentials.js';
+import { groups } from './groups.js';
+import { signingKeys } from './keys.js';
+import { links } from './links.js';
+import { permissions } from './permissions.js';
+import { persons } from './persons.js';
+import { sessions } from './sessions.js';
+import { subsidiaries } from './subsidiaries.js';
+import { tenants } from './tenants.js';
+import { users } from './users.js';
+
+/** The operations over the records of the directory, its keys, and the sign-ins of users. */
+export const resources = (context: ExtensionContext): readonly Operation[] => [
+  ...tenants,
+  ...subsidiaries,
+  ...persons,
+  ...users,
+  ...links,
+  ...sessions(context),
+  ...groups,
+  ...permissions,
+  ...clients,
+  ...apiResources,
+  ...signingKeys(context),
+];

@@ -1,0 +1,50 @@
+import { defineOperation, type ExtensionContext, type KeyState, type Operation, type Static, Type } from '../../../lib/extension-door.js';
+import { form, instant, viewOf } from './forms.js';
+
+const Key = Type.Object(
+  {
+    kid: Type.String(),
+    alg: Type.Union([Type.Literal('RS256'), Type.Literal('ES256')]),
+    state: Type.Union([Type.Literal('next'), Type.Literal('active'), Type.Literal('retiring')]),
+    announcedAt: Type.Optional(instant()),
+    activatedAt: Type.Optional(instant()),
+    removeAt: Type.Optional(instant()),
+  },
+  { $id: 'Key', additionalProperties: false },
+);
+const Keys = Type.Object({ items: Type.Array(Key) }, { additionalProperties: false });
+
+const KEYS = '/keys';
+
+const view = viewOf<KeyState>(Key) as (key: KeyState) => Static<typeof Key>;
+
+export const signingKeys = ({ keys: all }: Pick<ExtensionContext, 'keys'>): readonly Operation[] => {
+  const list = async () => ({ items: (await all.list()).map(view) });
+  return [
+    defineOperation({
+      method: 'GET',
+      path: KEYS,
+      scope: 'idp.keys:read',
+      summary: 'Lists the signing keys, without their private parts',
+      answer: Keys,
+      handle: list,
+    }),
+    defineOperation({
+      method: 'POST',
+      path: `${KEYS}/rotate`,
+      scope: 'idp.keys:write',
+      summary: 'Lets the next signing keys take over',
+      body: form({
+        now: Type.Optional(
+          Type.Boolean({ description: 'New keys sign at once and all before are removed: for keys that are in wrong hands.' }),
+        ),
+      }),
+      answer: Keys,
+      errors: ['keys_given', 'key_not_announced'],
+      async handle({ body, by }) {
+        await all.rotate({ ...body, by });
+        return list();
+      },
+    }),
+  ];
+};

@@ -1,0 +1,75 @@
+import { type Account, defineOperation, IdpError, type OperationRequest, Type } from '../../../lib/extension-door.js';
+import { errors } from '../errors.js';
+import { privilegesOf } from '../privileges.js';
+import { form } from './forms.js';
+import { userItem, userView } from './user-forms.js';
+
+const LINK = '/tenants/{tid}/users/{id}/link/{parentId}';
+const write = { scope: 'idp.links:write' } as const;
+
+const Linked = form({ userId: Type.String(), tid: Type.Optional(Type.String()) });
+const Links = Type.Object(
+  { parent: Type.Optional(Linked), children: Type.Array(Linked, { description: 'those in tenants that the caller administers' }) },
+  { $id: 'Links', additionalProperties: false },
+);
+
+type Params = { readonly tid: string; readonly id: string; readonly parentId: string };
+
+/** The parent, in whatever tenant. A link has an end in each of two: one that the caller does not administer is as absent as its users. */
+async function parentOf({ params, directory, administrator }: OperationRequest<Params>): Promise<Account> {
+  await directory.forTenant(params.tid).users.require(params.id);
+  const parent = await directory.accounts.findByOid(params.parentId);
+  if (!parent || !administrator.administers(parent.tenant.id)) throw new IdpError('not_found');
+  return parent;
+}
+
+export const links = [
+  defineOperation({
+    ...write,
+    method: 'POST',
+    path: LINK,
+    summary: 'Links a user to a parent, whose `sub` it takes',
+    answer: userItem,
+    errors: ['link_self', 'link_chain', 'link_same_tenant', 'already_linked', 'link_privileged'],
+    async handle(request) {
+      const { params, directory } = request;
+      const { person, tenant } = await parentOf(request);
+      const { linking, users } = directory.forTenant(params.tid);
+      // The parent signs in as the child, and so may do what it may.
+      if ((await privilegesOf(directory, await users.require(params.id))).length > 0) throw errors('link_privileged');
+      return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }));
+    },
+  }),
+  defineOperation({
+    ...write,
+    method: 'DELETE',
+    path: LINK,
+    summary: 'Ends a link, and every sign-in of the child',
+    answer: userItem,
+    errors: ['not_linked'],
+    async handle(request) {
+      const { person } = await parentOf(request);
+      const { params, directory } = request;
+      return userView(await directory.forTenant(params.tid).linking.unlink(params.id, person.user.id));
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: '/tenants/{tid}/users/{id}/links',
+    scope: 'idp.links:read',
+    summary: 'Lists the parent and the children of a user',
+    answer: Links,
+    async handle({ params, directory, administrator }) {
+      const person = await directory.forTenant(params.tid).users.require(params.id);
+      const { id, parentUserId } = person.user;
+      const family = (await directory.accounts.family(person)).filter(({ tenant }) => administrator.administers(tenant.id));
+      const parent = family.find(({ person: { user } }) => user.id === parentUserId);
+      return {
+        ...(parentUserId !== undefined && { parent: { userId: parentUserId, ...(parent && { tid: parent.tenant.id }) } }),
+        children: family
+          .filter(({ person: { user } }) => user.parentUserId === id)
+          .map(({ person: { user }, tenant }) => ({ userId: user.id, tid: tenant.id })),
+      };
+    },
+  }),
+];

@@ -1,0 +1,106 @@
+import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
+import { checkHolds, privilegesOf } from '../privileges.js';
+import { crud, type Request } from './crud.js';
+import { form, instant, viewOf, without } from './forms.js';
+import type { Fields } from './merge-patch.js';
+import { checkGroups, newUserForm, userItem, userView } from './user-forms.js';
+
+/** Bytes of `attributes` as JSON, at most. */
+const MOST_ATTRIBUTES = 16_384;
+
+const { nationalId, ...readable } = recordForms.person;
+const hasNationalId = Type.Boolean({ description: 'the number itself is never answered' });
+/** The invitation that came with the person. */
+const Invitation = form({ id: Type.String(), status: Type.String(), expiresAt: instant() });
+const item = Type.Object(
+  {
+    id: Type.String(),
+    ...readable,
+    phoneNumberVerified: Type.Boolean(),
+    attributes: Type.Record(Type.String(), Type.Unknown()),
+    hasNationalId,
+    user: Type.Optional(userItem),
+    invitation: Type.Optional(Invitation),
+    createdAt: instant(),
+    updatedAt: instant(),
+  },
+  { $id: 'Person', additionalProperties: false },
+);
+const shown = viewOf<Person>(without(item, 'user', 'hasNationalId', 'invitation'));
+
+/** A person, and the invitation that was made in the same call. */
+interface Row extends Person {
+  readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: Date } | undefined;
+}
+
+const view = ({ invitation, ...person }: Row): Fields => ({
+  ...shown(person),
+  ...(invitation && { invitation: viewOf<typeof invitation>(Invitation)(invitation) }),
+  hasNationalId: person.nationalIdHash !== undefined,
+  ...(person.user && { user: userView(person as PersonWithUser) }),
+});
+
+const personForm = form({ ...recordForms.person, nationalId });
+
+function checkAttributes({ attributes }: Fields): void {
+  if (attributes && Buffer.byteLength(JSON.stringify(attributes)) > MOST_ATTRIBUTES)
+    throw new IdpError('invalid_record', { path: '/attributes', expected: `at most ${MOST_ATTRIBUTES} bytes of JSON` });
+}
+
+/** Whoever has the address of somebody can become them, by a link that is mailed there. */
+async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
+  checkAttributes(members);
+  if (person && 'email' in members && (members.email ?? undefined) !== person.email)
+    checkHolds(request.administrator, await privilegesOf(request.directory, person));
+  if (members.user && !person) await checkGroups(request, (members.user as Fields).groups as never);
+}
+
+/** Ids that a creation takes of the request, by their place: the person's is the first. */
+const USER_ID = 1;
+const INVITATION_ID = 2;
+
+function service(request: Request) {
+  const { directory, params, newId, isRetry } = request;
+  const { persons: all, invitations } = directory.forTenant(params.tid as string);
+  return {
+    ...all,
+    async get(id: string): Promise<Row | undefined> {
+      const person = await all.get(id);
+      const invitation = isRetry && person ? await invitations.get(newId(INVITATION_ID)) : undefined;
+      return person && { ...person, ...(invitation && { invitation }) };
+    },
+    async create({ invitation: asked, user, ...given }: PersonInput & { readonly invitation?: InvitationInput }): Promise<Row> {
+      const person = { ...given, ...(user && { user: { ...user, id: user.id ?? newId(USER_ID) } }) };
+      if (!asked) return all.create(person);
+      const { person: made, invitation } = await invitations.createPerson(person, { ...asked, id: newId(INVITATION_ID) });
+      return { ...made, invitation };
+    },
+  };
+}
+
+type PersonInput = Parameters<ReturnType<Directory['forTenant']>['persons']['create']>[0];
+type InvitationInput = Static<typeof recordForms.invitation>;
+
+export const persons = crud<Row>({
+  name: 'persons',
+  noun: 'a person',
+  path: '/tenants/{tid}/persons',
+  item,
+  view,
+  query: recordForms.lists.persons,
+  form: form({
+    id: Type.Optional(Type.String()),
+    ...recordForms.person,
+    user: Type.Optional(newUserForm),
+    invitation: Type.Optional(without(recordForms.invitation, 'id')),
+  }),
+  changeable: personForm,
+  always: ['phoneNumberVerified', 'attributes'],
+  errors: [
+    ...['user_name_taken', 'group_unknown', 'group_refs_mixed', 'grant_exceeds_own'],
+    ...['user_required', 'email_required', 'mail_not_configured', 'personal_tenant_missing', 'link_same_tenant', 'client_unknown'],
+  ],
+  isRemovable: true,
+  service,
+  guard,
+});

@@ -1,0 +1,58 @@
+import { defineOperation, type ExtensionContext, IdpError, Type } from '../../../lib/extension-door.js';
+import { form, instant } from './forms.js';
+
+const SESSIONS = '/tenants/{tid}/users/{id}/sessions';
+const write = { scope: 'idp.sessions:write' } as const;
+
+const Session = Type.Object(
+  {
+    id: Type.String(),
+    signedInAt: instant(),
+    expiresAt: instant(),
+    amr: Type.Array(Type.String()),
+    idp: Type.String(),
+    act: Type.Optional(form({ oid: Type.String(), sub: Type.String(), tid: Type.String() })),
+    clientIds: Type.Array(Type.String()),
+  },
+  { $id: 'Session', additionalProperties: false },
+);
+
+export const sessions = ({ sessions: all }: Pick<ExtensionContext, 'sessions'>) => [
+  defineOperation({
+    method: 'GET',
+    path: SESSIONS,
+    scope: 'idp.sessions:read',
+    summary: 'Lists the browsers that a user is signed in in, the latest first',
+    answer: Type.Object({ items: Type.Array(Session) }, { additionalProperties: false }),
+    async handle({ params }) {
+      const found = await all.list({ tid: params.tid, userId: params.id });
+      return {
+        items: found.map(({ id, signedInAt, expiresAt, amr, idp, act, clientIds }) => ({
+          id,
+          signedInAt: signedInAt.toISOString(),
+          expiresAt: expiresAt.toISOString(),
+          amr: [...amr],
+          idp,
+          ...(act && { act: { oid: act.oid, sub: act.sub, tid: act.tid } }),
+          clientIds: [...clientIds],
+        })),
+      };
+    },
+  }),
+  defineOperation({
+    ...write,
+    method: 'DELETE',
+    path: SESSIONS,
+    summary: 'Ends every sign-in of a user',
+    handle: ({ params, by }) => all.endAll({ tid: params.tid, userId: params.id }, by),
+  }),
+  defineOperation({
+    ...write,
+    method: 'DELETE',
+    path: `${SESSIONS}/{sessionId}`,
+    summary: 'Ends one sign-in of a user, with its grants',
+    async handle({ params, by }) {
+      if (!(await all.end({ tid: params.tid, userId: params.id }, params.sessionId, by))) throw new IdpError('not_found');
+    },
+  }),
+];

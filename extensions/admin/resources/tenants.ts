@@ -1,0 +1,61 @@
+import { defineOperation, IdpError, recordForms, type Tenant, Type } from '../../../lib/extension-door.js';
+import { crud, type Request } from './crud.js';
+import { itemOf, viewOf } from './forms.js';
+
+const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const item = itemOf('Tenant', recordForms.tenant, [], { status });
+const view = viewOf<Tenant>(item);
+
+const switched = (verb: 'disable' | 'enable', summary: string) =>
+  defineOperation({
+    method: 'POST',
+    path: `/tenants/{tid}/${verb}`,
+    scope: 'idp.tenants:write',
+    reach: 'instance',
+    summary,
+    answer: item,
+    handle: async ({ params, directory }) => view(await directory.tenants[verb](params.tid)),
+  });
+
+interface Query {
+  readonly limit?: number;
+  readonly after?: string;
+  readonly sort?: string;
+  readonly name?: string;
+  readonly status?: string;
+}
+
+/** The few tenants of who does not administer all. The cursor is the id of the last one. */
+const ownTenants =
+  ({ administrator: { account, client }, directory }: Request) =>
+  async ({ limit = 50, after, sort = 'createdAt', name = '', status: wanted }: Query) => {
+    const ids = account ? [account.tenant.id] : client.adminTenants;
+    const found = (await Promise.all(ids.map(directory.tenants.get))).flatMap((tenant) => tenant ?? []);
+    const key = (tenant: Tenant) => (sort.endsWith('name') ? tenant.name.toLowerCase() : tenant.createdAt.toISOString()) + tenant.id;
+    const sorted = found
+      .filter((tenant) => tenant.name.toLowerCase().startsWith(name.toLowerCase()) && (wanted ?? tenant.status) === tenant.status)
+      .sort((a, b) => (key(a) < key(b) ? -1 : 1) * (sort.startsWith('-') ? -1 : 1));
+    const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
+    if (after !== undefined && from === 0) throw new IdpError('invalid_cursor');
+    const items = sorted.slice(from, from + limit);
+    const last = items.at(-1);
+    return { items, ...(last && from + limit < sorted.length && { next: last.id }) };
+  };
+
+export const tenants = [
+  ...crud<Tenant>({
+    name: 'tenants',
+    noun: 'a tenant',
+    path: '/tenants',
+    idParam: 'tid',
+    item,
+    view,
+    query: recordForms.lists.status,
+    listReach: 'any',
+    form: recordForms.tenant,
+    changeable: recordForms.tenant,
+    service: (request) => ({ ...request.directory.tenants, ...(request.administrator.ofAllTenants ? {} : { list: ownTenants(request) }) }),
+  }),
+  switched('disable', 'Ends every sign-in of the tenant, and allows no other'),
+  switched('enable', 'Allows sign-ins of the tenant again'),
+];

@@ -1,0 +1,74 @@
+/** What a webhook got, or did not: test deliveries, dead letters, replay. */
+import { randomUUID } from 'node:crypto';
+import { defineOperation, type ExtensionContext, IdpError, type Operation, pageOf, pageQuery, Type } from '../../lib/extension-door.js';
+import type { Attempt } from './attempt.js';
+import { deadLetters } from './records.js';
+import { REPLAY } from './replay.js';
+import { Delivery, strict, TestResult } from './schemas.js';
+import { read, webhooksOf, write } from './webhook-requests.js';
+
+export function deliveryOperationsAt(context: ExtensionContext, attempt: Attempt, path: string): readonly Operation[] {
+  const one = `${path}/{id}`;
+  const { found } = webhooksOf(context);
+  return [
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${one}/test`,
+      summary: 'Sends a webhook an event that is in no feed, once',
+      answer: TestResult,
+      async handle(request) {
+        const row = await found(request);
+        const tenant = row.tid === context.ofInstance ? {} : { tid: row.tid };
+        const event = {
+          specversion: '1.0',
+          id: randomUUID(),
+          source: context.issuer,
+          type: 'WebhookTested',
+          time: new Date().toISOString(),
+          subject: row.id,
+          ...tenant,
+          data: { AggregateId: row.id },
+        };
+        return { ...(await attempt(row, event)) };
+      },
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: `${one}/deliveries`,
+      summary: 'Lists events that were given up for a webhook, because every attempt failed',
+      query: pageQuery({}, ['createdAt']),
+      answer: pageOf(Delivery),
+      async handle(request) {
+        const { id, tid } = await found(request);
+        const { limit = 50, after } = request.query as { limit?: number; after?: string };
+        const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+        const rows = await context.collection(deadLetters, tid).find('byWebhook', [id], page);
+        const items = rows
+          .slice(0, limit)
+          .map(({ id, event, attempts, problem, at }) => ({ id, event: event as never, attempts, problem, at }));
+        const next = rows.length > limit ? items.at(-1)?.id : undefined;
+        return { items, ...(next === undefined ? {} : { next }) };
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${one}/replay`,
+      summary: 'Sends events that were given up once more: those of the ids, or all',
+      body: Type.Object({ deliveries: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 200 })) }, strict),
+      answer: Type.Object({ replayed: Type.Integer() }, strict),
+      status: 202,
+      async handle(request) {
+        const { id, tid } = await found(request);
+        const wanted = request.body.deliveries && new Set(request.body.deliveries);
+        const letters = await context.collection(deadLetters, tid).find('byWebhook', [id]);
+        const chosen = letters.filter((letter) => wanted?.has(letter.id) ?? true);
+        if (wanted && chosen.length < wanted.size) throw new IdpError('not_found');
+        for (const letter of chosen) (await context.deliver(REPLAY, { tid, id: letter.id })).release();
+        return { replayed: chosen.length };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,47 @@
+/**
+ * Events outside: the pull feed, which is the one order of all events, and webhooks, each a position in that feed.
+ *
+ * `feed` and `webhooks` are their operations in the admin API, `records` what is kept. `sender` delivers, by `attempt`, with the headers of `signature`.
+ * Two jobs run here, each under a lease: the sender, and the removal of events that are older than they are kept.
+ */
+import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { createAttempt } from './attempt.js';
+import { feed } from './feed.js';
+import { deadLetters, positions, webhooks } from './records.js';
+import { createReplay, REPLAY } from './replay.js';
+import { createSecrets } from './secrets.js';
+import { createSender, type Sender } from './sender.js';
+import { webhookOperations } from './webhooks.js';
+
+const parts = (context: ExtensionContext) => {
+  const secrets = createSecrets(context);
+  return { secrets, attempt: createAttempt(context, secrets.open) };
+};
+
+export const events = (): Extension => {
+  let sender: Sender | undefined;
+  const senderOf = (context: ExtensionContext): Sender => {
+    sender ??= createSender(context, parts(context).attempt);
+    return sender;
+  };
+  return {
+    name: 'events',
+    collections: [webhooks, positions, deadLetters],
+    resources(context) {
+      const { secrets, attempt } = parts(context);
+      return [...feed, ...webhookOperations(context, secrets, attempt)];
+    },
+    deliveries: (context) => ({ [REPLAY]: createReplay(context, parts(context).attempt) }),
+    jobs: (context) => [
+      { name: 'events.send', intervalSeconds: 1, run: (signal) => senderOf(context).round(signal) },
+      {
+        name: 'events.retention',
+        intervalSeconds: 600,
+        async run(signal) {
+          await context.directory.eventFeed.prune({ signal, keepAfter: await senderOf(context).oldestPosition() });
+        },
+      },
+    ],
+    close: async () => sender?.close(),
+  };
+};

@@ -1,0 +1,45 @@
+/** What the operations of webhooks take and answer. */
+import { Type } from '../../lib/extension-door.js';
+import { Event } from './feed.js';
+
+export const strict = { additionalProperties: false } as const;
+const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const url = Type.String({ maxLength: 2000, description: 'https; outside production http as well, at a loopback address' });
+const description = Type.String({ minLength: 1, maxLength: 200 });
+const types = Type.Array(Type.String({ pattern: '^[A-Z][A-Za-z]*$' }), { minItems: 1, maxItems: 100, uniqueItems: true });
+
+export const form = Type.Object({ url, description: Type.Optional(description), types: Type.Optional(types) }, strict);
+export const patch = Type.Object(
+  {
+    url: Type.Optional(url),
+    description: Type.Optional(Type.Union([description, Type.Null()])),
+    types: Type.Optional(Type.Union([types, Type.Null()])),
+    status: Type.Optional(status),
+  },
+  strict,
+);
+const members = {
+  id: Type.String(),
+  url,
+  description: Type.Optional(description),
+  types: Type.Optional(types),
+  status,
+  reason: Type.Optional(Type.Union([Type.Literal('failing'), Type.Literal('gone')])),
+  position: Type.String({ description: 'The last event that was delivered, or passed over' }),
+  attempts: Type.Optional(Type.Integer({ description: 'Of the next event, as long as none was taken' })),
+  failingSince: Type.Optional(Type.String()),
+  problem: Type.Optional(Type.String()),
+  createdAt: Type.String(),
+  updatedAt: Type.String(),
+};
+export const Webhook = Type.Object(members, { $id: 'Webhook', ...strict });
+const secret = Type.String({ description: 'Shown this once' });
+export const WebhookWithSecret = Type.Object({ ...members, secret }, { $id: 'WebhookWithSecret', ...strict });
+export const Delivery = Type.Object(
+  { id: Type.String(), event: Event, attempts: Type.Integer(), problem: Type.String(), at: Type.String() },
+  { $id: 'WebhookDelivery', ...strict },
+);
+export const TestResult = Type.Object(
+  { isTaken: Type.Boolean(), status: Type.Optional(Type.Integer()), problem: Type.Optional(Type.String()) },
+  { $id: 'WebhookTest', ...strict },
+);

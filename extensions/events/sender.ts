@@ -1,0 +1,166 @@
+import { type ExtensionContext, IdpError, type IdpEvent } from '../../lib/extension-door.js';
+import type { Attempt } from './attempt.js';
+import { deadLetters, type PositionFields, type PositionRow, positions, type WebhookRow, webhooks } from './records.js';
+
+/**
+ * Delivers events to webhooks: to each in the order of the feed, from its position on, at least once. One node does it, under the lease of the job that
+ * calls {@link Sender.round}. A position moves by compare-and-swap, so that a node that was stopped cannot take it back.
+ */
+export interface Sender {
+  /** Looks which webhooks have events to get, and begins to send. */
+  round(signal: AbortSignal): Promise<void>;
+  /** The oldest position of those that are to get more events; undefined without any. */
+  oldestPosition(): Promise<string | undefined>;
+  /** Waits for attempts under way. */
+  close(): Promise<void>;
+}
+
+/** Seconds before the second attempt, the third …; after the last, the event is a dead letter. */
+const BACK_OFF_SECONDS = [5, 30, 120, 600, 3_600, 21_600];
+/** Milliseconds after which a receiver that takes nothing is switched off. */
+const FAILING_MS = 5 * 86_400_000;
+/** Events that a webhook gets before it is looked at anew. */
+const MOST_AT_ONCE = 100;
+const CONCURRENCY = 16;
+const PAGE = 100;
+/** Milliseconds between two writes of a position that passed over events which nobody asked for. */
+const PASSING_MS = 60_000;
+
+export function createSender(context: ExtensionContext, attempt: Attempt): Sender {
+  const { directory, logger } = context;
+  const working = new Map<string, Promise<void>>();
+  /** How far each webhook was read, and when its position was written: what nobody asked for need not be read twice. */
+  const read = new Map<string, { readonly version: number; readonly upTo: string; readonly writtenAt: number }>();
+
+  async function* active(): AsyncGenerator<WebhookRow> {
+    for (let after: string | undefined; ; ) {
+      const rows = await context.collectionOfAllTenants(webhooks).list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      yield* rows.filter(({ status }) => status === 'active');
+      after = rows.at(-1)?.id;
+      if (rows.length < PAGE) return;
+    }
+  }
+
+  async function positionOf({ id, tid, from }: WebhookRow): Promise<PositionRow> {
+    const rows = context.collection(positions, tid);
+    const row = await rows.get(id);
+    if (row) return row;
+    await rows.insert({ after: from, attempts: 0 }, { id }).catch(IdpError.unless('conflict'));
+    return positionOf({ id, tid, from } as WebhookRow);
+  }
+
+  /** Undefined when another node moved it meanwhile. */
+  async function move({ id, tid }: WebhookRow, { version }: PositionRow, next: PositionFields): Promise<PositionRow | undefined> {
+    let isOurs = false;
+    const row = await context.collection(positions, tid).update(id, (current) => {
+      isOurs = current.version === version;
+      return isOurs ? next : current;
+    });
+    return isOurs ? row : undefined;
+  }
+
+  /** @returns the next event; or how far there is none. */
+  async function nextOf({ id, tid, types, version }: WebhookRow, { after }: PositionRow): Promise<{ event?: IdpEvent; upTo: string }> {
+    const known = read.get(id);
+    const from = known?.version === version && known.upTo > after ? known.upTo : after;
+    const query = { limit: 1, ...(tid === context.ofInstance ? {} : { tid }), ...(types ? { types } : {}) };
+    const page = await directory.eventFeed.read({ ...query, after: from }).catch((error: unknown) => {
+      if (!IdpError.is(error, 'cursor_expired')) throw error;
+      logger.warn({ webhook: id, after: from }, 'a webhook missed events that were removed; it goes on with the oldest');
+      return directory.eventFeed.read(query);
+    });
+    return { ...(page.events[0] && { event: page.events[0] }), upTo: page.next };
+  }
+
+  async function disable({ id, tid }: WebhookRow, position: PositionRow, reason: 'failing' | 'gone'): Promise<void> {
+    const data = { AggregateId: id, Reason: reason };
+    await context
+      .collection(webhooks, tid)
+      .update(id, (row) => ({ ...row, status: 'disabled' as const, reason, updatedAt: new Date().toISOString() }), [
+        { type: 'WebhookDisabled', data },
+      ]);
+    await move({ id, tid } as WebhookRow, position, { after: position.after, attempts: 0 });
+    logger.warn({ webhook: id, reason }, 'a webhook was switched off');
+  }
+
+  /** @returns the position to go on from; undefined when there is nothing to do for now. */
+  async function deliver(webhook: WebhookRow, position: PositionRow, event: IdpEvent): Promise<PositionRow | undefined> {
+    const { isTaken, status, problem = '' } = await attempt(webhook, event);
+    if (isTaken) return move(webhook, position, { after: event.sequence, attempts: 0 });
+    if (status === 410) return void (await disable(webhook, position, 'gone'));
+    const now = Date.now();
+    const { failingSince = new Date(now).toISOString(), attempts, after } = position;
+    if (now - Date.parse(failingSince) >= FAILING_MS) return void (await disable(webhook, position, 'failing'));
+    const seconds = BACK_OFF_SECONDS[attempts];
+    logger.warn({ webhook: webhook.id, event: event.id, problem }, seconds === undefined ? 'event given up' : 'event not delivered');
+    if (seconds !== undefined) {
+      const nextAttemptAt = new Date(now + seconds * 1000 * (0.75 + Math.random() / 2)).toISOString();
+      await move(webhook, position, { after, attempts: attempts + 1, nextAttemptAt, failingSince, problem });
+      return undefined;
+    }
+    const letter = { webhookId: webhook.id, event: { ...event }, attempts: attempts + 1, problem, at: new Date(now).toISOString() };
+    // The id keeps a node that dies before the next write from leaving two.
+    await context
+      .collection(deadLetters, webhook.tid)
+      .insert(letter, { id: `${webhook.id}.${event.sequence}` })
+      .catch(IdpError.unless('conflict'));
+    return move(webhook, position, { after: event.sequence, attempts: 0, failingSince, problem });
+  }
+
+  async function work(given: WebhookRow, signal: AbortSignal): Promise<void> {
+    let position: PositionRow | undefined = await positionOf(given);
+    for (let sent = 0; position && sent < MOST_AT_ONCE && !signal.aborted; sent += 1) {
+      if (position.nextAttemptAt !== undefined && Date.parse(position.nextAttemptAt) > Date.now()) return;
+      const webhook: WebhookRow | undefined = await context.collection(webhooks, given.tid).get(given.id);
+      if (webhook?.status !== 'active') return;
+      const { event, upTo } = await nextOf(webhook, position);
+      if (!event) return passedOver(webhook, position, upTo);
+      position = await deliver(webhook, position, event);
+    }
+  }
+
+  async function passedOver(webhook: WebhookRow, position: PositionRow, upTo: string): Promise<void> {
+    const { id, version } = webhook;
+    const writtenAt = read.get(id)?.writtenAt ?? Date.now();
+    const isDue = upTo > position.after && Date.now() - writtenAt >= PASSING_MS;
+    if (isDue) {
+      const { failingSince, problem } = position;
+      const kept = { ...(failingSince === undefined ? {} : { failingSince }), ...(problem === undefined ? {} : { problem }) };
+      await move(webhook, position, { after: upTo, attempts: 0, ...kept });
+    }
+    read.set(id, { version, upTo, writtenAt: isDue ? Date.now() : writtenAt });
+  }
+
+  return {
+    async round(signal) {
+      const head = await directory.eventFeed.head();
+      const begun = new Set<string>();
+      for await (const webhook of active()) {
+        const { id, version } = webhook;
+        begun.add(id);
+        const known = read.get(id);
+        const isRead = known?.version === version && known.upTo >= head;
+        if (signal.aborted || working.size >= CONCURRENCY) return;
+        if (isRead || working.has(id)) continue;
+        const sending = work(webhook, signal)
+          .catch((err: unknown) => logger.error({ err, webhook: id }, 'a webhook could not be served; another attempt follows'))
+          .finally(() => working.delete(id));
+        working.set(id, sending);
+      }
+      for (const id of read.keys()) if (!begun.has(id)) read.delete(id);
+    },
+
+    async oldestPosition() {
+      let oldest: string | undefined;
+      for await (const webhook of active()) {
+        const { after } = await positionOf(webhook);
+        if (oldest === undefined || after < oldest) oldest = after;
+      }
+      return oldest;
+    },
+
+    async close() {
+      await Promise.all(working.values());
+    },
+  };
+}

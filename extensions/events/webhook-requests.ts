@@ -1,0 +1,27 @@
+/** What the operations of webhooks have in common: whose webhook a request is about. */
+import { type ExtensionContext, IdpError, type OperationRequest } from '../../lib/extension-door.js';
+import { type WebhookRow, webhooks } from './records.js';
+
+export type Request = OperationRequest<unknown, unknown, unknown>;
+
+export const read = { scope: 'idp.webhooks:read' } as const;
+export const write = { scope: 'idp.webhooks:write' } as const;
+
+export function paramsOf({ params }: Request): { readonly tid?: string; readonly id: string } {
+  const { tid, id = '' } = params as { readonly tid?: string; readonly id?: string };
+  return { id, ...(tid === undefined ? {} : { tid }) };
+}
+
+/** The webhooks of the tenant in the path, or those of the instance. */
+export function webhooksOf(context: ExtensionContext) {
+  const rowsOf = (request: Request) => context.collection(webhooks, paramsOf(request).tid ?? context.ofInstance);
+  return {
+    rowsOf,
+    /** @throws IdpError `not_found` */
+    async found(request: Request): Promise<WebhookRow> {
+      const row = await rowsOf(request).get(paramsOf(request).id);
+      if (row === undefined) throw new IdpError('not_found');
+      return row;
+    },
+  };
+}

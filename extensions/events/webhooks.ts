@@ -1,0 +1,168 @@
+/** Webhooks as resources of the admin API: of a tenant, and of the instance. */
+import {
+  defineOperation,
+  type ExtensionContext,
+  IdpError,
+  type Operation,
+  pageOf,
+  pageQuery,
+  type Static,
+} from '../../lib/extension-door.js';
+import type { Attempt } from './attempt.js';
+import { deliveryOperationsAt } from './deliveries.js';
+import { deadLetters, positions, type WebhookFields, type WebhookRow } from './records.js';
+import { form, patch, Webhook, WebhookWithSecret } from './schemas.js';
+import type { Secrets } from './secrets.js';
+import { paramsOf, type Request, read, webhooksOf, write } from './webhook-requests.js';
+
+export const webhookOperations = (context: ExtensionContext, secrets: Secrets, attempt: Attempt): readonly Operation[] => [
+  ...['/tenants/{tid}/webhooks', '/webhooks'].flatMap((path) => [
+    ...operationsAt(context, secrets, path),
+    ...deliveryOperationsAt(context, attempt, path),
+  ]),
+];
+
+function operationsAt(context: ExtensionContext, secrets: Secrets, path: string): readonly Operation[] {
+  const one = `${path}/{id}`;
+  const { found, rowsOf } = webhooksOf(context);
+
+  async function view({ id, tid, version: _, secrets: __, from, ...shown }: WebhookRow): Promise<Static<typeof Webhook>> {
+    const position = await context.collection(positions, tid).get(id);
+    const { attempts, failingSince, problem } = position ?? {};
+    return {
+      ...shown,
+      id,
+      position: position?.after ?? from,
+      ...(attempts ? { attempts } : {}),
+      ...(failingSince === undefined ? {} : { failingSince }),
+      ...(problem === undefined ? {} : { problem }),
+    };
+  }
+
+  function checkUrl(given: string): void {
+    const parsed = URL.canParse(given) ? new URL(given) : undefined;
+    const isLoopback = parsed?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(parsed.hostname);
+    const isRight = parsed?.protocol === 'https:' || (isLoopback && !context.production);
+    if (!isRight || parsed?.username || parsed?.password || parsed?.hash)
+      throw new IdpError('invalid_record', { path: '/url', expected: 'an https URL without credentials and fragment' });
+  }
+
+  const change = (
+    request: Request,
+    next: (row: WebhookRow) => WebhookFields | WebhookRow,
+    type: 'WebhookUpdated' | 'WebhookSecretAdded',
+  ) => {
+    const { id } = paramsOf(request);
+    return rowsOf(request).update(id, next, [{ type, data: { AggregateId: id }, by: request.by }]);
+  };
+
+  return [
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path,
+      summary: 'Creates a webhook, which gets the events from now on',
+      body: form,
+      answer: WebhookWithSecret,
+      status: 201,
+      location: ({ id }, params) => `${path.replace('{tid}', String((params as { tid?: string }).tid))}/${id}`,
+      async handle(request) {
+        checkUrl(request.body.url);
+        const id = request.newId();
+        const made = secrets.make(id);
+        const now = new Date().toISOString();
+        const fields = { ...request.body, status: 'active' as const, secrets: [made.sealed], createdAt: now, updatedAt: now };
+        const known = request.isRetry ? await rowsOf(request).get(id) : undefined;
+        if (known) return { ...(await view(known)), secret: secrets.open(known)[0] as string };
+        const from = await context.directory.eventFeed.head();
+        const event = { type: 'WebhookCreated' as const, data: { AggregateId: id }, by: request.by };
+        const row = await rowsOf(request).insert({ ...fields, from }, { id, events: [event] });
+        return { ...(await view(row)), secret: made.secret };
+      },
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path,
+      summary: 'Lists webhooks',
+      query: pageQuery({}, ['createdAt']),
+      answer: pageOf(Webhook),
+      async handle(request) {
+        const { limit = 50, after } = request.query as { limit?: number; after?: string };
+        const rows = await rowsOf(request).list({ limit: limit + 1, ...(after === undefined ? {} : { after }) });
+        const items = rows.slice(0, limit);
+        const next = rows.length > limit ? items.at(-1)?.id : undefined;
+        return { items: await Promise.all(items.map(view)), ...(next === undefined ? {} : { next }) };
+      },
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: one,
+      summary: 'Reads a webhook',
+      answer: Webhook,
+      handle: async (request) => view(await found(request)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'PATCH',
+      path: one,
+      summary: 'Changes a webhook; one that was switched off goes on where it was',
+      body: patch,
+      answer: Webhook,
+      async handle(request) {
+        const { url: nextUrl, status: nextStatus, description: nextDescription, types: nextTypes } = request.body;
+        if (nextUrl !== undefined) checkUrl(nextUrl);
+        const before = await found(request);
+        request.checkMatch(await view(before));
+        const row = await change(
+          request,
+          ({ reason, description: oldDescription, types: oldTypes, ...row }) => {
+            const text = nextDescription === undefined ? oldDescription : (nextDescription ?? undefined);
+            const list = nextTypes === undefined ? oldTypes : (nextTypes ?? undefined);
+            const switched = nextStatus ?? row.status;
+            return {
+              ...row,
+              ...(nextUrl === undefined ? {} : { url: nextUrl }),
+              status: switched,
+              ...(text === undefined ? {} : { description: text }),
+              ...(list === undefined ? {} : { types: list }),
+              ...(reason === undefined || nextStatus !== undefined ? {} : { reason }),
+              updatedAt: new Date().toISOString(),
+            };
+          },
+          'WebhookUpdated',
+        );
+        return view(row);
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'DELETE',
+      path: one,
+      summary: 'Removes a webhook, and what could not be delivered to it',
+      async handle(request) {
+        const row = await found(request);
+        request.checkMatch(await view(row));
+        const { id, tid } = row;
+        await rowsOf(request).remove(id, [{ type: 'WebhookRemoved', data: { AggregateId: id }, by: request.by }]);
+        await context.collection(positions, tid).remove(id).catch(IdpError.unless('not_found'));
+        const letters = context.collection(deadLetters, tid);
+        for (const letter of await letters.find('byWebhook', [id])) await letters.remove(letter.id).catch(IdpError.unless('not_found'));
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${one}/rotate-secret`,
+      summary: 'Gives a webhook a new secret; the one before signs as well until the next rotation',
+      answer: WebhookWithSecret,
+      async handle(request) {
+        const { id } = await found(request);
+        const { secret, sealed } = secrets.make(id);
+        const next = (row: WebhookRow) => ({ ...row, secrets: [sealed, ...row.secrets.slice(0, 1)], updatedAt: new Date().toISOString() });
+        return { ...(await view(await change(request, next, 'WebhookSecretAdded'))), secret };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,25 @@
+/** Invitations: the mail, the pages that its link leads to, and the operations of the admin API. */
+import type { Extension } from '../../lib/extension-door.js';
+import { createApplications } from './applications.js';
+import { invitationLetter } from './letter.js';
+import { errors, invitationOperations } from './operations.js';
+import { accepted, admitted } from './pages.js';
+import { invitationRoutes } from './routes.js';
+import { texts } from './texts/index.js';
+
+export const invitations = (): Extension => ({
+  name: 'invitations',
+  errorCodes: errors.codes,
+  artifacts: [admitted, accepted],
+  texts,
+  routes: invitationRoutes,
+  clients: createApplications,
+  resources: invitationOperations,
+  start(context) {
+    const { directory, mail } = context;
+    directory.onInvitationDue(async (due) => {
+      if (!mail) throw new Error('there is no mail to send the invitation by');
+      await mail.send(await invitationLetter(context, due));
+    });
+  },
+});

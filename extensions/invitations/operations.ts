@@ -1,0 +1,166 @@
+/** Invitations in the admin API. */
+import {
+  defineErrors,
+  defineOperation,
+  type InvitationView,
+  type Operation,
+  type OperationRequest,
+  type Person,
+  pageOf,
+  pageQuery,
+  recordForms,
+  Type,
+} from '../../lib/extension-door.js';
+import { privilegesOf } from './privileges.js';
+
+const instant = () => Type.String({ description: 'ISO 8601' });
+const text = () => Type.String();
+const statuses = () => Type.Union([Type.Literal('pending'), Type.Literal('accepted'), Type.Literal('revoked'), Type.Literal('expired')]);
+
+const { id: _, ...asked } = recordForms.invitation.properties;
+
+const Invitation = Type.Object(
+  {
+    id: text(),
+    personId: text(),
+    userId: text(),
+    clientId: Type.Optional(Type.String()),
+    link: Type.Boolean({ description: 'Whether the user is linked to a personal account' }),
+    locale: Type.Optional(Type.String()),
+    send: Type.Boolean({ description: 'Whether the link is e-mailed' }),
+    status: statuses(),
+    createdAt: instant(),
+    updatedAt: instant(),
+    expiresAt: instant(),
+    acceptedAt: Type.Optional(instant()),
+  },
+  { additionalProperties: false },
+);
+
+const answerOf = (view: InvitationView) => ({
+  id: view.id,
+  personId: view.personId,
+  userId: view.userId,
+  ...(view.clientId === undefined ? {} : { clientId: view.clientId }),
+  link: view.link,
+  ...(view.locale === undefined ? {} : { locale: view.locale }),
+  send: view.send,
+  status: view.status,
+  createdAt: view.createdAt.toISOString(),
+  updatedAt: view.updatedAt.toISOString(),
+  expiresAt: view.expiresAt.toISOString(),
+  ...(view.acceptedAt === undefined ? {} : { acceptedAt: view.acceptedAt.toISOString() }),
+});
+
+export const errors = defineErrors({
+  invitee_privileged: { status: 403, description: 'The user may do more in the admin API than who would get hold of the account.' },
+});
+
+/** Whoever gets the link can sign in as the user, and the parent of a linked account as well: nobody gets more than they hold by that. */
+async function checkPrivileges({ directory, administrator }: Request, person: Person | undefined, isLinked: boolean): Promise<void> {
+  if (!person?.user) return;
+  const privileged = await privilegesOf(directory, { ...person, user: person.user });
+  const isHeld = administrator.ofAllTenants || privileged.every(administrator.holds);
+  if (isLinked ? privileged.length > 0 : !isHeld) throw errors('invitee_privileged');
+}
+
+/** The same for an invitation that is there. */
+async function checkInvited(request: Request & { readonly params: { readonly tid: string; readonly id: string } }): Promise<void> {
+  const { invitations, persons } = request.directory.forTenant(request.params.tid);
+  const { personId, link } = await invitations.require(request.params.id);
+  await checkPrivileges(request, await persons.get(personId), link);
+}
+
+type Request = Pick<OperationRequest, 'directory' | 'administrator'>;
+
+const path = '/tenants/{tid}/invitations';
+const read = 'idp.invitations:read';
+const write = 'idp.invitations:write';
+
+export const invitationOperations = (): readonly Operation[] => [
+  defineOperation({
+    method: 'POST',
+    path,
+    scope: write,
+    summary: 'Invites a user, in the place of an invitation that the user may have',
+    body: Type.Object({ userId: text(), ...asked }, { additionalProperties: false }),
+    answer: Invitation,
+    status: 201,
+    errors: [
+      'user_not_invited',
+      'email_required',
+      'mail_not_configured',
+      'personal_tenant_missing',
+      'link_same_tenant',
+      'client_unknown',
+      'invitee_privileged',
+    ],
+    location: ({ id }, { tid }) => `/tenants/${tid}/invitations/${id}`,
+    async handle(request) {
+      const { params, directory, newId, isRetry } = request;
+      const { userId, ...input } = request.body;
+      const { invitations, users } = directory.forTenant(params.tid);
+      await checkPrivileges(request, await users.get(userId), input.link === true);
+      const id = newId();
+      const before = isRetry ? await invitations.get(id) : undefined;
+      return answerOf(before ?? (await invitations.create(userId, { ...input, id })));
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path,
+    scope: read,
+    summary: 'Lists invitations, the oldest first',
+    query: pageQuery({ status: Type.Optional(statuses()), personId: Type.Optional(text()), userId: Type.Optional(text()) }, ['createdAt']),
+    answer: pageOf(Invitation),
+    errors: ['invalid_cursor'],
+    async handle({ params, query: { sort: __, ...query }, directory }) {
+      const { items, next } = await directory.forTenant(params.tid).invitations.list(query);
+      return { items: items.map(answerOf), ...(next === undefined ? {} : { next }) };
+    },
+  }),
+  defineOperation({
+    method: 'GET',
+    path: `${path}/{id}`,
+    scope: read,
+    summary: 'Reads an invitation',
+    answer: Invitation,
+    handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.require(params.id)),
+  }),
+  defineOperation({
+    method: 'GET',
+    path: `${path}/{id}/link`,
+    scope: write,
+    summary: 'The link of an invitation, which proves no e-mail address from then on',
+    answer: Type.Object({ expiresAt: instant(), url: Type.String() }, { additionalProperties: false }),
+    errors: ['invitation_over', 'invitee_privileged'],
+    async handle(request) {
+      const { params, directory } = request;
+      await checkInvited(request);
+      const { url, expiresAt } = await directory.forTenant(params.tid).invitations.link(params.id);
+      return { url, expiresAt: expiresAt.toISOString() };
+    },
+  }),
+  defineOperation({
+    method: 'POST',
+    path: `${path}/{id}/resend`,
+    scope: write,
+    summary: 'E-mails another link, with all its time; those before are void',
+    answer: Invitation,
+    errors: ['invitation_over', 'email_required', 'mail_not_configured', 'invitee_privileged'],
+    async handle(request) {
+      const { params, directory } = request;
+      await checkInvited(request);
+      return answerOf(await directory.forTenant(params.tid).invitations.resend(params.id));
+    },
+  }),
+  defineOperation({
+    method: 'POST',
+    path: `${path}/{id}/revoke`,
+    scope: write,
+    summary: 'Ends an invitation',
+    answer: Invitation,
+    errors: ['invitation_over'],
+    handle: async ({ params, directory }) => answerOf(await directory.forTenant(params.tid).invitations.revoke(params.id)),
+  }),
+];

@@ -1,0 +1,213 @@
+/** The pages of an invitation. */
+import type { Context } from 'koa';
+import type {
+  ArtifactKind,
+  ExtensionContext,
+  InvitationState,
+  LinkRef,
+  OpenedInvitation,
+  PersonWithUser,
+  Tenant,
+  Text,
+  View,
+  ViewPart,
+} from '../../lib/extension-door.js';
+
+/** Browsers in which somebody went on with a link: the steps that follow need the link no more, and it is in none of their addresses. */
+export const admitted: ArtifactKind = { name: 'invitations.admitted', lifetimeSeconds: 1800 };
+/** Browsers in which an invitation was accepted a moment ago: a form that is sent twice is answered like the first. */
+export const accepted: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
+
+/** What names one link, in forms and addresses: the link itself takes its secret as well. */
+export const nameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
+
+const fullName = ({ givenName, familyName }: PersonWithUser): string => `${givenName} ${familyName}`.trim();
+
+/** Who is signed in in a browser where an invitation of somebody else is opened. */
+export interface Other {
+  readonly oid: string;
+  readonly name: string;
+}
+
+const statusOf: Readonly<Record<Exclude<InvitationState, 'pending'>, number>> = {
+  accepted: 410,
+  revoked: 410,
+  replaced: 410,
+  expired: 410,
+  unavailable: 503,
+};
+
+export interface FormPage {
+  readonly action: string;
+  readonly other?: Other | undefined;
+  readonly problem?: Text;
+  readonly status?: number;
+}
+
+export type Pages = ReturnType<typeof createPages>;
+
+export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
+  const looked = async ({ tenant, clientId, locale }: Pick<OpenedInvitation, 'tenant' | 'clientId' | 'locale'>) => ({
+    ...(await brandingOf(tenant.id, clientId)),
+    ...(locale === undefined ? {} : { uiLocales: locale }),
+  });
+  const show = async (ctx: Context, about: OpenedInvitation | undefined, page: View): Promise<void> =>
+    view(ctx, { ...(about && (await looked(about))), ...page });
+  const message = (title: Text, text: Text, status: number, more: readonly ViewPart[] = []): View => ({
+    title,
+    status,
+    parts: [{ part: 'text', text }, ...more],
+  });
+
+  return {
+    /** The link is none of ours, or nothing is left of its invitation. */
+    unknown: (ctx: Context) => show(ctx, undefined, message('invitations.unknown.title', 'invitations.unknown.text', 404)),
+
+    /** The invitation cannot be accepted by this link. */
+    over(ctx: Context, opened: OpenedInvitation): Promise<void> {
+      const { state, tenant } = opened;
+      if (state === 'pending') throw new TypeError('the invitation can be accepted');
+      const values = { tenant: tenant.name };
+      const page = message(`invitations.${state}.title`, { key: `invitations.${state}.text`, values }, statusOf[state]);
+      return show(ctx, opened, page);
+    },
+
+    /** The first page: what is asked for, and of whom. */
+    accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
+      const { ref, tenant, person, takes, passwordLength } = opened;
+      const values = { tenant: tenant.name, userName: person.user.userName, name: fullName(person), length: String(passwordLength) };
+      const asked: readonly ViewPart[] = {
+        password: [
+          { part: 'text', text: { key: 'invitations.accept.userName', values } },
+          {
+            part: 'field',
+            name: 'password',
+            label: 'invitations.accept.password',
+            kind: 'password',
+            autocomplete: 'new-password',
+            ...(problem === undefined ? {} : { problem }),
+          },
+          { part: 'text', text: { key: 'invitations.accept.rule', values } },
+          { part: 'button', text: 'invitations.accept.submit' },
+        ],
+        nothing: [
+          { part: 'text', text: { key: 'invitations.accept.signInAfterwards', values } },
+          { part: 'button', text: 'invitations.accept.submit' },
+        ],
+        link: [
+          { part: 'text', text: { key: 'invitations.accept.link', values } },
+          { part: 'button', text: 'invitations.accept.signIn', name: 'step', value: 'sign-in' },
+          { part: 'button', text: 'invitations.accept.create', name: 'step', value: 'create', look: 'quiet' },
+        ],
+      }[takes] as readonly ViewPart[];
+      const notice: readonly ViewPart[] = other
+        ? [{ part: 'text', text: { key: 'invitations.accept.other', values: { ...values, other: other.name } } }]
+        : [];
+      return show(ctx, opened, {
+        title: { key: 'invitations.accept.title', values },
+        lead: { key: 'invitations.accept.lead', values },
+        ...(problem !== undefined && takes !== 'password' ? { problem } : {}),
+        status,
+        form: { action, subject: formSubject(ref), fields: { over: other?.oid ?? '' } },
+        parts: [...notice, ...asked],
+      });
+    },
+
+    /** The form is of another browser, or was changed. */
+    foreign: (ctx: Context, opened: OpenedInvitation | undefined, again?: string) =>
+      show(
+        ctx,
+        opened,
+        message('invitations.foreign.title', 'invitations.foreign.text', 403, again === undefined ? [] : [openAgain(again)]),
+      ),
+
+    /** What was begun is over, or was another browser's. */
+    lost: (ctx: Context) => show(ctx, undefined, message('invitations.lost.title', 'invitations.lost.text', 400)),
+
+    /** A new account in the tenant of personal accounts. */
+    create(ctx: Context, opened: OpenedInvitation, personal: Tenant, page: FormPage & CreateForm): Promise<void> {
+      const { action, problem, status = 200, values, problems = {}, passwordLength } = page;
+      const field = (name: keyof typeof values, autocomplete: string, more: object = {}): ViewPart => ({
+        part: 'field',
+        name,
+        label: `invitations.create.${name}`,
+        autocomplete,
+        value: values[name],
+        ...(problems[name] === undefined ? {} : { problem: problems[name] }),
+        ...more,
+      });
+      const { password: _, ...shown } = values;
+      return show(ctx, opened, {
+        title: 'invitations.create.title',
+        lead: { key: 'invitations.create.lead', values: { tenant: personal.name } },
+        ...(problem === undefined ? {} : { problem }),
+        status,
+        form: { action, subject: formSubject(opened.ref) },
+        parts: [
+          ...(Object.keys(shown) as (keyof typeof shown)[]).map((name) => field(name, autocompletes[name])),
+          field('password', 'new-password', { kind: 'password', value: undefined }),
+          { part: 'text', text: { key: 'invitations.accept.rule', values: { length: String(passwordLength) } } },
+          { part: 'button', text: 'invitations.create.submit' },
+        ],
+      });
+    },
+
+    /** Both accounts, before they are linked. */
+    confirm(ctx: Context, opened: OpenedInvitation, personal: Pair, action: string): Promise<void> {
+      const { ref, person, tenant } = opened;
+      const line = (of: PersonWithUser, at: Tenant): Text => ({ plain: `${at.name}: ${fullName(of)} (${of.user.userName})` });
+      return show(ctx, opened, {
+        title: 'invitations.confirm.title',
+        lead: { key: 'invitations.confirm.lead', values: { tenant: tenant.name } },
+        form: { action, subject: confirmSubject(ref, personal.person.user.id) },
+        parts: [
+          { part: 'list', items: [line(personal.person, personal.tenant), line(person, tenant)] },
+          { part: 'button', text: 'invitations.confirm.submit', name: 'step', value: 'link' },
+          { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' },
+        ],
+      });
+    },
+
+    /** The personal account has an account of the organisation already, or cannot be linked for another reason. */
+    refused: (ctx: Context, opened: OpenedInvitation, reason: 'sameTenant' | 'other', action: string, oid: string) =>
+      show(ctx, opened, {
+        title: 'invitations.refused.title',
+        status: 409,
+        form: { action, subject: confirmSubject(opened.ref, oid) },
+        parts: [
+          { part: 'text', text: { key: `invitations.refused.${reason}`, values: { tenant: opened.tenant.name } } },
+          { part: 'button', text: 'invitations.confirm.another', name: 'step', value: 'another', look: 'quiet' },
+        ],
+      }),
+
+    /** The account is there. @param isSignedIn whether the browser is signed in to it as well. */
+    async done(ctx: Context, tid: string | undefined, clientId: string | undefined, isSignedIn: boolean): Promise<void> {
+      const look = tid === undefined ? {} : await brandingOf(tid, clientId);
+      const values = { tenant: look.tenant?.name ?? '' };
+      const text = isSignedIn ? 'invitations.done.signedIn' : 'invitations.done.ready';
+      await view(ctx, { ...look, title: 'invitations.done.title', parts: [{ part: 'text', text: { key: text, values } }] });
+    },
+
+    isOfForm: (ctx: Context, ref: LinkRef, token: unknown): boolean => csrf.check(ctx, formSubject(ref), token),
+    isOfConfirmation: (ctx: Context, ref: LinkRef, oid: string, token: unknown): boolean =>
+      csrf.check(ctx, confirmSubject(ref, oid), token),
+  };
+}
+
+/** An account, as the page of both has it. */
+export interface Pair {
+  readonly person: PersonWithUser;
+  readonly tenant: Tenant;
+}
+
+export interface CreateForm {
+  readonly values: Readonly<Record<'givenName' | 'familyName' | 'email' | 'password', string>>;
+  readonly problems?: Readonly<Partial<Record<'givenName' | 'familyName' | 'email' | 'password', Text>>>;
+  readonly passwordLength: number;
+}
+
+const autocompletes = { givenName: 'given-name', familyName: 'family-name', email: 'username' } as const;
+
+const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
+const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
+const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

@@ -1,0 +1,99 @@
+/** The pages of an invitation's link. Opening one changes nothing, because mail scanners open links; a form is posted by who means it. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { type ExtensionContext, form, IdpError, type LinkRef, type OpenedInvitation, type Proof } from '../../lib/extension-door.js';
+import { createFinish } from './finish.js';
+import { accepted, createPages, nameOf, type Other } from './pages.js';
+import { personalRoutes } from './personal.js';
+import { field, turnsOf } from './requests.js';
+
+/** How an acceptance that was just made is signed in, when its form comes a second time. */
+interface JustAccepted {
+  readonly proof?: Proof;
+}
+
+export function invitationRoutes(router: Router, context: ExtensionContext): void {
+  const { own, url, directory, csrf, artifact, signedIn, logger, requestId } = context;
+  const { acceptance } = directory;
+  const base = `${own}/invitations`;
+  const pages = createPages(context);
+  const finish = createFinish(context, pages);
+
+  router.get(`${base}/return`, finish.arrive);
+  const personal = personalRoutes(router, context, { base, pages, signInTo: finish.signInTo });
+
+  /** What the link in the path is of; undefined once a page was shown instead. */
+  async function opened(ctx: Context): Promise<OpenedInvitation | undefined> {
+    const ref = acceptance.read(String(ctx.params.token));
+    const found = ref && (await acceptance.open(ref));
+    if (!found) await pages.unknown(ctx);
+    return found;
+  }
+
+  const action = (ctx: Context): string => url(`${base}/${String(ctx.params.token)}`);
+
+  /** Who else is signed in here: accepting signs them out. */
+  async function otherIn(ctx: Context, { person, takes }: OpenedInvitation): Promise<Other | undefined> {
+    const here = takes === 'link' ? undefined : await signedIn(ctx);
+    if (!here || here.oid === person.user.id) return undefined;
+    const { givenName, familyName, user } = here.account.person;
+    return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };
+  }
+
+  router.get(`${base}/:token`, async (ctx: Context) => {
+    const found = await opened(ctx);
+    if (!found) return;
+    if (found.state !== 'pending') return pages.over(ctx, found);
+    return pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) });
+  });
+
+  router.post(`${base}/:token`, form, async (ctx: Context) => {
+    const found = await opened(ctx);
+    if (!found) return;
+    const { ref, takes } = found;
+    if (!pages.isOfForm(ctx, ref, field(ctx, 'csrf'))) return pages.foreign(ctx, found, action(ctx));
+    if (found.state === 'accepted' && (await wentOn(ctx, found))) return;
+    if (found.state !== 'pending') return pages.over(ctx, found);
+    const other = await otherIn(ctx, found);
+    // Nobody is signed out who was not told of on the page.
+    if (other && other.oid !== field(ctx, 'over')) return pages.accept(ctx, found, { action: action(ctx), other, status: 409 });
+    if (takes === 'link') return personal.begin(ctx, found);
+    await accept(ctx, found, other);
+  });
+
+  async function accept(ctx: Context, found: OpenedInvitation, other: Other | undefined): Promise<void> {
+    const { ref, takes } = found;
+    const again = (key: string, status: number, values: Readonly<Record<string, string>> = {}) =>
+      pages.accept(ctx, found, { action: action(ctx), other, problem: { key, values }, status });
+    const password = takes === 'password' ? field(ctx, 'password') : undefined;
+    if (password === '') return again('invitations.accept.missing', 400);
+    try {
+      const { proof } = await acceptance.accept(ref, password, turnsOf(ctx));
+      logger.info({ requestId: requestId(ctx), invitation: ref.id, tenant: found.tenant.id }, 'invitation accepted');
+      await artifact(accepted).put(secondTime(ctx, ref), { ...(proof && { proof }) } satisfies JustAccepted);
+      await finish.signInTo(ctx, found, proof);
+    } catch (error) {
+      if (IdpError.is(error, 'invalid_record')) return again('invitations.accept.weak', 400, { length: String(found.passwordLength) });
+      if (IdpError.is(error, 'busy')) {
+        ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+        return again('invitations.accept.busy', 503);
+      }
+      if (!IdpError.is(error, 'invitation_over')) throw error;
+      const now = await acceptance.open(ref);
+      if (!now) return pages.unknown(ctx);
+      if (now.state === 'accepted' && (await wentOn(ctx, now))) return;
+      return now.state === 'pending' ? again('invitations.accept.again', 409) : pages.over(ctx, now);
+    }
+  }
+
+  /** A token of this browser alone names the record. */
+  const secondTime = (ctx: Context, ref: LinkRef): string => csrf.token(ctx, `accepted ${nameOf(ref)}`);
+
+  /** Goes on like the first time, in the browser that accepted it. */
+  async function wentOn(ctx: Context, found: OpenedInvitation): Promise<boolean> {
+    const kept = (await artifact(accepted).read(secondTime(ctx, found.ref))) as JustAccepted | undefined;
+    if (!kept) return false;
+    await finish.signInTo(ctx, found, kept.proof);
+    return true;
+  }
+}

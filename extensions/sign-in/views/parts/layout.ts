@@ -1,0 +1,122 @@
+/** What all pages share: the document, the card's head, the footer. */
+import { Html, html } from '../../../../lib/extension-door.js';
+import { brandStyle, logoUrl } from '../../branding.js';
+import { canvases, styleSheet } from '../../styles.js';
+import { localeNames, type Translate } from '../../texts/index.js';
+import type { LanguageMenu, PageFrame } from '../../view-models.js';
+import { hiddenFields } from './hidden-fields.js';
+import { globeIcon } from './icons.js';
+
+/** What a view has at hand besides its model. */
+export interface PageContext {
+  readonly text: Translate;
+  readonly frame: PageFrame;
+}
+
+/** What a view makes of its model. */
+export interface PageContent {
+  /** The page's heading. */
+  readonly title: string;
+  /** Under the heading, above the names of the client and the tenant. */
+  readonly lead?: string;
+  /** Stands for the state of the page; absent: the client's logo or monogram. */
+  readonly mark?: { readonly icon: Html; readonly problem: boolean };
+  /** The page reports a problem, and its document title says so. */
+  readonly problem: boolean;
+  /** Something went wrong that the log tells more about: the frame's reference is shown. */
+  readonly showReference?: boolean;
+  readonly body: Html;
+  /** Where a browser without scripts goes on by itself, after so many seconds. */
+  readonly goesOn?: { readonly to: string; readonly afterSeconds: number };
+  /** Runs once the whole page is there; a constant whose hash is in the page's policy. */
+  readonly script?: string;
+}
+
+/** Up to two letters that stand for a name; its first character when it has none. */
+export function initials(name: string): string {
+  const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  return (words.length === 0 ? [name.trim()] : words.slice(0, 2)).map((word) => [...word][0]?.toUpperCase()).join('');
+}
+
+/** The picture that names whose page it is. */
+export const frameLogo = ({ client, branding }: PageFrame): string | undefined => logoUrl(client?.logoUri) ?? logoUrl(branding?.logoUri);
+
+function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
+  if (mark) return html`<div class="mark ${mark.problem ? 'problem' : 'status'}">${mark.icon}</div>`;
+  const logo = frameLogo(frame);
+  if (logo) return html`<img class="logo" src="${logo}" alt="">`;
+  const letters = initials(frame.client?.name ?? frame.tenant?.name ?? '');
+  return letters !== '' && html`<div class="mark" aria-hidden="true">${letters}</div>`;
+}
+
+function languageMenu({ locales, link, form }: LanguageMenu, { text, frame }: PageContext): Html {
+  const entries = locales.map((locale) => {
+    const current = locale === frame.locale && html` aria-current="true"`;
+    const name = localeNames[locale];
+    return form
+      ? html`<li><button class="text-link" type="submit" name="ui_locales" value="${locale}" lang="${locale}"${current}>${name}</button></li>`
+      : html`<li><a class="text-link" href="${link + locale}" lang="${locale}" hreflang="${locale}"${current}>${name}</a></li>`;
+  });
+  const list = html`<ul>${entries}</ul>`;
+  return html`<nav class="languages" aria-label="${text('language')}"><details>
+<summary>${globeIcon}<span>${localeNames[frame.locale]}</span></summary>
+${form ? html`<form method="post" action="${form.action}">${hiddenFields(form.fields)}${list}</form>` : list}
+</details></nav>`;
+}
+
+const addition = ({ text, href }: NonNullable<PageFrame['additions']>[number]): Html =>
+  html`<li>${href === undefined ? text : html`<a class="text-link" href="${href}">${text}</a>`}</li>`;
+
+function footer({ showReference }: PageContent, context: PageContext): Html | false {
+  const { text, frame } = context;
+  const reference =
+    showReference === true &&
+    frame.reference !== undefined &&
+    html`<p class="reference">${text('reference')} <code>${frame.reference}</code></p>`;
+  const languages = frame.languages !== undefined && languageMenu(frame.languages, context);
+  const additions = frame.additions !== undefined && html`<ul class="additions">${frame.additions.map(addition)}</ul>`;
+  return (reference || additions || languages) && html`<footer>${reference}${additions}${languages}</footer>`;
+}
+
+/** The names of the client and the tenant, as far as the heading does not say them. */
+const unsaidNames = ({ title, lead = '' }: PageContent, { client, tenant }: PageFrame): string[] =>
+  [client?.name, tenant?.name].filter((name) => name !== undefined && !`${title} ${lead}`.includes(name)) as string[];
+
+function documentTitle(content: PageContent, { text, frame }: PageContext): string {
+  const title = [content.title, ...unsaidNames(content, frame)].join(' – ');
+  return content.problem ? text('problemTitle', { title }) : title;
+}
+
+/** The whole document. */
+export function layout(content: PageContent, context: PageContext): Html {
+  const { frame } = context;
+  const names = unsaidNames(content, frame);
+  return html`<!doctype html>
+<html lang="${frame.locale}" dir="ltr">
+<head>
+<meta charset="utf-8">
+<title>${documentTitle(content, context)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+${content.goesOn !== undefined && html`<noscript><meta http-equiv="refresh" content="${content.goesOn.afterSeconds}; url=${content.goesOn.to}"></noscript>`}
+<meta name="theme-color" content="${canvases.light}" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="${canvases.dark}" media="(prefers-color-scheme: dark)">
+<style>${new Html(styleSheet)}</style>
+<style>${new Html(brandStyle(frame.branding).css)}</style>
+</head>
+<body>
+<main>
+<div class="intro">
+${renderMark(content, frame)}
+<h1>${content.title}</h1>
+${content.lead !== undefined && html`<p class="lead">${content.lead}</p>`}
+${names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`}
+</div>
+${content.body}
+</main>
+${footer(content, context)}
+${content.script !== undefined && html`<script>${new Html(content.script)}</script>`}
+</body>
+</html>
+`;
+}

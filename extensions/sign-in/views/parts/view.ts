@@ -1,0 +1,70 @@
+/** A page of an extension. */
+import { type Html, html } from '../../../../lib/extension-door.js';
+import type { PageView, PartModel } from '../../view-models.js';
+import { cancelButton, field, person, problemSummary } from './form.js';
+import { hiddenFields } from './hidden-fields.js';
+import { chevronIcon } from './icons.js';
+import type { PageContent, PageContext } from './layout.js';
+
+export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
+  const fields = parts.filter((part) => part.part === 'field');
+  // The one that is wrong has the focus, else the first.
+  const [atFault] = fields.filter((part) => part.problem !== undefined);
+  const focused = (atFault ?? (problem === undefined ? fields[0] : undefined))?.name;
+  const said = problem ?? atFault?.problem;
+  const inner = html`${problemSummary(said, problem === undefined ? atFault?.name : undefined)}
+${parts.map((part) => renderPart(part, focused))}`;
+  return {
+    title,
+    ...(lead === undefined ? {} : { lead }),
+    problem: said !== undefined,
+    ...(script === undefined ? {} : { script }),
+    body: form
+      ? html`<form class="stack" method="post" action="${form.action}" novalidate>
+${hiddenFields(form.fields)}
+${inner}
+${cancelButton(form, context)}
+</form>`
+      : html`<div class="stack">${inner}</div>`,
+  };
+}
+
+const kinds = {
+  text: { type: 'text', attributes: html`` },
+  password: { type: 'password', attributes: html`` },
+  code: { type: 'text', attributes: html` inputmode="numeric" autocapitalize="none" spellcheck="false"` },
+} as const;
+
+function renderPart(part: PartModel, focused: string | undefined): Html {
+  switch (part.part) {
+    case 'text':
+      return html`<p>${part.text}</p>`;
+    case 'list':
+      return html`<ul class="points">${part.items.map((item) => html`<li>${item}</li>`)}</ul>`;
+    case 'link':
+      return html`<a class="text-link centred" href="${part.href}">${part.text}</a>`;
+    case 'field': {
+      const {
+        kind = 'text',
+        name,
+        label,
+        value,
+        problem,
+        isOptional = false,
+        autocomplete = kind === 'code' ? 'one-time-code' : 'off',
+      } = part;
+      return field({ name, label, value, problem, isOptional, autocomplete, ...kinds[kind], autofocus: name === focused });
+    }
+    case 'check':
+      return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
+    case 'choices':
+      return html`<ul class="choices">${part.choices.map(
+        ({ value, title, lines }) =>
+          html`<li><button class="account" type="submit" name="${part.name}" value="${value}">${person(title, lines)}${chevronIcon}</button></li>`,
+      )}</ul>`;
+    case 'button':
+      return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="submit"${part.name !== undefined && html` name="${part.name}" value="${part.value ?? ''}"`}>${part.text}</button>`;
+    case 'markup':
+      return part.markup;
+  }
+}

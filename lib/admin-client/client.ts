@@ -1,0 +1,198 @@
+/** Requests to the admin API, typed by its operations. */
+import { createAccessTokens } from './access-tokens.js';
+import { adminApiError, refusalOf } from './admin-api-error.js';
+import type { Operations } from './operations.js';
+import { withRetries } from './retries.js';
+
+/** `GET /tenants/{tid}/persons`. */
+export type Route = keyof Operations;
+
+export interface RequestOptions {
+  /** The `ETag` of the record as it was read: a change of another state is refused, `precondition_failed`. */
+  readonly ifMatch?: string;
+  /** Of a POST: the same key does it once, within 24 hours. @default a key of its own */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Parameters of the path, the query and the body, as far as the operation has them. */
+export type InputOf<R extends Route> = Omit<Operations[R], 'answer'> & RequestOptions;
+
+export type AnswerOf<R extends Route> = Operations[R]['answer'];
+
+/** Routes that answer a page of a list. */
+export type ListRoute = { [R in Route]: AnswerOf<R> extends { readonly items: readonly unknown[] } ? R : never }[Route];
+
+export type ItemOf<R extends ListRoute> = AnswerOf<R> extends { readonly items: readonly (infer Item)[] } ? Item : never;
+
+/** The input may be left out where nothing in it is required. */
+type Input<R extends Route> = object extends InputOf<R> ? [input?: InputOf<R>] : [input: InputOf<R>];
+
+/** An answer with what came beside it. */
+export interface AdminExchange<R extends Route> {
+  readonly answer: AnswerOf<R>;
+  readonly status: number;
+  /** For {@link RequestOptions.ifMatch}. */
+  readonly etag?: string;
+  /** Address of what was created. */
+  readonly location?: string;
+  readonly requestId?: string;
+}
+
+export interface AdminClient {
+  /** @throws AdminApiError */
+  request<R extends Route>(route: R, ...input: Input<R>): Promise<AnswerOf<R>>;
+  /** {@link request}, with what came beside the answer. @throws AdminApiError */
+  exchange<R extends Route>(route: R, ...input: Input<R>): Promise<AdminExchange<R>>;
+  /** All items of a list, page by page as they are asked for. @throws AdminApiError */
+  each<R extends ListRoute>(route: R, ...input: Input<R>): AsyncGenerator<ItemOf<R>, void, void>;
+}
+
+export interface AdminClientOptions {
+  /** Of the service. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Scopes of the admin API that the token is asked for: `idp.persons:write`. Those that are not asked for are not granted. */
+  readonly scopes: readonly string[];
+  /** Attempts after the first one, of requests that may be sent again. @default 3 */
+  readonly retries?: number;
+  /** Milliseconds that an attempt may take. @default 30_000 */
+  readonly timeout?: number;
+  /** @default the global one */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+interface AnyInput extends RequestOptions {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+}
+
+/**
+ * @example
+ * ```ts
+ * import { createAdminClient } from 'tenant-idp/admin-client';
+ *
+ * const admin = createAdminClient({
+ *   issuer: 'https://id.example.com',
+ *   clientId: 'hr-sync',
+ *   clientSecret: process.env.HR_SYNC_SECRET ?? '',
+ *   scopes: ['idp.tenants:read'],
+ * });
+ * for await (const tenant of admin.each('GET /tenants')) console.log(tenant.id, tenant.name);
+ * ```
+ */
+export function createAdminClient(options: AdminClientOptions): AdminClient {
+  const { issuer, scopes, retries = 3, timeout = 30_000, fetch: given = (url, init) => globalThis.fetch(url, init) } = options;
+
+  async function send(url: string, { signal, ...init }: RequestInit): Promise<Response> {
+    const late = AbortSignal.timeout(timeout);
+    try {
+      return await given(url, { ...init, redirect: 'error', signal: signal ? AbortSignal.any([signal, late]) : late });
+    } catch (cause) {
+      if (signal?.aborted) throw cause;
+      throw adminApiError(`${new URL(url).origin} cannot be reached`, { status: 0, code: 'unreachable' }, cause);
+    }
+  }
+
+  const discover = once(async (): Promise<{ readonly token_endpoint: string; readonly admin_api_endpoint: string }> => {
+    const response = await send(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+      headers: { accept: 'application/json' },
+    });
+    if (!response.ok) throw await refusalOf(response, 'no discovery document');
+    const document = (await response.json()) as { token_endpoint: string; admin_api_endpoint?: string };
+    if (document.admin_api_endpoint === undefined)
+      throw adminApiError(`${issuer} has no admin API`, { status: response.status, code: 'unexpected_answer' });
+    return { ...document, admin_api_endpoint: document.admin_api_endpoint };
+  });
+  const tokens = createAccessTokens({ ...options, scopes, send, url: async () => (await discover()).token_endpoint });
+
+  async function attempt(route: string, method: string, url: string, init: RequestInit): Promise<Response> {
+    for (let isFirst = true; ; isFirst = false) {
+      const token = await tokens.current();
+      const response = await send(url, { ...init, method, headers: { ...(init.headers as object), authorization: `Bearer ${token}` } });
+      if (response.ok) return response;
+      const refusal = await refusalOf(response, route);
+      if (refusal.code !== 'invalid_token') throw refusal;
+      // It was revoked, or the client's secret was changed.
+      tokens.drop(token);
+      if (!isFirst) throw refusal;
+    }
+  }
+
+  async function exchange(route: string, input: AnyInput = {}): Promise<AdminExchange<never>> {
+    const [method = '', template = ''] = route.split(' ');
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(name, input.params?.[name]));
+    const asked = Object.entries(input.query ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+    const query = asked.length > 0 ? `?${new URLSearchParams(asked)}` : '';
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (input.ifMatch !== undefined) headers['if-match'] = input.ifMatch;
+    if (method === 'POST') headers['idempotency-key'] = input.idempotencyKey ?? crypto.randomUUID();
+    if (input.body !== undefined) headers['content-type'] = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const init: RequestInit = {
+      headers,
+      ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+      ...(input.signal && { signal: input.signal }),
+    };
+    return withRetries(retries, repeatable.has(method), async () => {
+      const { admin_api_endpoint: base } = await discover();
+      return readAnswer(await attempt(route, method, base + path + query, init), route);
+    });
+  }
+
+  return {
+    exchange: (route, ...[input]) => exchange(route, input as AnyInput),
+    request: async (route, ...[input]) => (await exchange(route, input as AnyInput)).answer,
+    async *each(route, ...[input]) {
+      for (let after: string | undefined; ; ) {
+        const given = input as AnyInput | undefined;
+        const page = { ...given, query: { ...given?.query, ...(after !== undefined && { after }) } };
+        const { items, next } = (await exchange(route, page)).answer as { readonly items: readonly never[]; readonly next?: string };
+        yield* items;
+        // The feed of events has a next page always: where it goes on once there are more.
+        if (next === undefined || next === after) return;
+        after = next;
+      }
+    },
+  };
+}
+
+/** A POST has a key, so the service does it once. A DELETE that was done would be answered `not_found`, and a PATCH could undo another's change. */
+const repeatable: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST']);
+
+function segmentOf(name: string, value: string | undefined): string {
+  // URL makes another path of these.
+  if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`params.${name} is not an id`);
+  return encodeURIComponent(value);
+}
+
+async function readAnswer(response: Response, route: string): Promise<AdminExchange<never>> {
+  const { status, headers } = response;
+  const [etag, location, requestId] = ['etag', 'location', 'x-request-id'].map((name) => headers.get(name));
+  const answer: unknown =
+    status === 204
+      ? undefined
+      : await response.json().catch((cause: unknown) => {
+          throw adminApiError(`${route}: the answer is no JSON`, { status, code: 'unexpected_answer' }, cause);
+        });
+  return {
+    answer: answer as never,
+    status,
+    ...(etag && { etag }),
+    ...(location && { location }),
+    ...(requestId && { requestId }),
+  };
+}
+
+/** What was asked for once; a failure is asked for again. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    });
+    return asked;
+  };
+}

@@ -1,0 +1,1039 @@
+/** The operations of the admin API. Written by `npm run admin-client`, from the schemas of the service: change those. */
+
+export interface ApiResource {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly introspects: 'own' | 'all';
+  readonly allowedTenants?: readonly string[];
+  readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+  readonly status: 'active' | 'disabled';
+  readonly id: string;
+  /** those that are live, the newest first */
+  readonly secrets: readonly { readonly expiresAt?: string }[];
+  /** shown this once */
+  readonly secret?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Client {
+  readonly id: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly allowedScopes: readonly string[];
+  readonly requirePkce?: boolean;
+  readonly allowPlainPkce: boolean;
+  readonly requireConsent: boolean;
+  readonly accessTokenType: 'reference' | 'jwt';
+  readonly idTokenClaims: 'minimal' | 'scopes';
+  readonly email: 'all' | 'first';
+  readonly styles?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+  readonly lifetimes: {
+    readonly accessToken?: number;
+    readonly idToken?: number;
+    readonly refreshTokenIdle?: number;
+    readonly refreshTokenAbsolute?: number;
+    readonly refreshTokenGrace?: number;
+  };
+  readonly allowedTenants?: readonly string[];
+  readonly introspects: 'own' | 'all';
+  readonly adminTenants: readonly string[];
+  readonly trustedLoginHint: boolean;
+  readonly corsOrigins: readonly string[];
+  readonly postRegistrationUri?: string;
+  readonly status: 'active' | 'disabled';
+  /** those that are live, the newest first */
+  readonly secrets: readonly { readonly expiresAt?: string }[];
+  /** shown this once */
+  readonly secret?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Event {
+  readonly specversion: '1.0';
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly time: string;
+  readonly subject: string;
+  readonly tid?: string;
+  readonly actor?: string;
+  readonly act?: string;
+  readonly requestid?: string;
+  /** Its place in the one order */
+  readonly sequence: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface Group {
+  readonly id: string;
+  readonly name: string;
+  readonly permissionIds: readonly string[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface GroupsOfUser {
+  readonly items: readonly { readonly id: string; readonly name: string }[];
+}
+
+export interface Key {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256';
+  readonly state: 'next' | 'active' | 'retiring';
+  readonly announcedAt?: string;
+  readonly activatedAt?: string;
+  readonly removeAt?: string;
+}
+
+export interface Links {
+  readonly parent?: { readonly userId: string; readonly tid?: string };
+  /** those in tenants that the caller administers */
+  readonly children: readonly { readonly userId: string; readonly tid?: string }[];
+}
+
+export interface Permission {
+  readonly id: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Person {
+  readonly id: string;
+  readonly subsidiaryId?: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly email?: string;
+  readonly secondEmail?: string;
+  readonly phoneNumber?: string;
+  readonly phoneNumberVerified: boolean;
+  readonly pictureUrl?: string;
+  readonly externalId?: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** the number itself is never answered */
+  readonly hasNationalId: boolean;
+  readonly user?: User;
+  readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: string };
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Secret {
+  /** shown this once */
+  readonly secret: string;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly signedInAt: string;
+  readonly expiresAt: string;
+  readonly amr: readonly string[];
+  readonly idp: string;
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+  readonly clientIds: readonly string[];
+}
+
+export interface Subsidiary {
+  readonly id: string;
+  readonly name: string;
+  readonly organisationNumber?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Tenant {
+  readonly id: string;
+  readonly name: string;
+  readonly organisationNumber?: string;
+  readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
+  readonly branding?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+  readonly locale?: string;
+  readonly status: 'active' | 'disabled';
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface User {
+  readonly id: string;
+  readonly personId: string;
+  /** the parent’s id where the user is linked, else its own */
+  readonly sub: string;
+  readonly userName: string;
+  readonly emailVerified: boolean;
+  readonly externalIdentities: readonly { readonly idp: string; readonly subject: string }[];
+  readonly status: 'invited' | 'active' | 'disabled';
+  readonly groupIds: readonly string[];
+  readonly parentUserId?: string;
+  readonly isParent: boolean;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface Webhook {
+  readonly id: string;
+  /** https; outside production http as well, at a loopback address */
+  readonly url: string;
+  readonly description?: string;
+  readonly types?: readonly string[];
+  readonly status: 'active' | 'disabled';
+  readonly reason?: 'failing' | 'gone';
+  /** The last event that was delivered, or passed over */
+  readonly position: string;
+  /** Of the next event, as long as none was taken */
+  readonly attempts?: number;
+  readonly failingSince?: string;
+  readonly problem?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+export interface WebhookDelivery {
+  readonly id: string;
+  readonly event: Event;
+  readonly attempts: number;
+  readonly problem: string;
+  readonly at: string;
+}
+
+export interface WebhookTest {
+  readonly isTaken: boolean;
+  readonly status?: number;
+  readonly problem?: string;
+}
+
+export interface WebhookWithSecret {
+  readonly id: string;
+  /** https; outside production http as well, at a loopback address */
+  readonly url: string;
+  readonly description?: string;
+  readonly types?: readonly string[];
+  readonly status: 'active' | 'disabled';
+  readonly reason?: 'failing' | 'gone';
+  /** The last event that was delivered, or passed over */
+  readonly position: string;
+  /** Of the next event, as long as none was taken */
+  readonly attempts?: number;
+  readonly failingSince?: string;
+  readonly problem?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Shown this once */
+  readonly secret: string;
+}
+
+/** By method and path. */
+export interface Operations {
+  /** Lists tenants. Scope `idp.tenants:read`. */
+  'GET /tenants': {
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: { readonly items: readonly Tenant[]; readonly next?: string };
+  };
+  /** Creates a tenant. Scope `idp.tenants:write`. */
+  'POST /tenants': {
+    readonly body: {
+      readonly id?: string;
+      readonly name: string;
+      readonly organisationNumber?: string;
+      readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
+      readonly branding?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+      readonly locale?: string;
+    };
+    readonly answer: Tenant;
+  };
+  /** Reads a tenant. Scope `idp.tenants:read`. */
+  'GET /tenants/{tid}': {
+    readonly params: { readonly tid: string };
+    readonly answer: Tenant;
+  };
+  /** Changes a tenant. Scope `idp.tenants:write`. */
+  'PATCH /tenants/{tid}': {
+    readonly params: { readonly tid: string };
+    readonly body: {
+      readonly name?: string;
+      readonly organisationNumber?: string | null;
+      readonly signIn?: {
+        readonly methods?: readonly string[] | null;
+        readonly requireMfa?: boolean | null;
+        readonly selfRegistration?: boolean | null;
+      } | null;
+      readonly branding?: {
+        readonly logoUri?: string | null;
+        readonly accentColor?: string | null;
+        readonly radius?: number | null;
+      } | null;
+      readonly locale?: string | null;
+    };
+    readonly answer: Tenant;
+  };
+  /** Ends every sign-in of the tenant, and allows no other. Scope `idp.tenants:write`. */
+  'POST /tenants/{tid}/disable': {
+    readonly params: { readonly tid: string };
+    readonly answer: Tenant;
+  };
+  /** Allows sign-ins of the tenant again. Scope `idp.tenants:write`. */
+  'POST /tenants/{tid}/enable': {
+    readonly params: { readonly tid: string };
+    readonly answer: Tenant;
+  };
+  /** Lists subsidiaries. Scope `idp.subsidiaries:read`. */
+  'GET /tenants/{tid}/subsidiaries': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+    };
+    readonly answer: { readonly items: readonly Subsidiary[]; readonly next?: string };
+  };
+  /** Creates a subsidiary. Scope `idp.subsidiaries:write`. */
+  'POST /tenants/{tid}/subsidiaries': {
+    readonly params: { readonly tid: string };
+    readonly body: { readonly id?: string; readonly name: string; readonly organisationNumber?: string };
+    readonly answer: Subsidiary;
+  };
+  /** Reads a subsidiary. Scope `idp.subsidiaries:read`. */
+  'GET /tenants/{tid}/subsidiaries/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Subsidiary;
+  };
+  /** Changes a subsidiary. Scope `idp.subsidiaries:write`. */
+  'PATCH /tenants/{tid}/subsidiaries/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly name?: string; readonly organisationNumber?: string | null };
+    readonly answer: Subsidiary;
+  };
+  /** Removes a subsidiary. Scope `idp.subsidiaries:write`. */
+  'DELETE /tenants/{tid}/subsidiaries/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Lists persons. Scope `idp.persons:read`. */
+  'GET /tenants/{tid}/persons': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+      readonly email?: string;
+      readonly userName?: string;
+      readonly externalId?: string;
+    };
+    readonly answer: { readonly items: readonly Person[]; readonly next?: string };
+  };
+  /** Creates a person. Scope `idp.persons:write`. */
+  'POST /tenants/{tid}/persons': {
+    readonly params: { readonly tid: string };
+    readonly body: {
+      readonly id?: string;
+      readonly subsidiaryId?: string;
+      readonly givenName: string;
+      readonly familyName: string;
+      readonly email?: string;
+      readonly secondEmail?: string;
+      readonly phoneNumber?: string;
+      readonly phoneNumberVerified?: boolean;
+      readonly nationalId?: string;
+      readonly pictureUrl?: string;
+      readonly externalId?: string;
+      readonly attributes?: Readonly<Record<string, unknown>>;
+      readonly user?: {
+        readonly id?: string;
+        readonly userName: string;
+        readonly emailVerified?: boolean;
+        readonly externalIdentities?: readonly { readonly idp: string; readonly subject: string }[];
+        readonly groups?: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+      };
+      readonly invitation?: { readonly send: boolean; readonly clientId?: string; readonly link?: boolean; readonly locale?: string };
+    };
+    readonly answer: Person;
+  };
+  /** Reads a person. Scope `idp.persons:read`. */
+  'GET /tenants/{tid}/persons/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Person;
+  };
+  /** Changes a person. Scope `idp.persons:write`. */
+  'PATCH /tenants/{tid}/persons/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      readonly subsidiaryId?: string | null;
+      readonly givenName?: string;
+      readonly familyName?: string;
+      readonly email?: string | null;
+      readonly secondEmail?: string | null;
+      readonly phoneNumber?: string | null;
+      readonly phoneNumberVerified?: boolean;
+      readonly nationalId?: string | null;
+      readonly pictureUrl?: string | null;
+      readonly externalId?: string | null;
+      readonly attributes?: Readonly<Record<string, unknown>>;
+    };
+    readonly answer: Person;
+  };
+  /** Removes a person. Scope `idp.persons:write`. */
+  'DELETE /tenants/{tid}/persons/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Lists users. Scope `idp.users:read`. */
+  'GET /tenants/{tid}/users': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+      readonly email?: string;
+      readonly userName?: string;
+      readonly externalId?: string;
+      readonly status?: 'invited' | 'active' | 'disabled';
+    };
+    readonly answer: { readonly items: readonly User[]; readonly next?: string };
+  };
+  /** Reads a user. Scope `idp.users:read`. */
+  'GET /tenants/{tid}/users/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: User;
+  };
+  /** Changes a user. Scope `idp.users:write`. */
+  'PATCH /tenants/{tid}/users/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      readonly userName?: string;
+      readonly emailVerified?: boolean;
+      readonly externalIdentities?: readonly { readonly idp: string; readonly subject: string }[];
+    };
+    readonly answer: User;
+  };
+  /** Removes a user. Scope `idp.users:write`. */
+  'DELETE /tenants/{tid}/users/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Gives a person a user, who is invited. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/persons/{id}/user': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      readonly id?: string;
+      readonly userName: string;
+      readonly emailVerified?: boolean;
+      readonly externalIdentities?: readonly { readonly idp: string; readonly subject: string }[];
+      readonly groups?: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    };
+    readonly answer: User;
+  };
+  /** Ends every sign-in of a user, and allows no other. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/disable': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: User;
+  };
+  /** Gives a disabled user the status from before. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/enable': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: User;
+  };
+  /** Ends every sign-in of a user. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/sign-out': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: User;
+  };
+  /** Lists the groups of a user. Scope `idp.users:read`. */
+  'GET /tenants/{tid}/users/{id}/groups': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: GroupsOfUser;
+  };
+  /** Makes these the groups of a user. Scope `idp.users:write`. */
+  'PUT /tenants/{tid}/users/{id}/groups': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    readonly answer: GroupsOfUser;
+  };
+  /** Adds a user to groups. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/groups': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    readonly answer: GroupsOfUser;
+  };
+  /** Takes a user out of groups. Scope `idp.users:write`. */
+  'DELETE /tenants/{tid}/users/{id}/groups': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly ids?: readonly string[]; readonly names?: readonly string[] };
+    readonly answer: GroupsOfUser;
+  };
+  /** Links a user to a parent, whose `sub` it takes. Scope `idp.links:write`. */
+  'POST /tenants/{tid}/users/{id}/link/{parentId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly parentId: string };
+    readonly answer: User;
+  };
+  /** Ends a link, and every sign-in of the child. Scope `idp.links:write`. */
+  'DELETE /tenants/{tid}/users/{id}/link/{parentId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly parentId: string };
+    readonly answer: User;
+  };
+  /** Lists the parent and the children of a user. Scope `idp.links:read`. */
+  'GET /tenants/{tid}/users/{id}/links': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Links;
+  };
+  /** Lists the browsers that a user is signed in in, the latest first. Scope `idp.sessions:read`. */
+  'GET /tenants/{tid}/users/{id}/sessions': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: { readonly items: readonly Session[] };
+  };
+  /** Ends every sign-in of a user. Scope `idp.sessions:write`. */
+  'DELETE /tenants/{tid}/users/{id}/sessions': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Ends one sign-in of a user, with its grants. Scope `idp.sessions:write`. */
+  'DELETE /tenants/{tid}/users/{id}/sessions/{sessionId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly sessionId: string };
+    readonly answer: undefined;
+  };
+  /** Lists groups. Scope `idp.groups:read`. */
+  'GET /tenants/{tid}/groups': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+    };
+    readonly answer: { readonly items: readonly Group[]; readonly next?: string };
+  };
+  /** Creates a group. Scope `idp.groups:write`. */
+  'POST /tenants/{tid}/groups': {
+    readonly params: { readonly tid: string };
+    readonly body: { readonly id?: string; readonly name: string; readonly permissionIds?: readonly string[] };
+    readonly answer: Group;
+  };
+  /** Reads a group. Scope `idp.groups:read`. */
+  'GET /tenants/{tid}/groups/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Group;
+  };
+  /** Changes a group. Scope `idp.groups:write`. */
+  'PATCH /tenants/{tid}/groups/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly name?: string; readonly permissionIds?: readonly string[] };
+    readonly answer: Group;
+  };
+  /** Removes a group. Scope `idp.groups:write`. */
+  'DELETE /tenants/{tid}/groups/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Lists permissions. Scope `idp.permissions:read`. */
+  'GET /permissions': {
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+    };
+    readonly answer: { readonly items: readonly Permission[]; readonly next?: string };
+  };
+  /** Creates a permission. Scope `idp.permissions:write`. */
+  'POST /permissions': {
+    readonly body: { readonly id: string; readonly name: string; readonly description?: string };
+    readonly answer: Permission;
+  };
+  /** Reads a permission. Scope `idp.permissions:read`. */
+  'GET /permissions/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: Permission;
+  };
+  /** Changes a permission. Scope `idp.permissions:write`. */
+  'PATCH /permissions/{id}': {
+    readonly params: { readonly id: string };
+    readonly body: { readonly name?: string; readonly description?: string | null };
+    readonly answer: Permission;
+  };
+  /** Removes a permission. Scope `idp.permissions:write`. */
+  'DELETE /permissions/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Lists clients. Scope `idp.clients:read`. */
+  'GET /clients': {
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: { readonly items: readonly Client[]; readonly next?: string };
+  };
+  /** Creates a client. Scope `idp.clients:write`. */
+  'POST /clients': {
+    readonly body: {
+      readonly id: string;
+      readonly name: string;
+      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly allowedScopes?: readonly string[];
+      readonly requirePkce?: boolean;
+      readonly allowPlainPkce?: boolean;
+      readonly requireConsent?: boolean;
+      readonly accessTokenType?: 'reference' | 'jwt';
+      readonly idTokenClaims?: 'minimal' | 'scopes';
+      readonly email?: 'all' | 'first';
+      readonly styles?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+      readonly lifetimes?: {
+        readonly accessToken?: number;
+        readonly idToken?: number;
+        readonly refreshTokenIdle?: number;
+        readonly refreshTokenAbsolute?: number;
+        readonly refreshTokenGrace?: number;
+      };
+      readonly allowedTenants?: readonly string[];
+      readonly introspects?: 'own' | 'all';
+      readonly adminTenants?: readonly string[];
+      readonly trustedLoginHint?: boolean;
+      readonly corsOrigins?: readonly string[];
+      readonly postRegistrationUri?: string;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: Client;
+  };
+  /** Reads a client. Scope `idp.clients:read`. */
+  'GET /clients/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: Client;
+  };
+  /** Changes a client. Scope `idp.clients:write`. */
+  'PATCH /clients/{id}': {
+    readonly params: { readonly id: string };
+    readonly body: {
+      readonly name?: string;
+      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly allowedScopes?: readonly string[];
+      readonly requirePkce?: boolean | null;
+      readonly allowPlainPkce?: boolean;
+      readonly requireConsent?: boolean;
+      readonly accessTokenType?: 'reference' | 'jwt';
+      readonly idTokenClaims?: 'minimal' | 'scopes';
+      readonly email?: 'all' | 'first';
+      readonly styles?: { readonly logoUri?: string | null; readonly accentColor?: string | null; readonly radius?: number | null } | null;
+      readonly lifetimes?: {
+        readonly accessToken?: number | null;
+        readonly idToken?: number | null;
+        readonly refreshTokenIdle?: number | null;
+        readonly refreshTokenAbsolute?: number | null;
+        readonly refreshTokenGrace?: number | null;
+      };
+      readonly allowedTenants?: readonly string[] | null;
+      readonly introspects?: 'own' | 'all';
+      readonly adminTenants?: readonly string[];
+      readonly trustedLoginHint?: boolean;
+      readonly corsOrigins?: readonly string[];
+      readonly postRegistrationUri?: string | null;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: Client;
+  };
+  /** Removes a client. Scope `idp.clients:write`. */
+  'DELETE /clients/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Makes another secret for a client; the one before stays live until the next. Scope `idp.clients:write`. */
+  'POST /clients/{id}/secrets': {
+    readonly params: { readonly id: string };
+    readonly answer: Secret;
+  };
+  /** Lists api resources. Scope `idp.api-resources:read`. */
+  'GET /api-resources': {
+    readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt' | 'name' | '-name';
+      readonly name?: string;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: { readonly items: readonly ApiResource[]; readonly next?: string };
+  };
+  /** Creates an API resource. Scope `idp.api-resources:write`. */
+  'POST /api-resources': {
+    readonly body: {
+      readonly name: string;
+      readonly scopes: readonly string[];
+      readonly introspects?: 'own' | 'all';
+      readonly allowedTenants?: readonly string[];
+      readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+      readonly status?: 'active' | 'disabled';
+      readonly id: string;
+    };
+    readonly answer: ApiResource;
+  };
+  /** Reads an API resource. Scope `idp.api-resources:read`. */
+  'GET /api-resources/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: ApiResource;
+  };
+  /** Changes an API resource. Scope `idp.api-resources:write`. */
+  'PATCH /api-resources/{id}': {
+    readonly params: { readonly id: string };
+    readonly body: {
+      readonly name?: string;
+      readonly scopes?: readonly string[];
+      readonly introspects?: 'own' | 'all';
+      readonly allowedTenants?: readonly string[] | null;
+      readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: ApiResource;
+  };
+  /** Removes an API resource. Scope `idp.api-resources:write`. */
+  'DELETE /api-resources/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Makes another secret for an API resource; the one before stays live until the next. Scope `idp.api-resources:write`. */
+  'POST /api-resources/{id}/secrets': {
+    readonly params: { readonly id: string };
+    readonly answer: Secret;
+  };
+  /** Lists the signing keys, without their private parts. Scope `idp.keys:read`. */
+  'GET /keys': {
+    readonly answer: { readonly items: readonly Key[] };
+  };
+  /** Lets the next signing keys take over. Scope `idp.keys:write`. */
+  'POST /keys/rotate': {
+    readonly body: {
+      /** New keys sign at once and all before are removed: for keys that are in wrong hands. */
+      readonly now?: boolean;
+    };
+    readonly answer: { readonly items: readonly Key[] };
+  };
+  /** Reads events of a tenant in their order. Scope `idp.events:read`. */
+  'GET /tenants/{tid}/events': {
+    readonly params: { readonly tid: string };
+    readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
+    readonly answer: { readonly items: readonly Event[]; readonly next?: string };
+  };
+  /** Reads all events in their order. Scope `idp.events:read`. */
+  'GET /events': {
+    readonly query?: { readonly type?: string; readonly limit?: number; readonly after?: string };
+    readonly answer: { readonly items: readonly Event[]; readonly next?: string };
+  };
+  /** Creates a webhook, which gets the events from now on. Scope `idp.webhooks:write`. */
+  'POST /tenants/{tid}/webhooks': {
+    readonly params: { readonly tid: string };
+    readonly body: {
+      /** https; outside production http as well, at a loopback address */
+      readonly url: string;
+      readonly description?: string;
+      readonly types?: readonly string[];
+    };
+    readonly answer: WebhookWithSecret;
+  };
+  /** Lists webhooks. Scope `idp.webhooks:read`. */
+  'GET /tenants/{tid}/webhooks': {
+    readonly params: { readonly tid: string };
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string };
+  };
+  /** Reads a webhook. Scope `idp.webhooks:read`. */
+  'GET /tenants/{tid}/webhooks/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Webhook;
+  };
+  /** Changes a webhook; one that was switched off goes on where it was. Scope `idp.webhooks:write`. */
+  'PATCH /tenants/{tid}/webhooks/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      /** https; outside production http as well, at a loopback address */
+      readonly url?: string;
+      readonly description?: string | null;
+      readonly types?: readonly string[] | null;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: Webhook;
+  };
+  /** Removes a webhook, and what could not be delivered to it. Scope `idp.webhooks:write`. */
+  'DELETE /tenants/{tid}/webhooks/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Gives a webhook a new secret; the one before signs as well until the next rotation. Scope `idp.webhooks:write`. */
+  'POST /tenants/{tid}/webhooks/{id}/rotate-secret': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: WebhookWithSecret;
+  };
+  /** Sends a webhook an event that is in no feed, once. Scope `idp.webhooks:write`. */
+  'POST /tenants/{tid}/webhooks/{id}/test': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: WebhookTest;
+  };
+  /** Lists events that were given up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
+  'GET /tenants/{tid}/webhooks/{id}/deliveries': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string };
+  };
+  /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
+  'POST /tenants/{tid}/webhooks/{id}/replay': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: { readonly deliveries?: readonly string[] };
+    readonly answer: { readonly replayed: number };
+  };
+  /** Creates a webhook, which gets the events from now on. Scope `idp.webhooks:write`. */
+  'POST /webhooks': {
+    readonly body: {
+      /** https; outside production http as well, at a loopback address */
+      readonly url: string;
+      readonly description?: string;
+      readonly types?: readonly string[];
+    };
+    readonly answer: WebhookWithSecret;
+  };
+  /** Lists webhooks. Scope `idp.webhooks:read`. */
+  'GET /webhooks': {
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly Webhook[]; readonly next?: string };
+  };
+  /** Reads a webhook. Scope `idp.webhooks:read`. */
+  'GET /webhooks/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: Webhook;
+  };
+  /** Changes a webhook; one that was switched off goes on where it was. Scope `idp.webhooks:write`. */
+  'PATCH /webhooks/{id}': {
+    readonly params: { readonly id: string };
+    readonly body: {
+      /** https; outside production http as well, at a loopback address */
+      readonly url?: string;
+      readonly description?: string | null;
+      readonly types?: readonly string[] | null;
+      readonly status?: 'active' | 'disabled';
+    };
+    readonly answer: Webhook;
+  };
+  /** Removes a webhook, and what could not be delivered to it. Scope `idp.webhooks:write`. */
+  'DELETE /webhooks/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Gives a webhook a new secret; the one before signs as well until the next rotation. Scope `idp.webhooks:write`. */
+  'POST /webhooks/{id}/rotate-secret': {
+    readonly params: { readonly id: string };
+    readonly answer: WebhookWithSecret;
+  };
+  /** Sends a webhook an event that is in no feed, once. Scope `idp.webhooks:write`. */
+  'POST /webhooks/{id}/test': {
+    readonly params: { readonly id: string };
+    readonly answer: WebhookTest;
+  };
+  /** Lists events that were given up for a webhook, because every attempt failed. Scope `idp.webhooks:read`. */
+  'GET /webhooks/{id}/deliveries': {
+    readonly params: { readonly id: string };
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly WebhookDelivery[]; readonly next?: string };
+  };
+  /** Sends events that were given up once more: those of the ids, or all. Scope `idp.webhooks:write`. */
+  'POST /webhooks/{id}/replay': {
+    readonly params: { readonly id: string };
+    readonly body: { readonly deliveries?: readonly string[] };
+    readonly answer: { readonly replayed: number };
+  };
+  /** Invites a user, in the place of an invitation that the user may have. Scope `idp.invitations:write`. */
+  'POST /tenants/{tid}/invitations': {
+    readonly params: { readonly tid: string };
+    readonly body: {
+      readonly userId: string;
+      readonly send: boolean;
+      readonly clientId?: string;
+      readonly link?: boolean;
+      readonly locale?: string;
+    };
+    readonly answer: {
+      readonly id: string;
+      readonly personId: string;
+      readonly userId: string;
+      readonly clientId?: string;
+      /** Whether the user is linked to a personal account */
+      readonly link: boolean;
+      readonly locale?: string;
+      /** Whether the link is e-mailed */
+      readonly send: boolean;
+      readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
+      /** ISO 8601 */
+      readonly createdAt: string;
+      /** ISO 8601 */
+      readonly updatedAt: string;
+      /** ISO 8601 */
+      readonly expiresAt: string;
+      /** ISO 8601 */
+      readonly acceptedAt?: string;
+    };
+  };
+  /** Lists invitations, the oldest first. Scope `idp.invitations:read`. */
+  'GET /tenants/{tid}/invitations': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly status?: 'pending' | 'accepted' | 'revoked' | 'expired';
+      readonly personId?: string;
+      readonly userId?: string;
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt';
+    };
+    readonly answer: {
+      readonly items: readonly {
+        readonly id: string;
+        readonly personId: string;
+        readonly userId: string;
+        readonly clientId?: string;
+        /** Whether the user is linked to a personal account */
+        readonly link: boolean;
+        readonly locale?: string;
+        /** Whether the link is e-mailed */
+        readonly send: boolean;
+        readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
+        /** ISO 8601 */
+        readonly createdAt: string;
+        /** ISO 8601 */
+        readonly updatedAt: string;
+        /** ISO 8601 */
+        readonly expiresAt: string;
+        /** ISO 8601 */
+        readonly acceptedAt?: string;
+      }[];
+      readonly next?: string;
+    };
+  };
+  /** Reads an invitation. Scope `idp.invitations:read`. */
+  'GET /tenants/{tid}/invitations/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: {
+      readonly id: string;
+      readonly personId: string;
+      readonly userId: string;
+      readonly clientId?: string;
+      /** Whether the user is linked to a personal account */
+      readonly link: boolean;
+      readonly locale?: string;
+      /** Whether the link is e-mailed */
+      readonly send: boolean;
+      readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
+      /** ISO 8601 */
+      readonly createdAt: string;
+      /** ISO 8601 */
+      readonly updatedAt: string;
+      /** ISO 8601 */
+      readonly expiresAt: string;
+      /** ISO 8601 */
+      readonly acceptedAt?: string;
+    };
+  };
+  /** The link of an invitation, which proves no e-mail address from then on. Scope `idp.invitations:write`. */
+  'GET /tenants/{tid}/invitations/{id}/link': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: {
+      /** ISO 8601 */
+      readonly expiresAt: string;
+      readonly url: string;
+    };
+  };
+  /** E-mails another link, with all its time; those before are void. Scope `idp.invitations:write`. */
+  'POST /tenants/{tid}/invitations/{id}/resend': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: {
+      readonly id: string;
+      readonly personId: string;
+      readonly userId: string;
+      readonly clientId?: string;
+      /** Whether the user is linked to a personal account */
+      readonly link: boolean;
+      readonly locale?: string;
+      /** Whether the link is e-mailed */
+      readonly send: boolean;
+      readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
+      /** ISO 8601 */
+      readonly createdAt: string;
+      /** ISO 8601 */
+      readonly updatedAt: string;
+      /** ISO 8601 */
+      readonly expiresAt: string;
+      /** ISO 8601 */
+      readonly acceptedAt?: string;
+    };
+  };
+  /** Ends an invitation. Scope `idp.invitations:write`. */
+  'POST /tenants/{tid}/invitations/{id}/revoke': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: {
+      readonly id: string;
+      readonly personId: string;
+      readonly userId: string;
+      readonly clientId?: string;
+      /** Whether the user is linked to a personal account */
+      readonly link: boolean;
+      readonly locale?: string;
+      /** Whether the link is e-mailed */
+      readonly send: boolean;
+      readonly status: 'pending' | 'accepted' | 'revoked' | 'expired';
+      /** ISO 8601 */
+      readonly createdAt: string;
+      /** ISO 8601 */
+      readonly updatedAt: string;
+      /** ISO 8601 */
+      readonly expiresAt: string;
+      /** ISO 8601 */
+      readonly acceptedAt?: string;
+    };
+  };
+}
+
+/** Codes of refusals. */
+export type AdminErrorCode =
+  | 'all_tenants_required'
+  | 'already_linked'
+  | 'body_too_large'
+  | 'client_unknown'
+  | 'conflict'
+  | 'cursor_expired'
+  | 'email_required'
+  | 'grant_exceeds_own'
+  | 'group_refs_mixed'
+  | 'group_unknown'
+  | 'idempotency_conflict'
+  | 'idempotency_in_progress'
+  | 'insufficient_scope'
+  | 'invalid_cursor'
+  | 'invalid_record'
+  | 'invalid_request'
+  | 'invalid_token'
+  | 'invitation_over'
+  | 'invitee_privileged'
+  | 'key_not_announced'
+  | 'keys_given'
+  | 'link_chain'
+  | 'link_privileged'
+  | 'link_same_tenant'
+  | 'link_self'
+  | 'mail_not_configured'
+  | 'not_found'
+  | 'not_linked'
+  | 'permission_unknown'
+  | 'person_has_user'
+  | 'personal_tenant_missing'
+  | 'precondition_failed'
+  | 'rate_limited'
+  | 'temporarily_unavailable'
+  | 'unsupported_media_type'
+  | 'user_name_taken'
+  | 'user_not_invited'
+  | 'user_required';

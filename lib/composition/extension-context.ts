@@ -1,0 +1,96 @@
+/**
+ * What the composition root puts together for extensions and stores. `create-identity-provider` alone imports this room.
+ *
+ * This file is the context: all that an extension may touch. `extension-data` are its rows and records, `extension-work` its jobs, deliveries
+ * and checks, `open-stores` the stores of the service.
+ */
+import type { ClaimResolver } from '../claims/resolver.js';
+import type { Extension, ExtensionContext, ShowPage } from '../contract/extension.js';
+import { locales } from '../contract/locales.js';
+import { textsOf } from '../contract/pages/page-additions.js';
+import type { Directory } from '../directory/index.js';
+import { createBearer, type Guarded } from '../http/clients/bearer.js';
+import { createCsrf } from '../http/requests/csrf.js';
+import { requestIdOf } from '../http/requests/request-id.js';
+import type { Logger } from '../logger.js';
+import { describeScopes } from '../oidc/accounts/scopes.js';
+import type { Browsers } from '../oidc/context.js';
+import type { Protocol } from '../oidc/protocol.js';
+import { browserStateCookie } from '../oidc/sessions/browser-state.js';
+import type { ResolvedOptions } from '../options/defaults.js';
+import { signingAlgorithm } from '../options/values.js';
+import { hashedKey } from '../store/artifact-key.js';
+import type { ArtifactStore } from '../store/artifact-store.js';
+import type { Keyring } from '../store/keyring.js';
+
+export interface ExtensionContextParts extends Pick<ExtensionContext, 'attempts' | 'brandingOf' | 'countWrongSecret' | 'mail'> {
+  readonly options: ResolvedOptions;
+  readonly protocol: Protocol;
+  readonly directory: Directory;
+  readonly keyring: Keyring;
+  readonly claims: ClaimResolver;
+  readonly browsers: Browsers;
+  readonly logger: Logger;
+  readonly kept: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'>;
+  readonly work: Pick<ExtensionContext, 'deliver' | 'emit' | 'seal' | 'fetch' | 'keys'>;
+  readonly extensions: readonly Extension[];
+  readonly operations: ExtensionContext['operations'];
+  readonly showPage: ShowPage;
+  /** Hears of each guard that an extension puts before a route. */
+  readonly guard: (guarded: Guarded) => void;
+}
+
+export function createExtensionContext(parts: ExtensionContextParts): ExtensionContext {
+  const { options, protocol, directory, keyring, claims, browsers, attempts, countWrongSecret, logger, extensions, showPage } = parts;
+  const { issuer } = options;
+  const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
+  const [csrfKey] = keyring.derive('csrf');
+  return {
+    issuer,
+    production: options.production,
+    locales: options.locales,
+    own: options.paths.own,
+    url: (path) => issuer + path,
+    directory,
+    browserStateCookie: browserStateCookie(options),
+    interactions: protocol.interactions,
+    claims: protocol.claims,
+    bearer: createBearer({ read: protocol.readAccessToken, directory, guard: parts.guard }),
+    operations: parts.operations,
+    ...parts.kept,
+    ...parts.work,
+    sign: protocol.sign,
+    signingAlgorithms: algorithmsOf(options.keys),
+    sessions: protocol.sessions,
+    signedIn: protocol.signedIn,
+    requireSignIn: protocol.requireSignIn,
+    signInAnswer: protocol.signInAnswer,
+    postedForms: protocol.postedForms,
+    endActing: protocol.endActing,
+    scopeDescriptions: () => describeScopes(directory, claims),
+    view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
+    brandingOf: parts.brandingOf,
+    ...(parts.mail && { mail: parts.mail }),
+    ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
+    texts: (locale) => texts[locale] ?? {},
+    pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
+    csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
+    attempts,
+    countWrongSecret,
+    limits: options.limits,
+    logger,
+    requestId: (ctx) => requestIdOf(ctx as never),
+  };
+}
+
+/** Counters that all nodes share. */
+export const createAttempts =
+  (artifacts: Pick<ArtifactStore, 'hit'>): ExtensionContext['attempts'] =>
+  async (counter, window, by) => {
+    const { count, resetsAt } = await artifacts.hit(hashedKey('Attempts', counter), window, by);
+    return { count, resetsAt: new Date(resetsAt) };
+  };
+
+/** Those of the keys that were given; we make one of each. */
+const algorithmsOf = ({ signing }: ResolvedOptions['keys']): readonly string[] =>
+  signing ? [...new Set(signing.map(signingAlgorithm))] : ['RS256', 'ES256'];

@@ -1,0 +1,74 @@
+/** What extensions keep, put together: durable rows and short-lived records. */
+import type { Extension, ExtensionContext } from '../contract/extension.js';
+import { createExtensionData, type Directory, type ExtensionData, isVoid, OF_INSTANCE, specOf, wrongMemberOf } from '../directory/index.js';
+import { eventNames } from '../events.js';
+import type { ArtifactStore } from '../store/artifact-store.js';
+import type { CollectionSpec } from '../store/directory-store.js';
+import type { Keyring } from '../store/keyring.js';
+import type { CheckedDirectory, WrongMember } from '../store/records/checked-directory.js';
+import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
+
+/** Events of the service that its own extension raises in rows. */
+const eventsOfWebhooks = eventNames.filter((name) => name.startsWith('Webhook'));
+
+const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
+
+/** Collections that the store opens. */
+export const extensionSpecs = (extensions: readonly Extension[]): readonly CollectionSpec[] => collectionsOf(extensions).map(specOf);
+
+/** Checks rows of extensions, as those of the service are. */
+export function extensionRowChecks(extensions: readonly Extension[]): WrongMember {
+  const collections = new Map(collectionsOf(extensions).map((collection) => [collection.name, collection]));
+  return (name, row) => {
+    const collection = collections.get(name);
+    return collection && wrongMemberOf(collection, row);
+  };
+}
+
+/** Collections whose rows have events in them. */
+export const extensionEventSources = (extensions: readonly Extension[]): readonly string[] =>
+  collectionsOf(extensions).flatMap(({ name, events }) => (events ? [name] : []));
+
+/** @param nudge after a write that left events in a row. */
+export const createRowsOfExtensions = (extensions: readonly Extension[], store: CheckedDirectory, nudge: () => void): ExtensionData =>
+  createExtensionData({
+    store,
+    collections: collectionsOf(extensions),
+    events: new Set<string>([...eventsOfWebhooks, ...extensions.flatMap(({ events = [] }) => events)]),
+    nudge,
+  });
+
+interface KeptDataParts {
+  readonly extensions: readonly Extension[];
+  readonly rows: ExtensionData;
+  readonly artifacts: ArtifactStore;
+  readonly keyring: Keyring;
+  readonly directory: Directory;
+}
+
+/** The members of the context that lead to it. */
+export function createKeptData(
+  parts: KeptDataParts,
+): Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'ofInstance' | 'artifact' | 'keptData'> {
+  const { extensions, rows, artifacts, keyring, directory } = parts;
+  const isCutOff = async (oid: string, at: Date): Promise<boolean> => {
+    const account = await directory.accounts.findByOid(oid);
+    return !account || isVoid(account, at);
+  };
+  const kinds = new Map(
+    extensions.flatMap((extension) =>
+      (extension.artifacts ?? []).map((kind) => [kind, createExtensionArtifacts({ artifacts, keyring, isCutOff }, kind)] as const),
+    ),
+  );
+  return {
+    collection: rows.rows,
+    collectionOfAllTenants: rows.ofAllTenants,
+    ofInstance: OF_INSTANCE,
+    artifact(kind) {
+      const handle = kinds.get(kind);
+      if (!handle) throw new TypeError(`no extension declares the artifacts ${kind.name}`);
+      return handle;
+    },
+    keptData: rows,
+  };
+}

@@ -1,0 +1,208 @@
+/** What extensions do beside answering requests, put together: start, deliveries, jobs, events, health. */
+
+import { isOwnName } from '../contract/collections.js';
+import type { Extension, ExtensionContext } from '../contract/extension.js';
+import { sharedClaims } from '../contract/shared-claims.js';
+import type { DeliveryHandler, Job, Seal } from '../contract/work.js';
+import type { Directory } from '../directory/index.js';
+import { ConfigError, isToldAlready } from '../errors.js';
+import type { Logger } from '../logger.js';
+import type { ArtifactStore } from '../store/artifact-store.js';
+import type { Keyring } from '../store/keyring.js';
+import type { HealthProblem } from '../store/outages/health.js';
+
+/** Longest that a lease outlives a node that died, in milliseconds, where the interval of the job is shorter. */
+const LEASE_MS = 15_000;
+/** Milliseconds between two renewals of the lease of a job that runs. */
+const RENEWAL_MS = 5_000;
+/** Milliseconds that a job has to end in when the service closes. */
+const GRACE_MS = 5_000;
+/** Milliseconds that an extension has to tell how it is. */
+const HEALTH_MS = 2_000;
+const MAX_INTERVAL_SECONDS = 86_400;
+
+export interface ExtensionWorkParts {
+  readonly extensions: readonly Extension[];
+  readonly directory: Pick<Directory, 'as' | 'deliveries' | 'accountEvents'>;
+  readonly artifacts: Pick<ArtifactStore, 'lease'>;
+  readonly keyring: Keyring;
+  /** Names this node. */
+  readonly node: string;
+  readonly logger: Logger;
+}
+
+export interface ExtensionWork extends Pick<ExtensionContext, 'deliver' | 'seal' | 'emit'> {
+  /** Starts the extensions, then what they do. @throws ConfigError, or what an extension threw; those that were started are closed then. */
+  start(context: ExtensionContext): Promise<void>;
+  problems(): Promise<readonly HealthProblem[]>;
+  /** Ends jobs, then the extensions. */
+  close(): Promise<void>;
+}
+
+export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
+  const { extensions, directory, artifacts, keyring, node, logger } = parts;
+  const kinds = new Set<string>();
+  const events = new Set<string>(extensions.flatMap((extension) => extension.events ?? []));
+  const running: { close(): Promise<void> }[] = [];
+  let started: Extension[] = [];
+  let context: ExtensionContext | undefined;
+
+  const closeStarted = async (): Promise<void> => {
+    for (const { close } of running.splice(0)) await close();
+    const ending = started;
+    started = [];
+    for (const extension of ending) await extension.close?.();
+  };
+
+  return {
+    async deliver(kind, data, { batch } = {}) {
+      if (!kinds.has(kind)) throw new TypeError(`no extension takes deliveries of the kind ${kind}`);
+      return directory.deliveries.enqueue([{ kind, data, ...(batch === undefined ? {} : { batch }) }]);
+    },
+
+    seal: (purpose) => sealOf(keyring, `extension ${purpose}`),
+
+    async emit(type, account, data, cause, by) {
+      if (!events.has(type)) throw new TypeError(`no extension declares the event ${type}`);
+      await (by ? directory.as(by) : directory).accountEvents.raise(type, account, data, cause);
+    },
+
+    async start(given) {
+      context = given;
+      try {
+        const made = extensions.map((extension) => ({
+          owner: extension.name,
+          deliveries: Object.entries(extension.deliveries?.(given) ?? {}),
+          jobs: extension.jobs?.(given) ?? [],
+        }));
+        checkWork(made);
+        const handlers = made.flatMap(({ deliveries }) => deliveries);
+        const jobs = made.flatMap((each) => each.jobs);
+        for (const [kind] of handlers) kinds.add(kind);
+        for (const extension of extensions) {
+          started.push(extension);
+          await extension.start?.(given);
+        }
+        for (const [kind, handler] of handlers) directory.deliveries.handle(kind, handler);
+        for (const job of jobs) running.push(runJob(job, artifacts, node, logger));
+      } catch (error) {
+        await closeStarted();
+        throw error;
+      }
+    },
+
+    async problems() {
+      const own = context;
+      if (!own) return [];
+      const all = await Promise.all(extensions.map((extension) => problemsOf(extension, own, logger)));
+      return all.flat();
+    },
+
+    close: closeStarted,
+  };
+}
+
+interface MadeWork {
+  /** The extension's name. */
+  readonly owner: string;
+  readonly deliveries: readonly (readonly [kind: string, handler: DeliveryHandler])[];
+  readonly jobs: readonly Job[];
+}
+
+/** @throws ConfigError for names that are not the extension's own, for intervals, and for names with two owners. */
+function checkWork(made: readonly MadeWork[]): void {
+  const namesOf = ({ deliveries, jobs }: MadeWork) => [
+    ...deliveries.map(([kind]) => ({ what: 'deliveries', name: kind })),
+    ...jobs.map(({ name }) => ({ what: 'job', name })),
+  ];
+  const invalid = made.flatMap(({ owner, ...work }) => [
+    ...namesOf({ owner, ...work })
+      .filter(({ name }) => !isOwnName(name, owner))
+      .map(({ what, name }) => `${what} ${name} of ${owner} to be named ${owner}.<name>`),
+    ...work.jobs
+      .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
+      .map(({ name }) => `job ${name} to have intervalSeconds, 1 to ${MAX_INTERVAL_SECONDS}`),
+  ]);
+  if (invalid.length > 0)
+    throw new ConfigError(
+      'invalid_options',
+      invalid.map((expected) => ({ path: 'extensions', expected })),
+    );
+  const conflicts = sharedClaims(made, (work) => namesOf(work).map(({ what, name }) => `${what} ${name}`));
+  if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
+}
+
+const sealOf = (keyring: Keyring, purpose: string): Seal => ({
+  seal: (record, value) => keyring.encrypt(purpose, record, value),
+  open: (record, sealed) => keyring.decrypt(purpose, record, sealed),
+  isCurrent: (sealed) => keyring.isCurrent(sealed),
+  hashes: (value) => keyring.hashes(purpose, value),
+});
+
+async function problemsOf({ name, health }: Extension, context: ExtensionContext, logger: Logger): Promise<readonly HealthProblem[]> {
+  if (!health) return [];
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer after ${HEALTH_MS} ms`)), HEALTH_MS).unref();
+  });
+  try {
+    const problems = await Promise.race([Promise.resolve(health(context)), late]);
+    return problems.map(({ code, id = '' }) => ({ code, collection: name, id }));
+  } catch (err) {
+    logger.error({ err, extension: name }, 'an extension could not tell its health');
+    return [{ code: 'extension_unwell', collection: name, id: '' }];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Rounds of a job while this node has its lease. */
+function runJob(job: Job, artifacts: Pick<ArtifactStore, 'lease'>, node: string, logger: Logger): { close(): Promise<void> } {
+  const interval = job.intervalSeconds * 1000;
+  const lease = `job ${job.name}`;
+  const term = Math.max(LEASE_MS, interval * 1.5);
+  const ending = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let round: Promise<void> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    if (!(await artifacts.lease(lease, node, term))) return;
+    const over = new AbortController();
+    const renewal = setInterval(() => {
+      artifacts.lease(lease, node, term).then(
+        (isOurs) => isOurs || over.abort(),
+        () => over.abort(),
+      );
+    }, RENEWAL_MS).unref();
+    try {
+      await job.run(AbortSignal.any([ending.signal, over.signal]));
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  function next(wait: number): void {
+    timer = setTimeout(() => {
+      round = run()
+        .catch((err: unknown) => {
+          if (!isToldAlready(err)) logger.error({ err, job: job.name }, 'a job failed; its next round comes all the same');
+        })
+        .finally(() => {
+          if (!ending.signal.aborted) next(interval);
+        });
+    }, wait).unref();
+  }
+  next(Math.min(interval, 1000));
+
+  return {
+    async close() {
+      ending.abort();
+      clearTimeout(timer);
+      let patience: NodeJS.Timeout | undefined;
+      await Promise.race([round, new Promise((done) => (patience = setTimeout(done, GRACE_MS)))]);
+      clearTimeout(patience);
+      // Another node need not wait for the lease to end.
+      await artifacts.lease(lease, node, 0).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** The host's mail, for extensions: how often, how long, and in whose look. */
+import type { ExtensionContext } from '../contract/extension.js';
+import type { Mail, MailMessage, WriteLetter } from '../contract/pages/letter.js';
+import type { Logger } from '../logger.js';
+import type { MailOptions } from '../options/options.js';
+
+const HOUR_MS = 3_600_000;
+/** Mails that one address gets in an hour. */
+const MOST = 5;
+/** Milliseconds that the host has to take one; less than a delivery may take. */
+const TIMEOUT_MS = 30_000;
+
+interface MailParts extends Pick<ExtensionContext, 'attempts' | 'brandingOf'> {
+  readonly options: MailOptions;
+  readonly write: WriteLetter;
+  readonly logger: Logger;
+}
+
+export function createMail({ options, write, attempts, brandingOf, logger }: MailParts): Mail {
+  return {
+    async send(letter) {
+      const { to, kind, tid, clientId } = letter;
+      const counter = JSON.stringify(['mail', to.toLowerCase()]);
+      const uncount = () => attempts(counter, HOUR_MS, -1);
+      const { count } = await attempts(counter, HOUR_MS);
+      if (count > MOST) {
+        await uncount();
+        throw new Error(`the address got ${MOST} mails in the last hour`);
+      }
+      try {
+        await inTime(options.send, write(letter, await brandingOf(tid, clientId)));
+      } catch (err) {
+        await uncount();
+        logger.warn({ err, kind, tid }, 'the host did not take a mail; another attempt follows');
+        // The queue keeps what this says, and the host's own words may be about the person.
+        throw new Error('the host did not take the mail');
+      }
+    },
+  };
+}
+
+async function inTime(send: MailOptions['send'], message: MailMessage): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not taken after ${TIMEOUT_MS} ms`)), TIMEOUT_MS).unref();
+  });
+  try {
+    await Promise.race([send(message), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,59 @@
+/** Words and links that extensions add to the pages of every sign-in, and the catalogues that they come from. */
+import type { Awaitable } from '../../claims/contract.js';
+import { formatPath } from '../../config-problem.js';
+import type { ConfigProblem } from '../../errors.js';
+import { type Locale, locales } from '../locales.js';
+import { sharedClaims } from '../shared-claims.js';
+import type { Interaction } from '../sign-in/interaction.js';
+
+/** A text, or a link, at the foot of the pages of a sign-in. */
+export interface PageAddition {
+  /** What it is: `privacy`, `help`. Each is there once. */
+  readonly name: string;
+  /** A key of the extension's `texts`. */
+  readonly text: string;
+  /** Makes it a link: an https URL, or a path of this origin. A function answers undefined where there is nothing to show. */
+  readonly href?: string | ((interaction: Interaction) => string | undefined);
+  /** The values of the text's placeholders; undefined where there is nothing to show. */
+  readonly values?: (interaction: Interaction) => Awaitable<Readonly<Record<string, string>> | undefined>;
+}
+
+/** A catalogue for each of the pages' languages, with the same keys: the extension's name and a dot come first. */
+export type ExtensionTexts = Readonly<Record<Locale, Readonly<Record<string, string>>>>;
+
+interface WithPages {
+  readonly name: string;
+  readonly texts?: ExtensionTexts;
+  readonly pageAdditions?: readonly PageAddition[];
+}
+
+/** What is wrong with the texts and additions of each, by itself. */
+export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages): readonly ConfigProblem[] {
+  const path = (...rest: readonly string[]): string => formatPath(['extensions', name, ...rest]);
+  const keys = Object.keys(texts?.en ?? {});
+  const foreign = keys.filter((key) => !key.startsWith(`${name}.`));
+  const incomplete = texts
+    ? locales.filter((locale) => {
+        const catalogue = texts[locale] ?? {};
+        return Object.keys(catalogue).length !== keys.length || keys.some((key) => typeof catalogue[key] !== 'string');
+      })
+    : [];
+  return [
+    ...foreign.map((key) => ({ path: path('texts', 'en', key), expected: `a key that begins with '${name}.'` })),
+    ...incomplete.map((locale) => ({ path: path('texts', locale), expected: 'a text for each key of en, and no others' })),
+    ...pageAdditions
+      .filter(({ text }) => !keys.includes(text))
+      .map(({ name: addition }) => ({ path: path('pageAdditions', addition, 'text'), expected: 'a key of its texts' })),
+  ];
+}
+
+/** Additions that two extensions make. */
+export const findAdditionConflicts = (extensions: readonly WithPages[]): readonly ConfigProblem[] =>
+  sharedClaims(
+    extensions.flatMap(({ name: owner, pageAdditions = [] }) => pageAdditions.map(({ name }) => ({ owner, name }))),
+    ({ name }) => [`the addition ${name} to the pages`],
+  );
+
+/** All texts of a language, by their keys. */
+export const textsOf = (extensions: readonly WithPages[], locale: Locale): Readonly<Record<string, string>> =>
+  Object.assign({}, ...extensions.map(({ texts }) => texts?.[locale] ?? {}));

@@ -1,0 +1,72 @@
+/**
+ * Pages of extensions, and what extensions add to pages of the service.
+ *
+ * This file is the view of a page: the parts on it, and not their look. The sign-in pages draw it. `page-additions` has texts, links and buttons
+ * that an extension adds.
+ */
+import type { Html } from '../../http/pages/html.js';
+import type { Client, Tenant } from '../../store/records/records.js';
+import type { Interaction } from '../sign-in/interaction.js';
+
+/** Words: a key of the extension's `texts`, one with the values of its placeholders, or a name that is the same in every language. */
+export type Text = string | { readonly key: string; readonly values: Readonly<Record<string, string>> } | { readonly plain: string };
+
+/** @typeParam Words as the extension gives them, or in the page's language. */
+export type ViewPart<Words = Text> =
+  | { readonly part: 'text'; readonly text: Words }
+  | { readonly part: 'list'; readonly items: readonly Words[] }
+  /** `href`: http(s), or a path of this origin. */
+  | { readonly part: 'link'; readonly text: Words; readonly href: string }
+  /** A labelled input. `code` is for digits that were sent or are shown elsewhere. */
+  | {
+      readonly part: 'field';
+      readonly name: string;
+      readonly label: Words;
+      readonly kind?: 'text' | 'password' | 'code';
+      /** @default off */
+      readonly autocomplete?: string;
+      readonly value?: string;
+      readonly isOptional?: boolean;
+      /** What is wrong with it. */
+      readonly problem?: Words;
+    }
+  /** Posts `yes` under its name when it is ticked. */
+  | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
+  /** Entries of which one is pressed. */
+  | {
+      readonly part: 'choices';
+      readonly name: string;
+      readonly choices: readonly { readonly value: string; readonly title: Words; readonly lines?: readonly Words[] }[];
+    }
+  /** Submits the form. The first is the one that Enter presses. */
+  | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  /** Markup of the template `html`, without styles or scripts of its own: none would be applied. */
+  | { readonly part: 'markup'; readonly markup: Html };
+
+export interface View {
+  readonly title: Text;
+  readonly lead?: Text;
+  /** What went wrong, said on top. */
+  readonly problem?: Text;
+  /** @default 200 */
+  readonly status?: number;
+  /** The sign-in that the page is a step of: its client, look and language are the page's. */
+  readonly interaction?: Interaction;
+  /** Without an interaction: whose look the page has. */
+  readonly client?: Client;
+  readonly tenant?: Tenant;
+  /** Without an interaction: languages that are wanted before those of the browser, as `ui_locales` has them. */
+  readonly uiLocales?: string;
+  /** The form that all parts are in. Its fields `csrf` and, in an interaction, the button to cancel are added. */
+  readonly form?: {
+    /** An absolute URL of the service. */
+    readonly action: string;
+    /** What `csrf.check` is asked about. @default the interaction's `uid` */
+    readonly subject?: string;
+    /** Hidden fields. */
+    readonly fields?: Readonly<Record<string, string>>;
+  };
+  readonly parts: readonly ViewPart[];
+  /** Runs once the whole page is there: a constant, whose hash is in the page's policy. Without it, no script runs. It may call nobody. */
+  readonly script?: string;
+}

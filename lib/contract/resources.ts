@@ -1,0 +1,207 @@
+/** Operations of the admin API, as extensions contribute them: one schema for types, checks and the OpenAPI document. */
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { Context } from 'koa';
+import type { Awaitable } from '../claims/contract.js';
+import type { Account, Directory } from '../directory/index.js';
+import type { ConfigProblem, ErrorEntry } from '../errors.js';
+import type { Attribution } from '../events.js';
+import type { Client } from '../store/records/records.js';
+
+/** The audience of access tokens for the admin API: an API resource of the service's own. */
+export const ADMIN_API = 'idp.admin';
+
+/** Who calls the admin API: a client by itself, or a person by a client. */
+export interface Administrator {
+  /** `client:hr-sync` or `user:<oid>`, as the events of its writes name it. */
+  readonly actor: string;
+  readonly client: Client;
+  /** The person behind the token; they administer their own tenant alone. */
+  readonly account?: Account;
+  /** Whether it administers all tenants, and with them what is of the instance. */
+  readonly ofAllTenants: boolean;
+  administers(tid: string): boolean;
+  /** Whether it may do what a permission, or a scope of the admin API, allows. */
+  holds(permissionId: string): boolean;
+}
+
+/** A request that may be made: the token, its scope and the tenant were checked, and all of its parts are of their schemas. */
+export interface OperationRequest<Params = Readonly<Record<string, string>>, Query = unknown, Body = unknown> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly administrator: Administrator;
+  /** Who makes the request, for services that are told with each call. */
+  readonly by: Attribution;
+  /** The services of the directory; events of their writes name the administrator and the request. */
+  readonly directory: Directory;
+  /** Ids for new records, the first, the second …: the same ones when a request comes again with its `Idempotency-Key`. */
+  newId(index?: number): string;
+  /** Whether a request with the same `Idempotency-Key` came before and was not answered: it may have written what {@link newId} names. */
+  readonly isRetry: boolean;
+  /** @throws IdpError `precondition_failed` where `If-Match` asks for another state of the record, by what is answered of it. */
+  checkMatch(answer: unknown): void;
+  readonly ctx: Context;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Who may call an operation: who administers the tenant of its path, who administers all tenants, or every administrator. */
+export type Reach = 'tenant' | 'instance' | 'any';
+
+/** What one method of one path does. */
+export interface Operation {
+  readonly method: Method;
+  /** Below the API's base: `/tenants/{tid}/badges/{id}`. What belongs to a tenant lies under `/tenants/{tid}`. */
+  readonly path: string;
+  /** `idp.<resource>:read` or `idp.<resource>:write`. */
+  readonly scope: string;
+  /** What it does, in one line. */
+  readonly summary: string;
+  /** @default `tenant` under `/tenants/{tid}`, else `instance` */
+  readonly reach?: Reach;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  /** Absent: nothing is answered, with 204. */
+  readonly answer?: TSchema;
+  /** @default 200, or 204 without an answer */
+  readonly status?: 200 | 201 | 202;
+  /** Codes of errors of its own, beside those that every operation has. */
+  readonly errors?: readonly string[];
+  /** Where what was created is, below the API's base. */
+  readonly location?: (answer: never, params: Readonly<Record<string, string>>) => string;
+  readonly handle: (request: OperationRequest<never, never, never>) => Awaitable<unknown>;
+}
+
+/** An operation as the admin API mounts it: with what its errors stand for, by their codes. */
+export interface MountedOperation extends Operation {
+  readonly reach: Reach;
+  readonly errorEntries: Readonly<Record<string, ErrorEntry>>;
+}
+
+/** The parameters in a path, by name. */
+type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [Key in Name]: string } & ParamsOf<Rest>
+  : unknown;
+
+interface TypedOperation<Path extends string, Query extends TObject, Body extends TSchema, Answer extends TSchema>
+  extends Omit<Operation, 'path' | 'query' | 'body' | 'answer' | 'location' | 'handle'> {
+  readonly path: Path;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly answer?: Answer;
+  readonly location?: (answer: Static<Answer>, params: ParamsOf<Path>) => string;
+  readonly handle: (request: OperationRequest<ParamsOf<Path>, Static<Query>, Static<Body>>) => Awaitable<Static<Answer>>;
+}
+
+/**
+ * Types an operation: what `handle` gets and answers follows from path and schemas.
+ * @example
+ * ```ts
+ * import { defineOperation, type Extension, IdpError, Type } from 'tenant-idp/extension';
+ *
+ * const TenantName = Type.Object({ name: Type.String() }, { additionalProperties: false });
+ * export const tenantNames: Extension = {
+ *   name: 'tenant-names',
+ *   resources: () => [
+ *     defineOperation({
+ *       method: 'GET',
+ *       path: '/tenants/{tid}/name',
+ *       scope: 'idp.tenant-names:read',
+ *       summary: 'The name of a tenant',
+ *       answer: TenantName,
+ *       async handle({ params, directory }) {
+ *         const { name } = await directory.tenants.require(params.tid);
+ *         return { name };
+ *       },
+ *     }),
+ *   ],
+ * };
+ * ```
+ */
+export const defineOperation = <
+  const Path extends string,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+  Answer extends TSchema = TSchema,
+>(
+  operation: TypedOperation<Path, Query, Body, Answer>,
+): Operation => operation as unknown as Operation;
+
+/**
+ * The query of a list: how many, from where on, in which order, and the filters of the resource.
+ * @example
+ * ```ts
+ * import { defineOperation, pageOf, pageQuery, Type } from 'tenant-idp/extension';
+ *
+ * const Name = Type.Object({ name: Type.String() }, { additionalProperties: false });
+ * export const names = defineOperation({
+ *   method: 'GET',
+ *   path: '/tenants/{tid}/group-names',
+ *   scope: 'idp.group-names:read',
+ *   summary: 'Lists names of groups',
+ *   query: pageQuery({ prefix: Type.Optional(Type.String()) }, ['name']),
+ *   answer: pageOf(Name),
+ *   async handle({ params, query: { prefix = '' }, directory }) {
+ *     const all = await directory.forTenant(params.tid).groups.find();
+ *     return { items: all.filter(({ name }) => name.startsWith(prefix)).map(({ name }) => ({ name })) };
+ *   },
+ * });
+ * ```
+ */
+export const pageQuery = <Filters extends TProperties, const Sorts extends readonly string[]>(filters: Filters, sorts: Sorts) =>
+  Type.Object(
+    {
+      ...filters,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+      after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: '`next` of the page before' })),
+      sort: Type.Optional(Type.Union(sorts.map((sort) => Type.Literal(sort as Sorts[number])))),
+    },
+    { additionalProperties: false },
+  );
+
+/**
+ * A page of a list; without `next` it is the last.
+ * @example
+ * ```ts
+ * import { pageOf, Type } from 'tenant-idp/extension';
+ *
+ * export const names = pageOf(Type.Object({ name: Type.String() }, { additionalProperties: false }));
+ * ```
+ */
+export const pageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({ items: Type.Array(item), next: Type.Optional(Type.String()) }, { additionalProperties: false });
+
+/** Who may call it. */
+export const reachOf = ({ reach, path }: Pick<Operation, 'reach' | 'path'>): Reach =>
+  reach ?? (path.startsWith('/tenants/{tid}') ? 'tenant' : 'instance');
+
+/** What an operation claims: a path with a parameter of another name is the same path. */
+export const routeOf = ({ method, path }: Pick<Operation, 'method' | 'path'>): string => `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
+
+const methods: readonly unknown[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const isPath = (path: unknown): boolean => typeof path === 'string' && /^(?:\/[a-z][a-z-]*|\/\{[a-zA-Z]+\})+$/.test(path);
+const isScope = (scope: unknown): boolean => typeof scope === 'string' && /^idp\.[a-z][a-z-]*:(?:read|write)$/.test(scope);
+
+/** What is wrong with the operations of an extension. @param codes all codes of errors. */
+export function findOperationProblems(
+  operations: readonly Operation[],
+  extension: string,
+  codes: ReadonlySet<string>,
+): readonly ConfigProblem[] {
+  return operations.flatMap(({ method, path, scope, reach, errors = [], handle }, index) => {
+    const report = (member: string, expected: string, isRight: boolean): readonly ConfigProblem[] =>
+      isRight ? [] : [{ path: `extensions.${extension}.resources[${index}].${member}`, expected }];
+    return [
+      ...report('method', `one of ${methods.join(', ')}`, methods.includes(method)),
+      ...report('path', 'a path of lower-case words and {parameters}', isPath(path)),
+      ...report('scope', 'idp.<resource>:read or idp.<resource>:write', isScope(scope)),
+      ...report('reach', "'instance' or 'any' outside /tenants/{tid}", reach !== 'tenant' || String(path).startsWith('/tenants/{tid}')),
+      ...report(
+        'errors',
+        'codes of errors that exist',
+        errors.every((code) => codes.has(code)),
+      ),
+      ...report('handle', 'a function', typeof handle === 'function'),
+    ];
+  });
+}

@@ -1,0 +1,62 @@
+/**
+ * Sign-in as extensions see it: methods, requirements, requests for a sign-in, participants in a logout.
+ *
+ * This file is the interaction, a sign-in that waits for a person, and what its page can learn of it. `interactions` are the steps that a page
+ * may take with it.
+ */
+import type { Account, Proof } from '../../directory/index.js';
+import type { Client } from '../../store/records/records.js';
+
+/** How the user proved who they are. */
+export interface SignIn {
+  /** The user that becomes active. */
+  readonly oid: string;
+  readonly amr: readonly string[];
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
+  /** What a tenant's `signIn.methods` calls it. @default `password` for `local`, else the `idp` */
+  readonly method?: string;
+  /**
+   * Who acts as the user (RFC 8693 §4.1): an account of the person who is signed in here, who acts as nobody else yet. Their session is set aside until
+   * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
+   */
+  readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** When the sign-in ends, with its session, grants and tokens. */
+  readonly endsAt?: Date;
+  /** Takes `offline_access` from what is granted: no refresh tokens. */
+  readonly offline?: false;
+  /** Of `directory.credentials`: pages may have come between the proof and its use. */
+  readonly proof: Proof;
+}
+
+/** An account that a browser knows. */
+export interface KnownAccount {
+  readonly account: Account;
+  /** Whether it takes no sign-in: it is the current one, or linked to it. */
+  readonly isSignedIn: boolean;
+}
+
+/** A step of a sign-in that waits for the user. */
+export interface Interaction {
+  readonly uid: string;
+  /** The browser that it belongs to: the hash of a secret that no other knows. */
+  readonly browser: string;
+  readonly prompt: 'login' | 'consent' | 'select_account' | 'create' | 'requirement';
+  /** The requirement whose page is wanted, where `prompt` says so. */
+  readonly requirement?: string;
+  readonly client: Client;
+  /** The authorization request. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */
+  readonly idp?: string;
+  /** Tenants whose users may sign in here, by the client and `tenant:`; undefined: all. */
+  readonly tids?: readonly string[];
+  /** The user that is signed in, if any. */
+  readonly oid?: string;
+  /** Who acts as that user. */
+  readonly act?: SignIn['act'];
+  /** Whether the application can be sent a response: its redirect URI is still registered. */
+  readonly isAnswerable: boolean;
+  /** Scopes the user has not allowed yet; for a claim that is asked for by itself, the scope that would grant it. */
+  readonly missingScopes: readonly string[];
+}

@@ -1,0 +1,52 @@
+/** What the pages of a sign-in can do with it. */
+import type { Context } from 'koa';
+import type { Interaction, KnownAccount, SignIn } from './interaction.js';
+import type { SignInWays } from './sign-in-method.js';
+
+/**
+ * Sign-in steps of the browser that asks. A step that is over, or is another browser's, is undefined, and the request answered: by a page, or by GET
+ * with the other browser's request begun anew in this one.
+ */
+export interface Interactions {
+  load(ctx: Context): Promise<Interaction | undefined>;
+  /** How people may sign in, by the request and, where one alone is allowed, its tenant. */
+  ways(interaction: Interaction): Promise<SignInWays>;
+  /** The provider that a method knows for an e-mail or user name. */
+  idpOf(interaction: Interaction, identifier: string): Promise<string | undefined>;
+  /** Hands the browser to the method of a provider; false where none may be used for it. */
+  begin(ctx: Context, interaction: Interaction, idp: string): Promise<boolean>;
+  /**
+   * Each answers the URL to go on to; undefined when the proof holds no more. For a sign-in also when the request asks for another `idp`, or the
+   * user's tenant allows other methods.
+   */
+  signIn(ctx: Context, interaction: Interaction, signIn: SignIn): Promise<string | undefined>;
+  /**
+   * Signs in whom an extension had prove it on a page of its own (`signIn` of `requireSignIn`): answers the URL to go on to; undefined where there is no such
+   * proof, or it holds no more.
+   */
+  proven(ctx: Context, interaction: Interaction): Promise<string | undefined>;
+  /** Undefined when this account takes a sign-in. */
+  select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
+  /**
+   * Adds what the signed-in user proved beside the sign-in, members of `amr` such as `mfa`: the sign-in goes on, with its time and all that came of it.
+   * Undefined when nobody is signed in, or somebody else by now.
+   */
+  strengthen(ctx: Context, interaction: Interaction, amr: readonly string[]): Promise<string | undefined>;
+  /** Goes on to what is still open: what the extension keeps of its page decides whether that is the same page again. */
+  goOn(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Shows the page of the requirement that the interaction waits for. */
+  showRequirement(ctx: Context, interaction: Interaction): Promise<void>;
+  allow(ctx: Context, interaction: Interaction): Promise<string>;
+  abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** Accounts that this browser may go on as, or signed in with before. */
+  accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
+  /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
+  remembered(ctx: Context): readonly string[];
+  /** Takes an account off those that signed in before. */
+  forget(ctx: Context, oid: string): void;
+  /**
+   * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
+   * @param prompt what the person wants in the place of a sign-in
+   */
+  restart(ctx: Context, uid: string, prompt?: 'create'): Promise<string | undefined>;
+}

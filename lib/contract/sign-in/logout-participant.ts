@@ -1,0 +1,39 @@
+/** Who has to hear of the end of a sign-in, beside the applications that OpenID Connect tells. */
+import type { Awaitable } from '../../claims/contract.js';
+import type { Account } from '../../directory/index.js';
+import type { SignedIn } from './requirement.js';
+
+/** The sign-in of a browser, as it is now. */
+export interface BrowserSignIn extends SignedIn {
+  /** Names the session, as `sessions.list` does; it opens nothing. */
+  readonly session: string;
+  readonly account: Account;
+}
+
+/** A sign-in that ends: at the end-session endpoint, by another person's, or by the service. */
+export interface EndedSignIn {
+  /** As in {@link BrowserSignIn}. */
+  readonly session: string;
+  /** The user that it was of. */
+  readonly oid: string;
+  /** The `sub` of the sign-in, which linked accounts share. */
+  readonly sub: string;
+}
+
+/** What is told: JSON. It waits in the queue, so it holds no secrets. */
+export type LogoutNotice = Readonly<Record<string, unknown>>;
+
+export interface LogoutParticipant {
+  /**
+   * Whom to tell, by the durable queue: asked before the sign-in ends, and perhaps twice, and told after. Where it throws, nothing ends.
+   */
+  notices?(ended: EndedSignIn): Awaitable<readonly { readonly name: string; readonly notice: LogoutNotice }[]>;
+  /** Tells one. Rejects when it was not taken: tried seven times in about eight hours. */
+  send?(notice: LogoutNotice): Promise<void>;
+  /** Addresses that a hidden frame of the page after the sign-out calls; http or https. `name` is shown when one does not load. */
+  frames?(ended: EndedSignIn): Awaitable<readonly { readonly name: string; readonly uri: string }[]>;
+  /** Where the browser goes once the sign-in is over, and from there to `next`; undefined: nowhere. */
+  visit?(ended: EndedSignIn, next: string): Awaitable<string | undefined>;
+  /** Names of those that did not answer so far: asked for the page after the sign-out. */
+  unanswered?(ended: EndedSignIn): Awaitable<readonly string[]>;
+}

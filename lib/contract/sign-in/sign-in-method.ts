@@ -1,0 +1,41 @@
+/** A way to sign in beside the password: another identity provider, an e-ID, a key. */
+import type { Context } from 'koa';
+import type { Awaitable } from '../../claims/contract.js';
+import type { Locale } from '../locales.js';
+import type { Interaction } from './interaction.js';
+
+/** A button of the sign-in pages that begins a sign-in elsewhere. */
+export interface SignInButton {
+  /** The provider that it begins with. */
+  readonly idp: string;
+  /** A key of the extension's `texts`, or the words in each of the pages' languages. */
+  readonly label: string | Readonly<Record<Locale, string>>;
+}
+
+export interface SignInMethod {
+  /** Letters that an `acr_values` name may have. `password` and `local` are taken. */
+  readonly name: string;
+  /**
+   * Whether a name stands for a provider of the method, by now: such names may be asked for by `idp:` in `acr_values`, may be in `signIn.methods` of a
+   * tenant, and are the `idp` of the sign-ins that the method makes.
+   * @default its own name alone
+   */
+  readonly serves?: (idp: string) => Awaitable<boolean>;
+  /** Its buttons on the sign-in page; of those, the ones that the request and its tenant allow are shown. @default none */
+  readonly buttons?: (interaction: Interaction) => Awaitable<readonly SignInButton[]>;
+  /** The provider that people of this e-mail or user name sign in at; undefined: they are asked for a password. @default undefined */
+  readonly idpOf?: (identifier: string, interaction: Interaction) => Awaitable<string | undefined>;
+  /**
+   * Takes the browser over: shows a page, or sends it elsewhere. What comes back goes to a route of the extension, which ends in `interactions.signIn`
+   * with this `idp`, or in `abort`.
+   */
+  begin(ctx: Context, interaction: Interaction, idp: string): Awaitable<void>;
+}
+
+/** How people may sign in in an interaction. */
+export interface SignInWays {
+  readonly password: boolean;
+  /** The provider to go to at once: it is asked for, or there is no other way. */
+  readonly only?: string;
+  readonly buttons: readonly SignInButton[];
+}

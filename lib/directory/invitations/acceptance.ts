@@ -1,0 +1,188 @@
+import { IdpError } from '../../errors.js';
+import type { Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
+import { type Account, credentialOwner } from '../accounts/accounts.js';
+import { type Credentials, expectedPassword, PASSWORD_MINIMUM, type Proof } from '../accounts/credentials.js';
+import { createLinks, type ParentRef } from '../accounts/linking.js';
+import type { DirectoryContext } from '../context.js';
+import { newId, userNameKey } from '../identifiers.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createPersonRows } from '../persons/person-rows.js';
+import { hasUser } from '../persons/user-record.js';
+import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
+import type { Tenants } from '../tenants/tenants.js';
+import type { InvitationLinks, LinkRef } from './links.js';
+import { onBehalf } from './metadata.js';
+import type { Settling } from './settling.js';
+
+/** `replaced`: another link took the place of this one. `unavailable`: nobody can sign in to the tenant now. */
+export type InvitationState = 'pending' | 'accepted' | 'revoked' | 'replaced' | 'expired' | 'unavailable';
+
+/** An invitation, as who has its link sees it. */
+export interface OpenedInvitation {
+  readonly ref: LinkRef;
+  readonly state: InvitationState;
+  readonly tenant: Tenant;
+  readonly person: PersonWithUser;
+  readonly clientId?: string;
+  readonly locale?: string;
+  readonly expiresAt: Date;
+  /**
+   * What acceptance takes: a password; a personal account to link to; or nothing, because the user signs in by other means of the tenant, or by the
+   * account that it is linked to.
+   */
+  readonly takes: 'password' | 'link' | 'nothing';
+  /** Characters of a password, at least. */
+  readonly passwordLength: number;
+}
+
+export interface AcceptedAccount {
+  readonly person: PersonWithUser;
+  /** Of who accepted: absent where the acceptance proves nothing that signs in. */
+  readonly proof?: Proof;
+}
+
+/** What becomes of the link of an invitation, in whatever tenant it is. Reading changes nothing. */
+export interface Acceptance {
+  /** The link that a token is of; undefined for a token that was not made here. */
+  read(token: string): LinkRef | undefined;
+  /** Undefined when there is nothing of the invitation any more. */
+  open(ref: LinkRef): Promise<OpenedInvitation | undefined>;
+  /**
+   * Makes the user active, with this password where the invitation takes one. Of any number at once, one succeeds.
+   * @param from the address behind the request. Requests of one address wait for each other when there is much to do.
+   * @throws IdpError `invitation_over`; `invalid_record`, whose details name the rule, when the password is refused; `busy`.
+   */
+  accept(ref: LinkRef, password: string | undefined, from?: readonly string[]): Promise<AcceptedAccount>;
+  /**
+   * Makes the user active, and links it to the parent, in one write.
+   * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant` …
+   */
+  acceptLinked(ref: LinkRef, parent: ParentRef): Promise<AcceptedAccount>;
+}
+
+/** Milliseconds after which an acceptance gives up, because its offer may be swept away: see `settling`. */
+const SLOWEST_MS = 30_000;
+
+interface Parts {
+  readonly context: DirectoryContext;
+  readonly tenants: Tenants;
+  readonly credentials: Credentials;
+  readonly settling: Settling;
+  readonly links: InvitationLinks;
+}
+
+/**
+ * The person's document alone decides: one write of it, which holds for an invited user with this very link, makes the user active, and no other can follow.
+ * A password is kept under an id of its own before, and that write names the one that counts. So whichever step a crash comes at, either the link
+ * works again, or the user is active and the password that was named becomes theirs.
+ */
+export function createAcceptance({ context, tenants, credentials, settling, links }: Parts): Acceptance {
+  const { invitations, persons } = context.collections;
+
+  async function open(ref: LinkRef): Promise<(OpenedInvitation & { readonly invitation: Invitation }) | undefined> {
+    const invitation = await invitations.get(ref.id);
+    const person = invitation && (await persons.get(invitation.personId));
+    const tenant = invitation && (await tenants.get(invitation.tid));
+    if (!tenant || !hasUser(person) || person.tid !== tenant.id) return undefined;
+    const { user } = person;
+    const { clientId, locale } = invitation;
+    const hasPassword = tenant.signIn?.methods?.includes(PASSWORD) ?? true;
+    return {
+      ref,
+      invitation,
+      state: await stateOf(ref, user, tenant),
+      tenant,
+      person,
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(locale === undefined ? {} : { locale }),
+      expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
+      takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',
+      passwordLength: PASSWORD_MINIMUM,
+    };
+  }
+
+  async function stateOf({ id, serial }: LinkRef, user: User, tenant: Tenant): Promise<InvitationState> {
+    if (user.accepted?.id === id) return 'accepted';
+    if (user.invitation?.id !== id || user.status !== 'invited') return 'revoked';
+    if (user.invitation.serial !== serial) return 'replaced';
+    if (user.invitation.expiresAt.getTime() <= Date.now()) return 'expired';
+    return tenant.status === 'active' && (await unmetPolicy(tenant, context.means)) === undefined ? 'pending' : 'unavailable';
+  }
+
+  async function pending(ref: LinkRef) {
+    const opened = await open(ref);
+    if (opened?.state !== 'pending') throw new IdpError('invitation_over');
+    return opened;
+  }
+
+  return {
+    read: links.read,
+    open,
+
+    async accept(ref, password, from = []) {
+      const startedAt = Date.now();
+      const { takes, person, tenant, invitation } = await pending(ref);
+      if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
+      if (password !== undefined) checkPassword(person.user.userName, password);
+      const credentialId = password === undefined ? undefined : newId();
+      await settling.announce({ id: ref.id, ...(credentialId && { credentialId }) });
+      if (credentialId !== undefined && password !== undefined)
+        await credentials.setFirstPassword({ id: credentialId, userName: person.user.userName }, password, from);
+      const rows = createPersonRows(onBehalf(context, invitation), tenant.id);
+      let isOurs = false;
+      const accepted = await rows.update(person.id, (row) => {
+        const isInTime = credentialId === undefined || Date.now() - startedAt < SLOWEST_MS;
+        const isSame = credentialId === undefined || row.user?.parentUserId === undefined;
+        isOurs = isInTime && isSame && isOpen(row.user, ref);
+        return isOurs ? activated(row as PersonWithUser, invitation, credentialId) : row;
+      });
+      if (!isOurs || !hasUser(accepted)) {
+        if (credentialId !== undefined) await credentials.forget(credentialId);
+        throw new IdpError('invitation_over');
+      }
+      await settling.settle(ref.id);
+      const account: Account = { person: accepted, tenant };
+      const isOwn = credentialId !== undefined && credentialOwner(accepted.user) === accepted.user.id;
+      return { person: accepted, ...(isOwn && { proof: await credentials.proofOf(account, new Date()) }) };
+    },
+
+    async acceptLinked(ref, parent) {
+      const { takes, person, tenant, invitation } = await pending(ref);
+      if (takes !== 'link') throw new IdpError('invitation_over');
+      await settling.announce({ id: ref.id });
+      const { link } = createLinks(onBehalf(context, invitation));
+      const linked = await link({ tid: tenant.id, userId: person.user.id }, parent, (child) => {
+        if (!isOpen(child.user, ref)) throw new IdpError('invitation_over');
+        return activated(child, invitation, undefined);
+      });
+      await settling.settle(ref.id);
+      return { person: linked };
+    },
+  };
+}
+
+/** Whether the user may become active by this link now. */
+const isOpen = (user: User | undefined, { id, serial }: LinkRef): boolean =>
+  user?.status === 'invited' &&
+  user.invitation?.id === id &&
+  user.invitation.serial === serial &&
+  user.invitation.expiresAt.getTime() > Date.now();
+
+function activated(row: PersonWithUser, invitation: Invitation, credentialId: string | undefined): PersonWithUser {
+  const { invitation: open, ...user } = row.user;
+  // Who has the link has the mail, unless somebody else saw the link.
+  const isProven = open?.send === true && !open.isFetched && row.email !== undefined && userNameKey(row.email) === user.userNameKey;
+  const accepted = { id: invitation.id, at: new Date(), ...(credentialId && { credentialId }) };
+  const next: PersonWithUser = {
+    ...row,
+    user: { ...user, status: 'active', emailVerified: user.emailVerified || isProven, accepted },
+    updatedAt: new Date(),
+  };
+  const data = { AggregateId: user.id, InvitationId: invitation.id };
+  return withEvents(next, pendingEvent('UserRegistered', row.tid, data));
+}
+
+function checkPassword(userName: string, password: string): void {
+  const expected = expectedPassword(userName, password);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
+}

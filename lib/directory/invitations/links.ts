@@ -1,0 +1,49 @@
+import { timingSafeEqual } from 'node:crypto';
+import { parse, stringify } from 'uuid';
+import type { Keyring } from '../../store/keyring.js';
+
+/** One link of an invitation: with each that takes the place of another, the serial grows. */
+export interface LinkRef {
+  readonly id: string;
+  readonly serial: number;
+}
+
+/** Links are made from the keys of the service when somebody needs one, so that none is kept. */
+export interface InvitationLinks {
+  /** The same each time. */
+  tokenOf(ref: LinkRef): string;
+  /** What a token is of; undefined for one that was not made here. */
+  read(token: string): LinkRef | undefined;
+}
+
+const PURPOSE = 'invitation link';
+/** The id, the serial, and a keyed hash of both. */
+const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
+
+export function createInvitationLinks({ hashes }: Pick<Keyring, 'hashes'>): InvitationLinks {
+  const secretsOf = ({ id, serial }: LinkRef) => hashes(PURPOSE, JSON.stringify([id, serial]));
+  return {
+    tokenOf(ref) {
+      const [secret] = secretsOf(ref);
+      return `${Buffer.from(parse(ref.id)).toString('base64url')}.${ref.serial}.${secret}`;
+    },
+    read(token) {
+      const [, shortId, serial, secret = ''] = pattern.exec(token) ?? [];
+      if (shortId === undefined) return undefined;
+      const ref = { id: idOf(shortId), serial: Number(serial) };
+      if (ref.id === undefined) return undefined;
+      const given = Buffer.from(secret);
+      const isOurs = secretsOf(ref as LinkRef).some((own) => timingSafeEqual(Buffer.from(own), given));
+      return isOurs ? (ref as LinkRef) : undefined;
+    },
+  };
+}
+
+/** Undefined for bytes that are no UUID. */
+function idOf(shortId: string): string | undefined {
+  try {
+    return stringify(Buffer.from(shortId, 'base64url'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { IdpError } from '../../errors.js';
+import type { Delivery, Invitation, Person } from '../../store/records/records.js';
+import type { Credentials } from '../accounts/credentials.js';
+import type { DirectoryContext } from '../context.js';
+import type { Deliveries } from '../outbox/deliveries.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createPersonRows } from '../persons/person-rows.js';
+import type { InvitationLinks } from './links.js';
+import { onBehalf } from './metadata.js';
+
+/** The kind of delivery that goes on where a node left an invitation off, and has its mail sent. */
+const KIND = 'invitation';
+/** Milliseconds within which an announced write is made. */
+const PATIENCE_MS = 60_000;
+
+/** What is to be done about an invitation. The queue holds ids alone. */
+export interface InvitationWork {
+  readonly id: string;
+  /** The link to send. */
+  readonly serial?: number;
+  /** The offer of an acceptance. */
+  readonly credentialId?: string;
+}
+
+/** An invitation whose link is to be sent now. */
+export interface DueInvitation {
+  readonly invitation: Invitation;
+  readonly person: Person;
+  readonly url: string;
+}
+
+/** Registers the sender of invitations; it rejects when the mail was not taken. */
+export type OnInvitationDue = (send: (due: DueInvitation) => Promise<void>) => void;
+
+/** Brings what is kept beside the person's document in line with it. */
+export interface Settling {
+  /** Enqueues the work before the write that it is about, so that a crash leaves nothing half done. */
+  announce(work: InvitationWork): Promise<{ release(): void }>;
+  /** The invitation as its person's document says by now. */
+  settle(id: string): Promise<Invitation | undefined>;
+  readonly onDue: OnInvitationDue;
+}
+
+interface Parts {
+  readonly context: DirectoryContext;
+  readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
+  readonly credentials: Pick<Credentials, 'takeOffer' | 'forget'>;
+  readonly links: InvitationLinks;
+  /** The page of a link. */
+  readonly urlOf: (token: string) => string;
+}
+
+export function createSettling({ context, deliveries, credentials, links, urlOf }: Parts): Settling {
+  const { invitations, persons } = context.collections;
+
+  async function personOf({ tid, personId }: Invitation): Promise<Person | undefined> {
+    const person = await persons.get(personId);
+    return person?.tid === tid ? person : undefined;
+  }
+
+  async function settle(id: string): Promise<Invitation | undefined> {
+    const invitation = await invitations.get(id);
+    const person = invitation && (await personOf(invitation));
+    if (!person) return invitation;
+    if (person.user?.accepted?.id === id) {
+      const { at, credentialId } = person.user.accepted;
+      if (credentialId !== undefined) await credentials.takeOffer(credentialId, person.user.id, at);
+    }
+    return invitations.update(id, (row) => settled(row, person));
+  }
+
+  async function work(delivery: Delivery, send: (due: DueInvitation) => Promise<void>): Promise<void> {
+    const { id, serial, credentialId } = delivery.data as unknown as InvitationWork;
+    const isEarly = Date.now() - delivery.createdAt.getTime() < PATIENCE_MS;
+    const invitation = await settle(id);
+    const person = invitation && (await personOf(invitation));
+    const { user } = person ?? {};
+    if (credentialId !== undefined && user?.accepted?.credentialId !== credentialId) {
+      // An acceptance takes no longer than that: see `acceptance`.
+      if (isEarly && user?.invitation?.id === id) throw new Error('the acceptance is under way');
+      await credentials.forget(credentialId);
+    }
+    if (!person) {
+      if (isEarly) throw new Error('the person is not there yet');
+      if (invitation) await invitations.remove(id);
+      return;
+    }
+    const open = user?.invitation;
+    if (serial === undefined || open?.id !== id || open.serial !== serial || open.expiresAt.getTime() <= Date.now()) return;
+    await send({ invitation, person, url: urlOf(links.tokenOf({ id, serial })) });
+    const rows = createPersonRows(onBehalf(context, invitation), person.tid);
+    const sent = pendingEvent('InvitationSent', person.tid, { AggregateId: id, UserId: invitation.userId });
+    // Who was erased or accepted it meanwhile has it all the same.
+    await rows.update(person.id, (row) => withEvents({ ...row, updatedAt: new Date() }, sent)).catch(IdpError.unless('not_found'));
+  }
+
+  return {
+    settle,
+    announce: async (data) => deliveries.enqueue([{ kind: KIND, data: { ...data } }]),
+    onDue: (send) => deliveries.handle(KIND, (delivery) => work(delivery, send)),
+  };
+}
+
+/** The row as the person's document says. The same row, which writes nothing, where it does already. */
+function settled(row: Invitation, { user }: Person): Invitation {
+  const { invitation, accepted } = user ?? {};
+  const next: Invitation =
+    accepted?.id === row.id
+      ? { ...row, status: 'accepted', acceptedAt: accepted.at }
+      : invitation?.id === row.id
+        ? { ...row, status: 'pending', expiresAt: invitation.expiresAt, send: invitation.send }
+        : { ...row, status: 'revoked' };
+  const isSame =
+    next.status === row.status &&
+    next.send === row.send &&
+    next.expiresAt.getTime() === row.expiresAt.getTime() &&
+    next.acceptedAt?.getTime() === row.acceptedAt?.getTime();
+  return isSame ? row : { ...next, updatedAt: new Date() };
+}

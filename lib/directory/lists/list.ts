@@ -1,0 +1,175 @@
+/**
+ * Lists of records: by name or by creation, filtered, page by page.
+ *
+ * A list is read along an index that has its order, from the position where the page before ended; so a page costs the same however many records there are.
+ * Positions travel in cursors, which are encrypted and hold for their own list alone. Names and addresses are compared by keys that each write derives;
+ * `key-completion` gives them to records of before, and until it is through, lists are made of all records of their tenant.
+ */
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { IdpError } from '../../errors.js';
+import type { Collection, Position, Range } from '../../store/directory-store.js';
+import { compareOrdered, compareTexts } from '../../store/index-order.js';
+import { comparedText, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
+import type { ApiResource, Client, Named, Tenant } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { inputSchema } from '../input.js';
+import { createCursors } from './cursors.js';
+
+/** One page of a list. */
+export interface Listed<R> {
+  readonly items: readonly R[];
+  /** What to pass as `after` for the next page; absent on the last one. */
+  readonly next?: string;
+}
+
+/** Members that every query has. */
+export const listQuery = {
+  /** @default 50 */
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+  /** The `next` of the page before. */
+  after: Type.Optional(Type.String({ maxLength: 4096 })),
+  /** With `-`, the last comes first. @default by name where the filter `name` is given, else by creation */
+  sort: Type.Optional(Type.Union([Type.Literal('createdAt'), Type.Literal('-createdAt'), Type.Literal('name'), Type.Literal('-name')])),
+  /** The beginning of the name, whatever its case; such a list is sorted by name. */
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+};
+export const listQuerySchema = inputSchema(listQuery);
+/** @interface */
+export type ListQuery = Static<typeof listQuerySchema>;
+
+/** What lists of records that have a status are filtered by besides. */
+const statusQuery = {
+  ...listQuery,
+  status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('disabled')])),
+};
+export const statusQuerySchema = inputSchema(statusQuery);
+/** @interface */
+export type StatusQuery = Static<typeof statusQuerySchema>;
+
+const DEFAULT_LIMIT = 50;
+
+/** A pair of indexes of lists. */
+export interface Along {
+  readonly name: string;
+  readonly createdAt: string;
+  readonly within: readonly string[];
+}
+export const inOrder: Along = { name: 'inOrderOfName', createdAt: 'inOrderOfCreation', within: [] };
+export const ofStatus = (status: string): Along => ({
+  name: 'ofStatusInOrderOfName',
+  createdAt: 'ofStatusInOrderOfCreation',
+  within: [status],
+});
+
+export interface ListParts<R extends Named, Query extends ListQuery> {
+  readonly collection: KeyedCollection;
+  /** Whose list it is; absent for lists of the instance. */
+  readonly tid?: string;
+  /** Of the query. */
+  readonly properties: TProperties;
+  /** Rows of an index; of the tenant alone, where the list is of one. */
+  range(range: Range): Promise<readonly R[]>;
+  /** All rows of the list, whether they have their keys or not. */
+  all(): Promise<readonly R[]>;
+  /** The indexes for a query. */
+  along(query: Query): Along;
+  /** Rows of a query by look-ups, which find few; undefined for a query that has none. Those by derived keys are made for rows that have them. */
+  lookUp?(query: Query): Promise<readonly R[]> | undefined;
+  /** Whether a row is of the query, but for its name. */
+  fits(row: R, query: Query): boolean;
+}
+
+export function createList<R extends Named, Query extends ListQuery>(
+  { keyring, isKeyed }: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  parts: ListParts<R, Query>,
+): (query?: Query) => Promise<Listed<R>> {
+  const { collection, tid } = parts;
+  const schema = inputSchema(parts.properties);
+  const cursors = createCursors(keyring);
+
+  return async (query = {} as Query) => {
+    checkQuery(schema, query);
+    const { limit = DEFAULT_LIMIT, after: cursor, ...asked } = query as ListQuery;
+    const sort = sortOf(asked);
+    const by = sort.endsWith('name') ? 'name' : 'createdAt';
+    const descending = sort.startsWith('-');
+    const list = JSON.stringify([
+      collection,
+      tid ?? null,
+      sort,
+      Object.entries(asked)
+        .filter(([name]) => name !== 'sort')
+        .sort(),
+    ]);
+    const after = cursor === undefined ? undefined : cursors.read(list, cursor);
+    const prefix = asked.name === undefined ? undefined : comparedText(asked.name);
+
+    const positionOf = (row: R): Position => ({ value: by === 'name' ? (row.nameKey ?? '') : row.createdAt, id: row.id });
+    const compare = (one: Position, other: Position): number =>
+      (compareOrdered(one.value, other.value) || compareTexts(one.id, other.id)) * (descending ? -1 : 1);
+    const those = (rows: readonly R[]): readonly R[] =>
+      rows
+        .map((row) => withKeys(collection, row))
+        .filter((row) => parts.fits(row, query) && (prefix === undefined || row.nameKey?.startsWith(prefix)))
+        .map((row) => ({ row, position: positionOf(row) }))
+        .filter(({ position }) => after === undefined || compare(position, after) > 0)
+        .sort((one, other) => compare(one.position, other.position))
+        .slice(0, limit + 1)
+        .map(({ row }) => row);
+
+    async function found(): Promise<readonly R[]> {
+      if (!(await isKeyed(collection))) return those(await parts.all());
+      const few = await parts.lookUp?.(query);
+      if (few !== undefined) return those(few);
+      const { [by]: index, within } = parts.along(query);
+      return parts.range({
+        index,
+        within,
+        limit: limit + 1,
+        descending,
+        ...(after && { after }),
+        ...(prefix !== undefined && { prefix }),
+      });
+    }
+
+    const rows = await found();
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items, ...(last && rows.length > limit && { next: cursors.write(list, positionOf(last)) }) };
+  };
+}
+
+/** A list of records that are told apart by their names alone. */
+export const createNameList = <R extends Named>(
+  context: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  parts: Pick<ListParts<R, ListQuery>, 'collection' | 'tid' | 'range' | 'all'>,
+): ((query?: ListQuery) => Promise<Listed<R>>) =>
+  createList<R, ListQuery>(context, { ...parts, properties: listQuery, along: () => inOrder, fits: () => true });
+
+/** A list of all records of the instance that have a status. */
+export const createStatusList = <R extends Tenant | Client | ApiResource>(
+  context: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
+  collection: 'tenants' | 'clients' | 'apiResources',
+  rows: Pick<Collection<R>, 'find' | 'range'>,
+): ((query?: StatusQuery) => Promise<Listed<R>>) =>
+  createList<R, StatusQuery>(context, {
+    collection,
+    properties: statusQuery,
+    range: rows.range,
+    all: () => rows.find({}),
+    along: ({ status }) => (status === undefined ? inOrder : ofStatus(status)),
+    fits: (row, { status }) => status === undefined || row.status === status,
+  });
+
+/** @throws IdpError `invalid_request` that tells the member and what was expected there, never the value. */
+function checkQuery(schema: ReturnType<typeof inputSchema>, query: unknown): void {
+  const error = Value.Errors(schema, query).First();
+  if (error) throw new IdpError('invalid_request', { path: error.path, expected: error.message });
+}
+
+function sortOf({ sort, name }: ListQuery): NonNullable<ListQuery['sort']> {
+  if (name === undefined) return sort ?? 'createdAt';
+  if (sort === undefined || sort.endsWith('name')) return sort ?? 'name';
+  throw new IdpError('invalid_request', { path: '/sort', expected: 'name or -name, because the list is filtered by name' });
+}

@@ -1,0 +1,96 @@
+import { IdpError } from '../../errors.js';
+import type { Invitation, Person, User } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { createNationalIds } from './national-ids.js';
+
+/** All that is kept of a person, for that person to read. Passwords, keys and links of invitations are not in it. */
+export interface PersonExport {
+  readonly tenant: { readonly id: string; readonly name?: string };
+  readonly subsidiary?: { readonly id: string; readonly name: string };
+  /** The record; `nationalId` in clear. */
+  readonly person: Omit<Person, 'user' | 'nationalIdHash' | (typeof derived)[number] | 'pendingEvents' | 'outbox'>;
+  readonly user?: Omit<User, 'userNameKey' | 'externalIdentityKeys'>;
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+  readonly password?: { readonly changedAt: Date };
+  readonly consents: readonly {
+    readonly clientId: string;
+    readonly scopes: readonly string[];
+    readonly claims?: readonly string[];
+    readonly at: Date;
+  }[];
+  readonly invitations: readonly Omit<Invitation, 'version'>[];
+  /** What others keep: `sessions`, `grants`, and the collections of extensions. */
+  readonly others: Readonly<Record<string, readonly object[]>>;
+}
+
+/** A person, for those who keep something of them elsewhere. */
+export interface ExportedPerson {
+  readonly tid: string;
+  readonly personId: string;
+  readonly userId?: string;
+}
+
+export type ExportSource = (person: ExportedPerson) => Promise<Readonly<Record<string, readonly object[]>>>;
+
+/** Registers somebody who keeps something of persons. */
+export type OnPersonExport = (source: ExportSource) => void;
+
+export interface PersonExports {
+  readonly on: OnPersonExport;
+  /** @throws IdpError `not_found`, `undecipherable`. */
+  of(tid: string, personId: string): Promise<PersonExport>;
+}
+
+export function createPersonExports({ collections, keyring }: Pick<DirectoryContext, 'collections' | 'keyring'>): PersonExports {
+  const sources: ExportSource[] = [];
+  const { tenants, subsidiaries, persons, groups, credentials, consents, invitations } = collections;
+
+  return {
+    on: (source) => void sources.push(source),
+
+    async of(tid, personId) {
+      const found = await persons.get(personId);
+      if (found?.tid !== tid) throw new IdpError('not_found');
+      const { user, nationalId } = found;
+      const person = omitted(found, 'user', 'nationalId', 'nationalIdHash', ...derived, 'pendingEvents', 'outbox');
+      const subsidiary = person.subsidiaryId === undefined ? undefined : await subsidiaries.get(person.subsidiaryId);
+      const ref = { tid, personId, ...(user && { userId: user.id }) };
+      const ofUser = user && (await userParts(user));
+      const parts = await Promise.all(sources.map((source) => source(ref)));
+      return {
+        tenant: { id: tid, ...nameOf(await tenants.get(tid)) },
+        ...(subsidiary?.tid === tid && { subsidiary: { id: subsidiary.id, name: subsidiary.name } }),
+        person: {
+          ...person,
+          ...(nationalId !== undefined && { nationalId: createNationalIds(keyring, tid).open(personId, nationalId) }),
+        },
+        groups: [],
+        consents: [],
+        ...ofUser,
+        invitations: (await invitations.find({ byPerson: [tid, personId] })).map((row) => omitted(row, 'version')),
+        others: Object.assign({}, ...parts) as PersonExport['others'],
+      };
+    },
+  };
+
+  async function userParts(user: User): Promise<Partial<PersonExport>> {
+    const [ofGroups, credential, allowed] = await Promise.all([
+      Promise.all(user.groupIds.map((id) => groups.get(id))),
+      credentials.get(user.id),
+      consents.find({ byUser: [user.id] }),
+    ]);
+    return {
+      user: omitted(user, 'userNameKey', 'externalIdentityKeys'),
+      groups: ofGroups.flatMap((group) => (group ? [{ id: group.id, name: group.name }] : [])),
+      consents: allowed.map(({ clientId, scopes, claims, at }) => ({ clientId, scopes, ...(claims && { claims }), at })),
+      ...(credential?.passwordHash !== undefined && { password: { changedAt: credential.updatedAt } }),
+    };
+  }
+}
+
+const derived = ['nameKey', 'emailKey', 'secondEmailKey', 'hasUser'] as const;
+
+const omitted = <R extends object, Name extends keyof R>(record: R, ...names: readonly Name[]): Omit<R, Name> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name as Name))) as Omit<R, Name>;
+
+const nameOf = (tenant: { readonly name: string } | undefined) => (tenant ? { name: tenant.name } : {});

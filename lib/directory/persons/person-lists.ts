@@ -1,0 +1,79 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { comparedText } from '../../store/records/derived-keys.js';
+import type { Person, PersonWithUser } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { inputSchema } from '../input.js';
+import { type Along, createList, inOrder, type Listed, listQuery, ofStatus } from '../lists/list.js';
+import type { PersonRows } from './person-rows.js';
+import { hasUser } from './user-record.js';
+
+const text = (maxLength: number) => Type.Optional(Type.String({ minLength: 1, maxLength }));
+const personQuery = {
+  ...listQuery,
+  /** One of the person's addresses, whatever its case. */
+  email: text(254),
+  /** Whatever its case. */
+  userName: text(256),
+  externalId: text(200),
+};
+export const personQuerySchema = inputSchema(personQuery);
+/** @interface */
+export type PersonQuery = Static<typeof personQuerySchema>;
+
+const userQuery = {
+  ...personQuery,
+  status: Type.Optional(Type.Union([Type.Literal('invited'), Type.Literal('active'), Type.Literal('disabled')])),
+};
+export const userQuerySchema = inputSchema(userQuery);
+/** @interface */
+export type UserQuery = Static<typeof userQuerySchema>;
+
+const withUser: Along = { name: 'withUserInOrderOfName', createdAt: 'withUserInOrderOfCreation', within: ['yes'] };
+
+export const createPersonList = (
+  context: DirectoryContext,
+  rows: PersonRows,
+  tid: string,
+): ((query?: PersonQuery) => Promise<Listed<Person>>) =>
+  createList<Person, PersonQuery>(context, {
+    ...partsOf(rows, tid),
+    properties: personQuery,
+    along: () => inOrder,
+    fits,
+  });
+
+/** The users, as their persons. */
+export const createUserList = (
+  context: DirectoryContext,
+  rows: PersonRows,
+  tid: string,
+): ((query?: UserQuery) => Promise<Listed<PersonWithUser>>) =>
+  createList<Person, UserQuery>(context, {
+    ...partsOf(rows, tid),
+    properties: userQuery,
+    along: ({ status }) => (status === undefined ? withUser : ofStatus(status)),
+    fits: (row, query) => hasUser(row) && fits(row, query) && (query.status === undefined || row.user.status === query.status),
+  }) as (query?: UserQuery) => Promise<Listed<PersonWithUser>>;
+
+const partsOf = (rows: PersonRows, tid: string) =>
+  ({
+    collection: 'persons',
+    tid,
+    range: rows.range,
+    all: () => rows.find('byTenant', []),
+    lookUp({ email, userName, externalId }: PersonQuery) {
+      if (userName !== undefined) return rows.getByUserName(comparedText(userName)).then((person) => (person ? [person] : []));
+      if (externalId !== undefined) return rows.find('byExternalId', [externalId]);
+      return email === undefined ? undefined : byEmail(rows, comparedText(email));
+    },
+  }) as const;
+
+async function byEmail(rows: PersonRows, key: string): Promise<readonly Person[]> {
+  const [first, second] = await Promise.all([rows.find('byEmail', [key]), rows.find('bySecondEmail', [key])]);
+  return [...first, ...second.filter(({ emailKey }) => emailKey !== key)];
+}
+
+const fits = ({ emailKey, secondEmailKey, externalId, user }: Person, query: PersonQuery): boolean =>
+  (query.email === undefined || [emailKey, secondEmailKey].includes(comparedText(query.email))) &&
+  (query.userName === undefined || user?.userNameKey === comparedText(query.userName)) &&
+  (query.externalId === undefined || externalId === query.externalId);

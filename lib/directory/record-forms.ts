@@ -1,0 +1,27 @@
+/** The forms of what callers give, for those who derive forms of their own: the admin API does. */
+import { apiResourceInput } from './clients/api-resources.js';
+import { clientInput } from './clients/clients.js';
+import { groupRefs } from './groups/group-refs.js';
+import { groupInput } from './groups/groups.js';
+import { permissionInput } from './groups/permissions.js';
+import { invitationInput } from './invitations/invitations.js';
+import { listQuerySchema, statusQuerySchema } from './lists/list.js';
+import { personQuerySchema, userQuerySchema } from './persons/person-lists.js';
+import { personProperties } from './persons/persons.js';
+import { userInput } from './persons/user-record.js';
+import { subsidiaryInput } from './tenants/subsidiaries.js';
+import { tenantInput } from './tenants/tenants.js';
+
+export const recordForms = {
+  tenant: tenantInput,
+  subsidiary: subsidiaryInput,
+  person: personProperties,
+  user: userInput,
+  invitation: invitationInput,
+  group: groupInput,
+  groupRefs,
+  permission: permissionInput,
+  client: clientInput,
+  apiResource: apiResourceInput,
+  lists: { names: listQuerySchema, status: statusQuerySchema, persons: personQuerySchema, users: userQuerySchema },
+};

@@ -1,0 +1,18 @@
+import type { Collections, ForgottenPerson } from '../context.js';
+
+/** Takes away what is kept of a person, or of their user, beside the person's document. It may be done twice. */
+export type Forget = (person: ForgottenPerson) => Promise<void>;
+
+export function createForget({
+  credentials,
+  consents,
+  invitations,
+}: Pick<Collections, 'credentials' | 'consents' | 'invitations'>): Forget {
+  return async ({ tid, personId, userId, credentialIds = [] }) => {
+    const invited = userId === undefined ? { byPerson: [tid, personId] } : { byUser: [tid, userId] };
+    for (const { id } of await invitations.find(invited)) await invitations.remove(id);
+    if (userId === undefined) return;
+    for (const id of [userId, ...credentialIds]) await credentials.remove(id);
+    for (const { id } of await consents.find({ byUser: [userId] })) await consents.remove(id);
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * Removals: of a person, of a user, of a tenant.
+ *
+ * One write is the removal: from then on nobody finds the record. What is kept beside it goes after that write (`forgetting`). A removal is enqueued before
+ * its first write, and each step may be done twice; so whatever a node dies at, another one finishes the removal. Links end first, because the removing
+ * write holds only for a user without links.
+ */
+import { IdpError } from '../../errors.js';
+import type { Delivery, Person } from '../../store/records/records.js';
+import { createLinks } from '../accounts/linking.js';
+import type { DirectoryContext, ForgottenPerson } from '../context.js';
+import { attributedCollections } from '../outbox/attribution.js';
+import type { Deliveries } from '../outbox/deliveries.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { forgetSeeded } from '../seed-ledger.js';
+import type { Forget } from './forgetting.js';
+
+export interface PersonRemoval {
+  /**
+   * Erases a person with their user, credentials, consents and invitations; the clients that the user was signed in to are told. What is left of the
+   * document carries the last events, and is removed with them.
+   * @throws IdpError `not_found`.
+   */
+  erase(tid: string, personId: string): Promise<void>;
+  /** Takes the user of a person away, with all that belongs to the user; the person stays. @throws IdpError `not_found`. */
+  removeUser(tid: string, userId: string): Promise<Person>;
+}
+
+/** A removal as it is enqueued: ids alone. */
+interface Announced extends ForgottenPerson {
+  /** Tells the person from a later one of the same id. */
+  readonly createdAt: Date;
+  readonly by: DirectoryContext['by'];
+}
+
+/** The kind of delivery that finishes a removal. */
+const KIND = 'erase-person';
+
+/** How often a removal begins anew, because others changed the person meanwhile. */
+const ATTEMPTS = 10;
+
+interface Parts {
+  readonly context: DirectoryContext;
+  readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
+  readonly forget: Forget;
+  /** What extensions keep. @default nothing */
+  readonly erase?: ((person: ForgottenPerson) => Promise<void>) | undefined;
+}
+
+/** @returns the service over collections that say who makes a change */
+export function createPersonRemovals({ context: shared, deliveries, forget, erase }: Parts): (context: DirectoryContext) => PersonRemoval {
+  function removalOver({ collections, withCutoff, nudge, by, ...context }: DirectoryContext): PersonRemoval {
+    const { persons } = collections;
+    const { endAll } = createLinks({ collections, withCutoff, nudge, by, ...context });
+
+    async function remove(read: () => Promise<Person | undefined>, keepsPerson: boolean, next: (row: Person) => Person): Promise<Person> {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const person = await read();
+        if (person === undefined) throw new IdpError('not_found');
+        const announced = announcementOf(person, keepsPerson, by);
+        const { release } = await deliveries.enqueue([{ kind: KIND, data: { ...announced } }]);
+        await endAll(person);
+        for (const id of [...(keepsPerson ? [] : [person.id]), ...(person.user ? [person.user.id] : [])])
+          await forgetSeeded(collections, id);
+        let isDone = false;
+        const write = () =>
+          persons.update(person.id, (row) => {
+            isDone = isAsAnnounced(row, announced) && row.user?.parentUserId === undefined && !row.user?.isParent;
+            return isDone ? next(row) : row;
+          });
+        const left = await (person.user ? withCutoff({ oid: person.user.id }, write) : write());
+        if (!isDone || left === undefined) continue;
+        nudge();
+        await forget(announced);
+        release();
+        return left;
+      }
+      throw new IdpError('busy');
+    }
+
+    return {
+      async erase(tid, personId) {
+        const read = async () => ofTenant(tid, await persons.get(personId));
+        await remove(read, false, remainderOf);
+      },
+      async removeUser(tid, userId) {
+        const read = async () => ofTenant(tid, (await persons.find({ byUser: [userId] }))[0]);
+        return remove(read, true, ({ user: _, ...row }) =>
+          withEvents({ ...row, updatedAt: new Date() }, pendingEvent('UserRemoved', tid, { AggregateId: userId, PersonId: row.id })),
+        );
+      },
+    };
+  }
+
+  deliveries.handle(KIND, async ({ data }: Delivery) => {
+    const { createdAt, by = {}, ...person } = data as unknown as Announced;
+    const { tid, personId, userId, keepsPerson = false } = person;
+    const kept = ofTenant(tid, await shared.collections.persons.get(personId));
+    // Somebody else has the id by now.
+    if (kept && createdAt !== undefined && kept.createdAt.getTime() !== createdAt.getTime()) return;
+    const isThere = keepsPerson ? userId !== undefined && kept?.user?.id === userId : kept !== undefined;
+    if (isThere) {
+      const removal = removalOver({ ...shared, by, collections: attributedCollections(shared.collections, by) });
+      const removing = keepsPerson ? removal.removeUser(tid, userId as string) : removal.erase(tid, personId);
+      await removing.catch(IdpError.unless('not_found'));
+    }
+    await forget(person);
+    await erase?.(person);
+  });
+
+  return removalOver;
+}
+
+const ofTenant = (tid: string, person: Person | undefined): Person | undefined => (person?.tid === tid ? person : undefined);
+
+const announcementOf = ({ id, tid, createdAt, user }: Person, keepsPerson: boolean, by: Announced['by']): Announced => ({
+  tid,
+  personId: id,
+  createdAt,
+  by,
+  ...(user && { userId: user.id, credentialIds: user.accepted?.credentialId === undefined ? [] : [user.accepted.credentialId] }),
+  ...(keepsPerson && { keepsPerson }),
+});
+
+/** Whether what was announced is all that there is of the person. */
+const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
+  tid === announced.tid &&
+  user?.id === announced.userId &&
+  (user?.accepted?.credentialId === undefined || announced.credentialIds?.includes(user.accepted.credentialId) === true);
+
+/** The remainder belongs to no tenant, so no service finds it. */
+function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {
+  const empty = { givenName: '', familyName: '', phoneNumberVerified: false, attributes: {} };
+  const person = { id, version, createdAt, updatedAt: new Date(), tid: '', ...empty, pendingEvents };
+  return withEvents(person, pendingEvent('PersonErased', tid, { AggregateId: id }));
+}

@@ -1,0 +1,78 @@
+/** Routes behind an access token. @see RFC 6750 */
+import type { Middleware } from 'koa';
+import type { AccessToken, BearerState, ReadAccessToken } from '../../contract/bearer.js';
+import type { Directory } from '../../directory/index.js';
+import { ConfigError, IdpError } from '../../errors.js';
+
+/** Lets pass who shows a live access token for an API resource, with these scopes. */
+export type Bearer = (audience: string, ...scopes: readonly string[]) => Middleware<BearerState>;
+
+/** @see RFC 6750 §2.1 */
+const credentials = /^bearer +([\w.~+/-]+=*)$/i;
+
+/** What a guard asks for. */
+export interface Guarded {
+  readonly audience: string;
+  readonly scopes: readonly string[];
+}
+
+export interface BearerParts {
+  readonly read: ReadAccessToken;
+  readonly directory: Pick<Directory, 'apiResources' | 'issuer'>;
+  /** Hears of each guard that is made. */
+  readonly guard: (guarded: Guarded) => void;
+}
+
+export const createBearer =
+  ({ read, directory: { apiResources, issuer }, guard }: BearerParts): Bearer =>
+  (audience, ...scopes) => {
+    guard({ audience, scopes });
+    return async function requireAccessToken(ctx, next) {
+      const refuse = (error: IdpError, attributes: Readonly<Record<string, string>> = {}): never => {
+        const all = Object.entries({ realm: issuer, ...attributes });
+        ctx.set('WWW-Authenticate', `Bearer ${all.map(([name, value]) => `${name}="${value}"`).join(', ')}`);
+        throw error;
+      };
+      ctx.vary('Authorization');
+      ctx.set('Cache-Control', 'no-store');
+      const { authorization = '' } = ctx.headers;
+      // Who brings none is told what is wanted, and of no error. @see RFC 6750 §3.1
+      if (!/^bearer(?: |$)/i.test(authorization)) refuse(new IdpError('invalid_token'));
+      const [, value] = credentials.exec(authorization) ?? [];
+      if (value === undefined) return refuse(new IdpError('invalid_request'), { error: 'invalid_request' });
+      const token = await read(ctx, value);
+      const apiResource = apiResources.peek(audience) ?? (await apiResources.get(audience));
+      if (!token?.audiences.includes(audience) || !mayRead(apiResource, token))
+        return refuse(new IdpError('invalid_token'), { error: 'invalid_token' });
+      if (!scopes.every((scope) => token.scopes.has(scope)))
+        refuse(new IdpError('insufficient_scope'), { error: 'insufficient_scope', scope: scopes.join(' ') });
+      ctx.state.accessToken = token;
+      await next();
+    };
+  };
+
+/** An API resource learns of people of its tenants alone, here as by introspection. */
+const mayRead = (apiResource: Awaited<ReturnType<Directory['apiResources']['get']>>, { account }: AccessToken): boolean =>
+  apiResource?.status === 'active' && (!account || (apiResource.allowedTenants?.includes(account.tenant.id) ?? true));
+
+/**
+ * Whether what guards ask for exists: a name that does not would refuse every token.
+ * @throws ConfigError `invalid_options`, with each that does not.
+ */
+export async function checkGuards(guards: readonly Guarded[], directory: Directory): Promise<void> {
+  if (guards.length === 0) return;
+  const audiences = new Set(guards.map(({ audience }) => audience));
+  const apiResources = new Set(
+    (await Promise.all([...audiences].map(directory.apiResources.get))).flatMap((resource) => resource?.id ?? []),
+  );
+  const scopes = await directory.existingScopes();
+  const problems = guards.flatMap(({ audience, scopes: wanted }) => [
+    ...(apiResources.has(audience) ? [] : [`an API resource '${audience}' that exists, for a bearer guard`]),
+    ...wanted.filter((scope) => !scopes.has(scope)).map((scope) => `a scope '${scope}' that exists, for a bearer guard`),
+  ]);
+  if (problems.length > 0)
+    throw new ConfigError(
+      'invalid_options',
+      problems.map((expected) => ({ path: 'extensions', expected })),
+    );
+}

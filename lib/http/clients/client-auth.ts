@@ -1,0 +1,80 @@
+/**
+ * Callers of an endpoint: the address that they come from, their secret, their bearer token.
+ *
+ * This file authenticates clients and API resources by their secret. `wrong-secrets` slows down whoever guesses one.
+ *
+ * @see RFC 6749 §2.3.1
+ */
+import type { Context, Middleware } from 'koa';
+import type { CallerState, ExtensionContext } from '../../contract/extension.js';
+import type { Directory } from '../../directory/index.js';
+import { IdpError } from '../../errors.js';
+import { formOf, parametersOf } from '../requests/parameters.js';
+import { basicCredentials } from './basic-credentials.js';
+
+type ClientAuthParts = Pick<ExtensionContext, 'issuer' | 'countWrongSecret'> & { readonly directory: Pick<Directory, 'authenticate'> };
+
+interface Credentials {
+  readonly id: string | undefined;
+  readonly secret: string | undefined;
+}
+
+/**
+ * Lets pass who sends an id and a live secret, by HTTP Basic or in a form that was read before, and puts it on `ctx.state.caller`.
+ * @throws IdpError `invalid_client`; `too_many_requests` past the limit of wrong ones; `invalid_request` for credentials that are malformed, in the
+ * query, or of two kinds.
+ * @example
+ * ```ts
+ * import { answerJson, type CallerState, clientAuth, type Extension, form } from 'tenant-idp/extension';
+ *
+ * export const whoAmI: Extension = {
+ *   name: 'who-am-i',
+ *   routes(router, context) {
+ *     router.post('/who-am-i', form, clientAuth(context), (ctx) => {
+ *       const { caller } = ctx.state as Required<CallerState>;
+ *       answerJson(ctx, { id: caller.id, name: caller.name });
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function clientAuth({ directory, issuer, countWrongSecret }: ClientAuthParts): Middleware<CallerState> {
+  const { authenticate } = directory;
+  return async function authenticateClient(ctx, next) {
+    const { id, secret } = credentialsOf(ctx as Context);
+    const isComplete = id !== undefined && secret !== undefined;
+    const caller = isComplete ? await authenticate(id, secret) : undefined;
+    if (!caller) {
+      if (isComplete) await countWrongSecret(ctx as Context, id);
+      ctx.set('WWW-Authenticate', `Basic realm="${issuer}", charset="UTF-8"`);
+      throw new IdpError('invalid_client');
+    }
+    ctx.state.caller = caller;
+    return next();
+  };
+}
+
+function credentialsOf(ctx: Context): Credentials {
+  // What is in a URL is in logs.
+  for (const name of ['client_secret', 'client_assertion']) if (ctx.query[name] !== undefined) throw new IdpError('invalid_request');
+  const { client_id: id, client_secret: secret } = parametersOf(ctx, ['client_id', 'client_secret'], [formOf(ctx)]);
+  const { authorization } = ctx.headers;
+  if (authorization === undefined) return { id, secret };
+  if (secret !== undefined) throw new IdpError('invalid_request');
+  return decodedCredentials(authorization);
+}
+
+function decodedCredentials(authorization: string): Credentials {
+  if (!/^basic(?: |$)/i.test(authorization)) return { id: undefined, secret: undefined };
+  const credentials = basicCredentials(authorization);
+  if (!credentials) throw new IdpError('invalid_request');
+  return { id: decoded(credentials.id), secret: decoded(credentials.secret) };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' ')) || undefined;
+  } catch {
+    throw new IdpError('invalid_request');
+  }
+}

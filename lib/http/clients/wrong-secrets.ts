@@ -1,0 +1,21 @@
+/** Guessing secrets of clients and API resources is slow. A secret is compared first, so a right one passes whatever others tried. */
+import type { Context } from 'koa';
+import { IdpError } from '../../errors.js';
+import { addressBlock } from './client-address.js';
+
+/** Counts a secret or an assertion that was wrong for this id. @throws IdpError `too_many_requests` past the limit. */
+export type CountWrongSecret = (ctx: Context, id: string) => Promise<void>;
+
+/** Wrong secrets for one id from one address, in a window of so many milliseconds. */
+const LIMIT = 20;
+const WINDOW_MS = 60_000;
+
+type Attempts = (counter: string, window: number) => Promise<{ readonly count: number; readonly resetsAt: Date }>;
+
+export const createCountWrongSecret =
+  (attempts: Attempts): CountWrongSecret =>
+  async (ctx, id) => {
+    const { count, resetsAt } = await attempts(JSON.stringify(['secret', id, addressBlock(ctx.ip)]), WINDOW_MS);
+    if (count <= LIMIT) return;
+    throw new IdpError('too_many_requests', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+  };

@@ -1,0 +1,73 @@
+/**
+ * Pages: markup, the headers that protect it, and the page at the issuer's root.
+ *
+ * This file has the templates. Their values are escaped unless they are themselves the result of a template.
+ */
+
+/** Markup that is safe as it stands: the result of a template, or a constant of ours. */
+export class Html {
+  constructor(readonly markup: string) {}
+
+  toString(): string {
+    return this.markup;
+  }
+}
+
+export type Child = Html | string | number | false | null | undefined | readonly Child[];
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escapeMarkup = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+
+function render(child: Child): string {
+  if (child instanceof Html) return child.markup;
+  if (child === false || child === null || child === undefined) return '';
+  if (typeof child === 'object') return child.map(render).join('');
+  return escapeMarkup(String(child));
+}
+
+const ownOrigin = 'http://own.invalid';
+
+/**
+ * The URL if following it stays on http(s): an absolute one without credentials, or a path, query or fragment of this
+ * origin. Anything else (`javascript:`, `data:`, `//host`, `/\host`, white space that browsers drop …) is `#`.
+ */
+export function safeUrl(value: string): string {
+  const own = /^[/?#]/.test(value);
+  if (!own && !/^https?:\/\//i.test(value)) return '#';
+  if (!URL.canParse(value, ownOrigin)) return '#';
+  const url = new URL(value, ownOrigin);
+  if (url.username !== '' || url.password !== '') return '#';
+  if (!own) return value;
+  return url.origin === ownOrigin ? value : '#';
+}
+
+const opensUrlAttribute = /\s(?:href|src|action|formaction)=["']$/i;
+
+/**
+ * A template of markup. It escapes every value for text and for quoted attributes; a value that fills `href`, `src`, `action` or `formaction`
+ * passes `safeUrl` first. Arrays render their elements; `false`, `null` and `undefined` render nothing. Values have no
+ * place in unquoted attributes, nor in the bodies of script and style elements.
+ * @example
+ * ```ts
+ * import { html } from 'tenant-idp/extension';
+ *
+ * const names = ['Alice', '<b>Bob</b>'];
+ * console.log(String(html`<ul>${names.map((name) => html`<li>${name}</li>`)}</ul>`)); // <ul><li>Alice</li><li>&lt;b&gt;Bob&lt;/b&gt;</li></ul>
+ * ```
+ */
+export function html(parts: TemplateStringsArray, ...children: readonly Child[]): Html {
+  let markup = parts[0] ?? '';
+  children.forEach((child, index) => {
+    const inUrl = opensUrlAttribute.test(parts[index] ?? '');
+    markup += inUrl ? escapeMarkup(safeUrl(String(child ?? ''))) : render(child);
+    markup += parts[index + 1] ?? '';
+  });
+  return new Html(markup);
+}

@@ -1,0 +1,35 @@
+/**
+ * Requests: forms, JSON, parameters, methods, CSRF tokens and request ids.
+ *
+ * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
+ */
+import bodyParser from 'koa-bodyparser';
+
+/** Bytes of a form of ours; the OAuth endpoints take as many. */
+const FORM_LIMIT = '56kb';
+
+/**
+ * Middleware that reads a posted form of at most 56 kB; `parametersOf` tells its parameters.
+ * @throws Error with status 413 for a form that is too long, 400 for one that cannot be decoded.
+ * @example
+ * ```ts
+ * import { type Extension, form, parametersOf } from 'tenant-idp/extension';
+ *
+ * export const echo: Extension = {
+ *   name: 'echo',
+ *   routes(router) {
+ *     router.post('/echo', form, (ctx) => {
+ *       ctx.body = { said: parametersOf(ctx, ['word']).word ?? '' };
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export const form = bodyParser({
+  enableTypes: ['form'],
+  formLimit: FORM_LIMIT,
+  onerror(error) {
+    // Decompression that fails has no status. @see RFC 9110 §8.4
+    throw 'status' in error ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400 });
+  },
+});

@@ -1,0 +1,104 @@
+/** Routes that take and give JSON of a declared form. */
+import type { Static, TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { Context, Middleware } from 'koa';
+import bodyParser from 'koa-bodyparser';
+import { IdpError } from '../../errors.js';
+
+/** What a route takes and gives, as schemas of typebox. */
+export interface JsonShape<In extends TSchema, Out extends TSchema> {
+  /** What has to be sent; absent: no body is read. */
+  readonly body?: In;
+  /** What is answered; absent: nothing, with 204. */
+  readonly answer?: Out;
+  /** @default 200, or 204 without an answer */
+  readonly status?: number;
+}
+
+/**
+ * Reads a JSON body: an object or a list.
+ * @throws IdpError `unsupported_media_type`; `invalid_request` for what is no JSON; Error with status 413 for more than the limit.
+ * @example
+ * ```ts
+ * import { createJsonReader, type Extension } from 'tenant-idp/extension';
+ *
+ * const read = createJsonReader(200);
+ * export const echo: Extension = {
+ *   name: 'echo',
+ *   routes(router) {
+ *     router.post('/echo', async (ctx) => {
+ *       ctx.body = await read(ctx);
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function createJsonReader(maxKilobytes: number): (ctx: Context) => Promise<unknown> {
+  const read = bodyParser({
+    enableTypes: ['json'],
+    jsonLimit: `${maxKilobytes}kb`,
+    strict: true,
+    extendTypes: { json: ['application/merge-patch+json'] },
+    onerror(error) {
+      const { status } = error as { status?: number };
+      throw status === 413 ? error : new IdpError('invalid_request', { path: '', expected: 'JSON' });
+    },
+  });
+  return async (ctx) => {
+    if (!ctx.is('json', 'application/merge-patch+json')) throw new IdpError('unsupported_media_type');
+    await read(ctx, async () => {});
+    return ctx.request.body;
+  };
+}
+
+const read = createJsonReader(56);
+
+/**
+ * Middleware that checks what a route is sent before it runs, and what it answers before that is sent. An answer of another form than declared is
+ * 500: nothing of a record goes out that nobody thought of.
+ * @throws IdpError `unsupported_media_type`, `invalid_request` for what is no JSON, `invalid_record` with `details.path` (a JSON pointer) and
+ * `details.expected`, never the value; Error with status 413 for more than 56 kB.
+ * @example
+ * ```ts
+ * import { type Extension, json, Type } from 'tenant-idp/extension';
+ *
+ * const Sum = Type.Object({ sum: Type.Number() }, { additionalProperties: false });
+ * const Terms = Type.Object({ terms: Type.Array(Type.Number(), { maxItems: 100 }) }, { additionalProperties: false });
+ * export const sums: Extension = {
+ *   name: 'sums',
+ *   errors: 'problem',
+ *   routes(router) {
+ *     router.post(
+ *       '/sums',
+ *       json({ body: Terms, answer: Sum }, (_ctx, { terms }) => ({ sum: terms.reduce((sum, term) => sum + term, 0) })),
+ *     );
+ *   },
+ * };
+ * ```
+ */
+export function json<In extends TSchema, Out extends TSchema>(
+  { body, answer, status = answer ? 200 : 204 }: JsonShape<In, Out>,
+  handle: (ctx: Context, body: Static<In>) => Static<Out> | undefined | Promise<Static<Out> | undefined>,
+): Middleware {
+  return async function answerJsonOfForm(context) {
+    const ctx = context as Context;
+    let given: unknown;
+    if (body) {
+      given = await read(ctx);
+      const error = wrongIn(body, given);
+      if (error) throw new IdpError('invalid_record', error);
+    }
+    const result: unknown = await handle(ctx, given as Static<In>);
+    const error = answer && wrongIn(answer, result);
+    if (error) throw new TypeError(`the answer of ${ctx.method} ${ctx.path} is not of its form at ${error.path || '/'}: ${error.expected}`);
+    ctx.status = status;
+    if (!answer) return;
+    ctx.set('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = JSON.stringify(result);
+  };
+}
+
+function wrongIn(schema: TSchema, value: unknown): { readonly path: string; readonly expected: string } | undefined {
+  const error = Value.Check(schema, value) ? undefined : Value.Errors(schema, value).First();
+  return error && { path: error.path, expected: error.message };
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+
+/**
+ * Answers JSON with a strong validator; 304 to who has it already. `ctx.fresh` would not do: it is for caches, and answers in full whoever
+ * sends `Cache-Control: no-cache`, as `fetch` does with every condition of the caller's own.
+ * @see RFC 9110 §8.8.3, §13.1.2
+ * @example
+ * ```ts
+ * import { answerJson, type Extension } from 'tenant-idp/extension';
+ *
+ * export const tenants: Extension = {
+ *   name: 'tenant-names',
+ *   routes(router, { directory }) {
+ *     router.get('/tenant-names', async (ctx) => {
+ *       const all = await directory.tenants.find();
+ *       answerJson(ctx, { names: all.map(({ name }) => name) });
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function answerJson(ctx: Context, body: object): void {
+  const text = JSON.stringify(body);
+  const etag = tagOf(text);
+  ctx.set('ETag', etag);
+  if ((ctx.method === 'GET' || ctx.method === 'HEAD') && names(ctx.get('If-None-Match'), etag)) {
+    ctx.status = 304;
+    return;
+  }
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
+  ctx.body = text;
+}
+
+/**
+ * The validator that {@link answerJson} answers a body with, to compare with `If-Match`.
+ * @example
+ * ```ts
+ * import { entityTagOf } from 'tenant-idp/extension';
+ *
+ * export const isCurrent = (ifMatch: string, record: object): boolean => ifMatch === entityTagOf(record);
+ * ```
+ */
+export const entityTagOf = (body: object): string => tagOf(JSON.stringify(body));
+
+const tagOf = (text: string): string => `"${hash('sha256', text, 'base64url')}"`;
+
+const names = (condition: string, etag: string): boolean =>
+  condition.trim() === '*' || condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

@@ -1,0 +1,26 @@
+/** Sign-ins that were proven on pages of extensions, on their way to the interaction that takes them up: in the browser that they were proven in. */
+import type { Context } from 'koa';
+import type { ProvenSignIn } from '../../contract/sign-in/sign-in-request.js';
+import type { OidcDependencies } from '../context.js';
+import { createOneTimeRecords } from '../sessions/one-time-records.js';
+
+/** In a request of an extension: the reference of the sign-in. */
+export const provenParameter = '__proven';
+
+interface Kept {
+  readonly browser: string;
+  readonly signIn: ProvenSignIn;
+}
+
+export function createProvenSignIns(parts: Pick<OidcDependencies, 'artifacts' | 'keyring' | 'browsers'>) {
+  const records = createOneTimeRecords<Kept>(parts, { kind: 'ProvenSignIn', purpose: 'proven sign-in' });
+  return {
+    keep: (ctx: Context, { oid, amr, idp, method, proof }: ProvenSignIn): Promise<string> =>
+      records.keep({ browser: parts.browsers.begin(ctx), signIn: { oid, amr, idp, ...(method === undefined ? {} : { method }), proof } }),
+
+    async take(ctx: Context, reference: string | undefined): Promise<ProvenSignIn | undefined> {
+      const kept = reference === undefined ? undefined : await records.take(reference);
+      return kept && parts.browsers.isBoundHere(ctx, kept) ? kept.signIn : undefined;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+/** The common forms of requests: a form with a client's secret, a GET with a bearer token. Undefined for any other. */
+import type { IncomingMessage } from 'node:http';
+import { parse } from 'node:querystring';
+import type { Context } from 'koa';
+import { basicCredentials } from '../../../http/clients/basic-credentials.js';
+
+/** Headers of browsers, and of authentication by other means. */
+const unusualHeaders = ['origin', 'dpop', 'oauth-client-attestation', 'oauth-client-attestation-pop'] as const;
+
+const hasPlainHeaders = ({ headers }: IncomingMessage): boolean => unusualHeaders.every((name) => headers[name] === undefined);
+
+/** The bearer token of a GET without parameters. @see RFC 6750 §2.1 */
+export function plainBearer({ req, querystring }: Context): string | undefined {
+  if (req.method !== 'GET' || querystring !== '' || !hasPlainHeaders(req)) return undefined;
+  return /^bearer ([\w.~+/-]+=*)$/i.exec(req.headers.authorization ?? '')?.[1];
+}
+
+type Fields = Readonly<Record<string, string | undefined>>;
+
+export interface PlainForm {
+  readonly fields: Fields;
+  readonly clientId: string;
+  readonly secret: string;
+}
+
+const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
+
+/** The fields of a form, and the secret it came with; the body stays to be read. */
+export async function plainForm({ req }: Context): Promise<PlainForm | undefined> {
+  if (req.method !== 'POST' || !hasPlainHeaders(req) || !formType.test(req.headers['content-type'] ?? '')) return undefined;
+  const body = await wholeBody(req);
+  const fields = body && singleFields(body.toString());
+  const credentials = fields && credentialsOf(req, fields);
+  return credentials && { ...credentials, fields };
+}
+
+/** Fields that each occur once, of which none is another way to authenticate. */
+function singleFields(text: string): Fields | undefined {
+  const fields = parse(text);
+  for (const name in fields) {
+    if (typeof fields[name] !== 'string') return undefined;
+    // As if it were not there. @see RFC 6749 §3.2
+    if (fields[name] === '') delete fields[name];
+  }
+  return fields.client_assertion === undefined ? (fields as Fields) : undefined;
+}
+
+/** The most that oidc-provider takes. */
+const LIMIT = 56 * 1024;
+
+/**
+ * A body that came in one piece, which forms do. What was read is put back within the same tick: a request that is read to its end and left so
+ * is over, and nobody could read it again.
+ */
+async function wholeBody(req: IncomingMessage): Promise<Buffer | undefined> {
+  const length = Number(req.headers['content-length']);
+  if (!(length > 0 && length <= LIMIT)) return undefined;
+  const body = readUnread(req) ?? (await firstPiece(req));
+  return body?.length === length ? body : undefined;
+}
+
+function readUnread(req: IncomingMessage): Buffer | null {
+  const body = req.read() as Buffer | null;
+  if (body) req.unshift(body);
+  return body;
+}
+
+const firstPiece = (req: IncomingMessage): Promise<Buffer | null> =>
+  new Promise((resolve) => {
+    const answer = (): void => {
+      req.off('readable', answer).off('close', answer);
+      resolve(readUnread(req));
+    };
+    req.on('readable', answer).on('close', answer);
+  });
+
+/** Of exactly one mechanism. @see RFC 6749 §2.3.1 */
+function credentialsOf({ headers }: IncomingMessage, fields: Fields): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
+  const { client_id: clientId, client_secret: secret } = fields;
+  if (headers.authorization === undefined) return clientId !== undefined && secret ? { clientId, secret } : undefined;
+  const basic = secret === undefined ? decodedCredentials(headers.authorization) : undefined;
+  return basic && (clientId === undefined || clientId === basic.clientId) ? basic : undefined;
+}
+
+/** Text in application/x-www-form-urlencoded of which nothing can be taken for anything else: escapes are whole, and no other byte stands for itself. */
+const formEncoded = /^(?:[\w.~-]|%[\da-f]{2})+$/i;
+
+/** Undefined where it is for oidc-provider to say what was meant. @see RFC 6749 §2.3.1, Appendix B */
+function decoded(text: string): string | undefined {
+  if (!formEncoded.test(text)) return undefined;
+  if (!text.includes('%')) return text;
+  try {
+    const value = decodeURIComponent(text);
+    return visible.test(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** VSCHAR. @see RFC 6749 Appendix A */
+const visible = /^[ -~]+$/;
+
+function decodedCredentials(authorization: string): Pick<PlainForm, 'clientId' | 'secret'> | undefined {
+  const basic = basicCredentials(authorization);
+  const [clientId, secret] = [basic?.id, basic?.secret].map((text = '') => decoded(text));
+  return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
+}

@@ -1,0 +1,28 @@
+import type { Scopes } from '../../accounts/scopes.js';
+import { createId } from '../../artifacts/ids.js';
+import type { OidcParts } from '../../context.js';
+import { epochSeconds } from '../../epoch-seconds.js';
+import type { AccessTokens } from '../access-token-jwt.js';
+import { lifetimesOf } from '../lifetimes.js';
+import { type GrantType, requireProof } from '../token-request.js';
+import { clientCredentialsScope } from './asked-scope.js';
+
+/** A token of the client itself. @see RFC 6749 §4.4 */
+export function createClientCredentials(parts: OidcParts, scopes: Scopes, accessTokens: AccessTokens): GrantType {
+  const { tokens } = parts.adapters;
+  const lifetimes = lifetimesOf(parts);
+  return async ({ ctx, unit, client, record, parameters, proof: readProof }) => {
+    const scope = clientCredentialsScope(ctx, scopes, record, parameters.scope);
+    const proof = await readProof();
+    await proof?.use();
+    requireProof(client, proof);
+
+    const expiresIn = lifetimes.ClientCredentials(undefined, { kind: 'ClientCredentials' }, client);
+    const iat = epochSeconds();
+    const id = createId('ClientCredentials');
+    const token = { iat, exp: iat + expiresIn, scope, clientId: client.clientId, jkt: proof?.jkt };
+    const signed = record.accessTokenType === 'jwt' ? await accessTokens.signed(ctx, client, { ...token, jti: id }) : undefined;
+    tokens.put(unit, 'ClientCredentials', id, { ...token, ...(signed && { structured: true }) }, token.exp);
+    return { access_token: signed ?? id, expires_in: expiresIn, scope, token_type: proof ? 'DPoP' : 'Bearer' };
+  };
+}

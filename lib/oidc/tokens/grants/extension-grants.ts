@@ -1,0 +1,127 @@
+/** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
+import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/grant-type.js';
+import { subOf } from '../../../directory/index.js';
+import { IdpError } from '../../../errors.js';
+import type { Client } from '../../../store/records/records.js';
+import type { Accounts } from '../../accounts/account.js';
+import type { PinnedLogin } from '../../accounts/login-context.js';
+import type { Scopes } from '../../accounts/scopes.js';
+import { createId, createSalt } from '../../artifacts/ids.js';
+import { perRequest } from '../../artifacts/per-request.js';
+import { clientOf } from '../../clients/clients.js';
+import type { OidcParts } from '../../context.js';
+import { epochSeconds } from '../../epoch-seconds.js';
+import { issueFor } from '../../upstream/grant-types.js';
+import type { Issue } from '../issue.js';
+import { type GrantType, requireProof, type TokenRequest } from '../token-request.js';
+import { checkScopeBeside } from './asked-scope.js';
+import { getsRefreshToken } from './refresh-token.js';
+
+/** A grant that is about to be made, and what its tokens are made from. */
+interface Made {
+  readonly grant: { readonly exp: number; readonly login: PinnedLogin; readonly sid: string; readonly scope: string };
+  readonly source: AdapterPayload & { readonly accountId: string; readonly scope: string };
+}
+
+export interface ExtensionGrants {
+  /** The handler of a grant type, where tokens are minted here. */
+  handler(name: string, type: () => OurGrantType, issue: Issue): GrantType;
+  /** The same where oidc-provider mints. */
+  handlerOfProvider(name: string, type: () => OurGrantType): (ctx: KoaContextWithOIDC) => Promise<void>;
+}
+
+export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scopes: Scopes): ExtensionGrants {
+  const { adapters, directory, options } = parts;
+  /** A request that one door leaves to the other is exchanged once. */
+  const exchanges = perRequest((): { outcome?: Promise<GrantedSignIn | GrantRefusal> } => ({}));
+
+  async function exchange(type: OurGrantType, { ctx, record, parameters }: Asked): Promise<GrantedSignIn> {
+    const given = Object.fromEntries(type.parameters.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name]]])));
+    const once = exchanges(ctx);
+    once.outcome ??= (async () => type.exchange({ ctx, client: record, parameters: given as Record<string, string> }))();
+    const outcome = await once.outcome.catch(refused);
+    if ('error' in outcome) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
+    return outcome;
+  }
+
+  /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
+  async function made({ ctx, client, record }: Asked, signIn: GrantedSignIn): Promise<Made> {
+    const { oid, amr, idp, authTime, act, nonce, offline } = signIn;
+    const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
+    const { lifetimes } = options;
+    const now = epochSeconds();
+    const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
+    const mayRefresh = offline !== false && client.grantTypeAllowed('refresh_token');
+    const isLeft = (scope: string): boolean =>
+      (scope !== 'offline_access' || mayRefresh) && (!record.requireConsent || consent?.scopes.includes(scope) === true);
+    const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));
+    const account = await accounts.load(ctx, oid);
+    if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
+    const sessionEndsAt = Math.min(endsAt, authTime + lifetimes.sessionAbsolute);
+    const login: PinnedLogin = {
+      sub: subOf(account.person.user),
+      idp,
+      amr: [...amr],
+      authTime,
+      sessionEndsAt,
+      ...(act ? { act } : {}),
+      ...(signIn.endsAt ? { endsAt } : {}),
+    };
+    if (!(await accounts.loadMintable(ctx, oid, login, client, granted))) throw new errors.InvalidGrant('referenced account not found');
+    const isOffline = granted.includes('offline_access');
+    const exp = isOffline
+      ? Math.min(endsAt, now + (record.lifetimes.refreshTokenAbsolute ?? lifetimes.refreshTokenAbsolute))
+      : sessionEndsAt;
+    if (exp <= now) throw new errors.InvalidGrant('the sign-in has ended');
+    const sid = createSalt();
+    const scope = granted.join(' ');
+    return {
+      grant: { exp, login, sid, scope },
+      source: { accountId: oid, amr: [...amr], authTime, scope, sid, clientId: client.clientId, ...(nonce === undefined ? {} : { nonce }) },
+    };
+  }
+
+  return {
+    handler: (name, type, issue) => async (request) => {
+      const { ctx, unit, client, record, parameters } = request;
+      checkScopeBeside(ctx, scopes, record, parameters.scope);
+      const proof = await request.proof();
+      requireProof(client, proof);
+      const {
+        grant: { exp, login, sid, scope },
+        source,
+      } = await made(request, await exchange(type(), request));
+      const grantId = createId('Grant');
+      const grant = { iat: epochSeconds(), exp, accountId: source.accountId, clientId: client.clientId, openid: { scope }, login, sid };
+      adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
+      return issue(request, {
+        source: { ...source, grantId },
+        grant,
+        gty: name,
+        asked: scope,
+        proof,
+        settle: () => proof?.use(),
+        ...(getsRefreshToken(client, new Set(scope.split(' ')))
+          ? { refreshToken: { id: createId('RefreshToken', grantId), rotations: 0 } }
+          : {}),
+      });
+    },
+
+    handlerOfProvider: (name, type) => (ctx) =>
+      issueFor(ctx, name, async () => {
+        const { client, params } = ctx.oidc;
+        if (!client) throw new TypeError('the client did not authenticate');
+        const request = { ctx, client, record: clientOf(client) as Client, parameters: params as Asked['parameters'] };
+        return made(request, await exchange(type(), request));
+      }),
+  };
+}
+
+type Asked = Pick<TokenRequest, 'ctx' | 'client' | 'record' | 'parameters'>;
+
+/** An error of the service that the caller caused is the extension's refusal. */
+function refused(error: unknown): GrantRefusal {
+  if (error instanceof IdpError && error.status < 500) return { error: 'invalid_request', description: error.message };
+  throw error;
+}

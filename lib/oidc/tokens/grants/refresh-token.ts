@@ -1,0 +1,153 @@
+/** Refresh tokens: rotation, the grace in which a lost answer is asked for again, and what a replay ends. */
+import { hash } from 'node:crypto';
+import type { Context } from 'koa';
+import { type Client, errors } from 'oidc-provider';
+import { digestOfKey, hashedKey } from '../../../store/artifact-key.js';
+import type { Client as ClientRecord } from '../../../store/records/records.js';
+import type { Accounts } from '../../accounts/account.js';
+import type { Scopes } from '../../accounts/scopes.js';
+import { keyOf } from '../../artifacts/ids.js';
+import { type LiveToken, type RefreshUse, type SpentRefreshToken, tombstoneEnd } from '../../artifacts/token-records.js';
+import type { OidcParts } from '../../context.js';
+import type { Issue } from '../issue.js';
+import { type GrantType, requirePresent, requireProof, type TokenRequest } from '../token-request.js';
+import { checkScopeBeside } from './asked-scope.js';
+
+/** Uses of one refresh token that are answered as retries. */
+const MAX_RETRIES = 5;
+/** Longer than any grace, in milliseconds. */
+const COUNTED_MS = 120_000;
+
+/** A token request whose client authenticated. */
+type Use = Pick<TokenRequest, 'ctx' | 'unit' | 'client' | 'parameters'>;
+
+/** What becomes of a refresh token that its own client used before. */
+export interface SpentTokenRules {
+  /**
+   * Unless its use is a retry, it is in two hands: the grant is ended, and `RefreshTokenReplayed` raised, whatever else the request says. The
+   * event is written before the grant is ended: where either fails, the caller is told to try again, and the next attempt does what is left.
+   * @throws InvalidGrant
+   * @see RFC 9700 §4.14.2
+   */
+  refuseReplay(use: Use): Promise<void>;
+  /** {@link refuseReplay}; a retry is counted. @throws InvalidGrant for one too many, which ends nothing. */
+  admit(use: Use): Promise<void>;
+}
+
+export function createSpentTokenRules({ adapters: { tokens }, artifacts, directory }: OidcParts, accounts: Accounts): SpentTokenRules {
+  type Event = 'RefreshTokenReplayed' | 'RefreshTokenRetriedElsewhere';
+  const report = async ({ ctx }: Use, type: Event, { token, spentAt }: SpentRefreshToken, cause: string): Promise<void> => {
+    const account = await accounts.load(ctx, token.accountId as string);
+    if (!account) return;
+    const data = {
+      AggregateId: account.person.user.id,
+      ClientId: token.clientId as string,
+      ...(token.sid ? { SessionId: token.sid as string } : {}),
+      SpentAt: new Date(spentAt).toISOString(),
+    };
+    await directory.accountEvents.raise(type, account, data, cause);
+  };
+
+  const spentBy = async ({ unit, client, parameters }: Use): Promise<{ value: string; spent: SpentRefreshToken } | undefined> => {
+    const { grant_type: grantType, refresh_token: value } = parameters;
+    if (grantType !== 'refresh_token' || typeof value !== 'string') return undefined;
+    const spent = await tokens.findSpent(unit, value);
+    return spent?.token.clientId === client.clientId ? { value, spent } : undefined;
+  };
+
+  async function end(use: Use, spent: SpentRefreshToken): Promise<never> {
+    const { unit } = use;
+    const { grantId } = spent.token;
+    const key = grantId ? keyOf('Grant', grantId) : undefined;
+    // It was read along with the token.
+    const grant = key && unit.peek(key);
+    if (grantId && key && grant) {
+      await report(use, 'RefreshTokenReplayed', spent, grantId);
+      unit.remove(key, tombstoneEnd(grant.expiresAt));
+    }
+    throw new errors.InvalidGrant('refresh token already used');
+  }
+
+  return {
+    async refuseReplay(use) {
+      const found = await spentBy(use);
+      if (found && !found.spent.successor) await end(use, found.spent);
+    },
+    async admit(use) {
+      const found = await spentBy(use);
+      if (!found) return;
+      const { value, spent } = found;
+      if (!spent.successor) await end(use, spent);
+      const { count } = await artifacts.hit(hashedKey('Retries', value), COUNTED_MS);
+      if (count > MAX_RETRIES) throw new errors.InvalidGrant('refresh token used too often');
+      if (isFromElsewhere(use.ctx, value, spent.token)) {
+        const key = keyOf('RefreshToken', value);
+        await report(use, 'RefreshTokenRetriedElsewhere', spent, key ? digestOfKey(key) : '');
+      }
+    },
+  };
+}
+
+type Sender = Pick<Context, 'ip' | 'get'>;
+
+/** @param client the record of the client that the token is of. */
+export function refreshUseOf(ctx: Sender, token: string, client: ClientRecord | undefined): RefreshUse {
+  const grace = client?.lifetimes.refreshTokenGrace;
+  return { sender: senderOf(ctx, token), ...(grace === undefined ? {} : { grace }) };
+}
+
+/** Whether a token comes from another address and from another agent than before: a phone that changes networks keeps its agent. */
+function isFromElsewhere(ctx: Sender, token: string, { sender }: Partial<RefreshUse>): boolean {
+  if (sender === undefined) return false;
+  const before = sender.split('.');
+  return senderOf(ctx, token)
+    .split('.')
+    .every((part, index) => part !== before[index]);
+}
+
+const senderOf = (ctx: Sender, token: string): string =>
+  [ctx.ip, ctx.get('user-agent')].map((text) => hash('sha256', `${token} ${text}`, 'base64url').slice(0, 8)).join('.');
+
+/** Whoever was granted `offline_access`, if the client refreshes at all. */
+export const getsRefreshToken = (client: Client, scopes: ReadonlySet<string>): boolean =>
+  client.grantTypeAllowed('refresh_token') && scopes.has('offline_access');
+
+/** Rotates at every use. @see RFC 6749 §6, RFC 9700 §4.14.2 */
+export function createRefreshToken({ adapters: { tokens } }: OidcParts, scopes: Scopes, issue: Issue): GrantType {
+  const find = async ({ unit, isRetryAdmitted }: TokenRequest, value: string): Promise<LiveToken | undefined> => {
+    const live = await tokens.find(unit, 'RefreshToken', value);
+    return live || !isRetryAdmitted ? live : tokens.findRetried(unit, value);
+  };
+
+  return async (request) => {
+    const { ctx, unit, client, record, parameters } = request;
+    checkScopeBeside(ctx, scopes, record, parameters.scope);
+    requirePresent(parameters, 'refresh_token');
+    const { refresh_token: value = '', scope } = parameters;
+    const proof = await request.proof();
+    const found = await find(request, value);
+    if (!found?.grant) throw new errors.InvalidGrant('refresh token not found, expired or used');
+    const { token: source, grant } = found;
+    if (source.clientId !== client.clientId) throw new errors.InvalidGrant('client mismatch');
+    if (source['x5t#S256'] !== undefined) throw new errors.InvalidGrant('mutual TLS client certificate not provided');
+    requireProof(client, proof);
+    const held = String(source.scope).split(' ');
+    const missing = (scope?.split(' ') ?? []).filter((name) => !held.includes(name));
+    if (missing.length > 0)
+      throw new errors.InvalidScope(`refresh token missing requested scope${missing.length > 1 ? 's' : ''}`, missing.join(' '));
+
+    await proof?.use();
+    if (source.jkt !== undefined && source.jkt !== proof?.jkt) throw new errors.InvalidGrant('failed jkt verification');
+
+    const { gty = '', rotations = 0 } = source as { gty?: string; rotations?: number };
+    return issue(request, {
+      source,
+      grant,
+      gty: gty.endsWith('refresh_token') ? gty : `${gty} refresh_token`,
+      asked: scope ?? held.join(' '),
+      proof,
+      refreshToken: { id: tokens.successorOf(value), rotations: rotations + 1 },
+      settle: () => tokens.spend(unit, 'RefreshToken', value, refreshUseOf(ctx, value, record)),
+    });
+  };
+}

@@ -1,0 +1,72 @@
+/** Bounded caches of durable records, kept true by the change feed. */
+import type { Logger } from '../../logger.js';
+import type { DirectoryStore, Row } from '../directory-store.js';
+import { createChangeFeed } from './changes.js';
+import { createReadThrough, type ReadThrough } from './read-through.js';
+
+export interface CachesOptions {
+  /** Milliseconds between two looks at what other nodes changed. Default: 1000. */
+  readonly pollInterval?: number;
+  /** Milliseconds after which a value is loaded again, change or not. Default: 60 000. */
+  readonly ttl?: number;
+  /** Values kept, for each cache. Default: 10 000. */
+  readonly max?: number;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** All callers share the values. Frozen or not, none may be changed. */
+export type Cached<V> = Pick<ReadThrough<V>, 'get' | 'peek'>;
+
+export interface Caches {
+  /** The rows of a collection by id; one cache, whoever asks for it. */
+  rows<R extends Row>(collection: string): Cached<R>;
+  /** A new cache of the values of `load`. A change of one of the collections clears it, so `load` may read no others. */
+  over<V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): Cached<V>;
+  /** Calls back when rows of a collection were written, here or on another node. */
+  watch(collection: string, listener: () => void): void;
+  /**
+   * Clears the caches of a collection: here at once, on other nodes within the poll interval, or once the store can be reached again.
+   * To be called after each write to the collection. It never rejects.
+   */
+  changed(collection: string): Promise<void>;
+  /** Stops looking for changes. */
+  close(): void;
+}
+
+/** @param directory with the cached collections and `changes` opened. */
+export function createCaches(
+  directory: DirectoryStore,
+  { pollInterval = 1000, ttl = 60_000, max = 10_000, logger }: CachesOptions,
+): Caches {
+  const dependants = new Map<string, (() => void)[]>();
+  const byId = new Map<string, ReadThrough<object>>();
+
+  const watch = (collection: string, listener: () => void): void => {
+    dependants.set(collection, [...(dependants.get(collection) ?? []), listener]);
+  };
+
+  const over = <V extends object>(collections: readonly string[], load: (key: string) => Promise<V | undefined>): ReadThrough<V> => {
+    const cache = createReadThrough(load, { max, ttl });
+    for (const collection of collections) watch(collection, () => cache.clear());
+    return cache;
+  };
+
+  const rows = <R extends Row>(collection: string): ReadThrough<R> => {
+    const known = byId.get(collection);
+    if (known !== undefined) return known as ReadThrough<R>;
+    const source = directory.collection<R>(collection);
+    const cache = over([collection], (id) => source.get(id));
+    byId.set(collection, cache);
+    return cache;
+  };
+
+  const { changed, close } = createChangeFeed(directory, {
+    pollInterval,
+    logger,
+    onChange: (collection) => {
+      for (const listener of dependants.get(collection) ?? []) listener();
+    },
+  });
+
+  return { rows, over, watch, changed, close };
+}

@@ -1,0 +1,101 @@
+/**
+ * Caches: rows that a node has read stay with it until another node writes their collection.
+ *
+ * This file is the change feed. One row counts the writes to each collection, and every node looks at it each second. `cache` keeps values by
+ * key, `read-through` fills one from a collection.
+ */
+import { IdpError, isToldAlready } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { Collection, DirectoryStore } from '../directory-store.js';
+import { collections } from '../records/collections.js';
+import type { ChangeRecord } from '../records/records.js';
+
+const ROW_ID = 'revisions';
+
+type Revisions = ChangeRecord['revisions'];
+
+export interface ChangeFeedOptions {
+  /** Milliseconds between two looks. */
+  readonly pollInterval: number;
+  /** Called for a collection that changed, on this node or another. */
+  readonly onChange: (collection: string) => void;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+export interface ChangeFeed {
+  /**
+   * Tells this node at once, and the other nodes by their next look, that rows of a collection were written. To be called after the write.
+   * It never rejects, because the write is done. While the store cannot be reached, the other nodes are told as soon as it can.
+   */
+  changed(collection: string): Promise<void>;
+  close(): void;
+}
+
+/** @param directory with {@link collections.changes} opened. */
+export function createChangeFeed(directory: DirectoryStore, { pollInterval, onChange, logger }: ChangeFeedOptions): ChangeFeed {
+  const rows = directory.collection<ChangeRecord>(collections.changes.name);
+  const untold = new Set<string>();
+  let seen: Revisions = {};
+  let isLooking = false;
+  let isDown = false;
+
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+      if (isDown) logger.info({}, 'change feed is back');
+      isDown = false;
+    } catch (error) {
+      if (isToldAlready(error)) return;
+      if (!isDown) logger.warn({ err: error }, 'change feed is out of reach: changes are seen late on other nodes');
+      isDown = true;
+    }
+  };
+
+  const tell = async (collection: string): Promise<void> => {
+    untold.delete(collection);
+    try {
+      await bump(rows, collection);
+    } catch (error) {
+      untold.add(collection);
+      throw error;
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    for (const collection of [...untold]) await tell(collection);
+    const revisions = (await rows.get(ROW_ID))?.revisions ?? {};
+    const moved = Object.keys({ ...seen, ...revisions }).filter((name) => seen[name] !== revisions[name]);
+    seen = revisions;
+    for (const name of moved) onChange(name);
+  };
+
+  const timer = setInterval(async () => {
+    if (isLooking) return;
+    isLooking = true;
+    await attempt(look);
+    isLooking = false;
+  }, pollInterval).unref();
+
+  return {
+    async changed(collection) {
+      onChange(collection);
+      await attempt(() => tell(collection));
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+async function bump(rows: Collection<ChangeRecord>, collection: string): Promise<void> {
+  const next = (revisions: Revisions): Revisions => ({ ...revisions, [collection]: (revisions[collection] ?? 0) + 1 });
+  const increase = () => rows.update(ROW_ID, (row) => ({ ...row, revisions: next(row.revisions) }));
+  try {
+    if ((await increase()) !== undefined) return;
+
+    await rows.insert({ id: ROW_ID, revisions: next({}) });
+  } catch (error) {
+    // The counts may start anew: other nodes clear the cache of every collection whose count differs.
+    if (IdpError.is(error, 'record_unreadable')) await rows.put({ id: ROW_ID, revisions: { [collection]: Date.now() } });
+    else if (IdpError.is(error, 'conflict')) await increase();
+    else throw error;
+  }
+}

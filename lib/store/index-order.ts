@@ -1,0 +1,54 @@
+import { isDate } from 'node:util/types';
+import type { Order, Ordered, Range } from './directory-store.js';
+
+/** By code points, as UTF-8 sorts and MongoDB does; JavaScript compares halves of surrogate pairs. */
+export function compareTexts(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const [unit, against] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (unit !== against) return weight(unit) - weight(against);
+  }
+  return one.length - other.length;
+}
+
+/** Surrogates are above all other code units. */
+const weight = (unit: number): number => (unit < 0xd800 || unit > 0xdfff ? unit : unit + 0x10000);
+
+/** Values of one kind. */
+export const compareOrdered = (one: Ordered, other: Ordered): number =>
+  typeof one === 'string' ? compareTexts(one, other as string) : Number(one) - Number(other);
+
+export const isOrdered = (value: unknown, order: Order): value is Ordered => {
+  if (order === 'text') return typeof value === 'string';
+  if (order === 'number') return typeof value === 'number' && Number.isFinite(value);
+  return isDate(value) && Number.isFinite(value.getTime());
+};
+
+/** The bounds of a range, its prefix resolved into them. @throws TypeError for a range that is not of this index. */
+export function boundsOf(
+  { within, from, below, prefix, after, limit }: Range,
+  fields: readonly string[],
+  order: Order,
+): { readonly from?: Ordered; readonly below?: Ordered } {
+  if (!(Number.isInteger(limit) && limit > 0)) throw new TypeError('The limit of a range is a positive whole number.');
+  if (within.length !== fields.length - 1 || !within.every((value) => typeof value === 'string'))
+    throw new TypeError(`This index is read within ${fields.length - 1} strings.`);
+  const values = [from, below, after?.value].filter((value) => value !== undefined);
+  if (!values.every((value) => isOrdered(value, order))) throw new TypeError(`This index is read by values of the kind ${order}.`);
+  if (after !== undefined && typeof after.id !== 'string') throw new TypeError('The id of a position is a string.');
+  if (prefix === undefined) return { ...(from !== undefined && { from }), ...(below !== undefined && { below }) };
+  if (order !== 'text' || typeof prefix !== 'string') throw new TypeError('A prefix is a text, of an index of texts.');
+  const end = endOfPrefix(prefix);
+  const lowest = from !== undefined && compareOrdered(from, prefix) > 0 ? from : prefix;
+  const highest = below !== undefined && (end === undefined || compareOrdered(below, end) < 0) ? below : end;
+  return { from: lowest, ...(highest !== undefined && { below: highest }) };
+}
+
+/** The first text above all that begin so; undefined when there is none. */
+function endOfPrefix(prefix: string): string | undefined {
+  const points = [...prefix].map((character) => character.codePointAt(0) as number);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop();
+  // The code points of surrogates are no characters.
+  return last === undefined ? undefined : String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+}

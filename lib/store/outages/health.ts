@@ -1,0 +1,51 @@
+/** Whether the service can serve, and which records it cannot use. */
+import type { ArtifactStore } from '../artifact-store.js';
+import type { DirectoryStore } from '../directory-store.js';
+import { ReadOnlyError } from './write-probe.js';
+
+/** `read-only`: it answers reads and takes no writes, so nobody can sign in. */
+export type StoreHealth = 'up' | 'read-only' | 'down';
+
+/** A problem of one record. Everything else goes on; somebody has to mend the record. */
+export interface HealthProblem {
+  /** A stable name for what is wrong; docs/operate.md lists them. */
+  readonly code: string;
+  readonly collection: string;
+  /** The record's. */
+  readonly id: string;
+}
+
+/** What answers whether it can serve. */
+export interface Health {
+  /** `up` while both stores are. Send no requests to a process whose health is `down`, and leave it running. */
+  readonly status: 'up' | 'down';
+  readonly artifacts: StoreHealth;
+  readonly directory: StoreHealth;
+  /** What this process found since it began. Empty when all is well; `status` is `up` all the same. */
+  readonly problems: readonly HealthProblem[];
+}
+
+export interface HealthOptions {
+  readonly artifacts: Pick<ArtifactStore, 'health'>;
+  readonly directory: Pick<DirectoryStore, 'health'>;
+  /** Each tells what is wrong now, as one part of the service sees it. */
+  readonly problems: readonly (() => readonly HealthProblem[] | Promise<readonly HealthProblem[]>)[];
+}
+
+export const createHealth =
+  ({ artifacts, directory, problems }: HealthOptions): (() => Promise<Health>) =>
+  async () => {
+    const [artifactStore, directoryStore] = await Promise.all([healthOf(artifacts), healthOf(directory)]);
+    return {
+      status: artifactStore === 'up' && directoryStore === 'up' ? 'up' : 'down',
+      artifacts: artifactStore,
+      directory: directoryStore,
+      problems: directoryStore !== 'down' ? (await Promise.all(problems.map((source) => source()))).flat() : [],
+    };
+  };
+
+const healthOf = (store: Pick<ArtifactStore, 'health'>): Promise<StoreHealth> =>
+  store.health().then(
+    () => 'up' as const,
+    (error: unknown) => (error instanceof ReadOnlyError ? ('read-only' as const) : ('down' as const)),
+  );

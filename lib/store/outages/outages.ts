@@ -1,0 +1,58 @@
+/** Outages of the stores: each is one line when it begins and one when it ends, however many calls fail. */
+import type { Logger } from '../../logger.js';
+
+/** Milliseconds between two looks whether an outage has ended. */
+const LOOK_MS = 1000;
+/**
+ * Milliseconds without a failure after which an outage has ended. A store that fails again soon after has to be calm for longer each time,
+ * because a store at which only some calls fail would fill the log.
+ */
+const CALM_MS = 1000;
+const LONGEST_CALM_MS = 60_000;
+
+export interface Outage {
+  failed(cause: unknown): void;
+  /** Stops looking. */
+  close(): void;
+}
+
+/**
+ * @param probe asks whether the store is well in all that it is for, so that reads end no outage of a store that refuses writes; what fails in it
+ * comes back as failed.
+ */
+export function createOutage(store: string, probe: () => Promise<void>, logger: Logger): Outage {
+  let began: number | undefined;
+  let failedAt = 0;
+  let calls = 0;
+  let calm = CALM_MS;
+  let endedAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  const ended = (): void => {
+    if (began === undefined || performance.now() - failedAt < calm) return;
+    clearInterval(timer);
+    endedAt = performance.now();
+    const seconds = Math.round((endedAt - began) / 1000);
+    began = undefined;
+    logger.warn({ store, seconds, calls }, 'store is back');
+  };
+
+  return {
+    failed(cause) {
+      failedAt = performance.now();
+      calls += 1;
+      if (began !== undefined) return;
+      began = failedAt;
+      calls = 1;
+      calm = began - endedAt < LONGEST_CALM_MS ? Math.min(calm * 4, LONGEST_CALM_MS) : CALM_MS;
+      logger.error({ err: cause, store }, 'store is away');
+      // A call that was under way at the close may fail after it.
+      if (!isClosed) timer = setInterval(() => void probe().then(ended, () => {}), LOOK_MS).unref();
+    },
+    close() {
+      isClosed = true;
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,161 @@
+/** Stores as the service uses them. Each failure of a store is an outage, which callers see as one error and in time. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { IdpError, StoreAwayError, UnavailableError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { hashedKey } from '../artifact-key.js';
+import type { ArtifactStore } from '../artifact-store.js';
+import type { Collection, DirectoryStore, Row } from '../directory-store.js';
+import { collections } from '../records/collections.js';
+import type { ChangeRecord } from '../records/records.js';
+import type { CallTimeouts } from './call-timeouts.js';
+import { createOutage, type Outage } from './outages.js';
+import { createWriteProbe, ReadOnlyError } from './write-probe.js';
+
+/** @throws UnavailableError `store_unavailable`, with what happened as its cause; StoreAwayError when it cannot be opened. */
+export function createReachableArtifacts(store: ArtifactStore, callTimeouts: CallTimeouts, logger: Logger): ArtifactStore {
+  const { name, ephemeral } = store;
+  const outage = createOutage(`artifacts (${name})`, () => health(), logger);
+  const reach = reachOf(store, callTimeouts, outage);
+  // A new key each time: in a Cluster, another of its primaries.
+  const write = () => store.commit([{ op: 'put', key: hashedKey('Probe', randomUUID()), value: '', expiresAt: Date.now() + PROBE_TTL_MS }]);
+  const { opened, health } = healthOf('artifact', store, write, reach, outage);
+  return {
+    name,
+    ephemeral,
+    open: () => opened(() => store.open()),
+    read: (requests) => reach(() => store.read(requests)),
+    commit: (writes) => reach(() => store.commit(writes)),
+    listByAccount: (account) => reach(() => store.listByAccount(account)),
+    hit: (counter, window, by) => reach(() => store.hit(counter, window, by)),
+    lease: (lease, holder, ttl) => reach(() => store.lease(lease, holder, ttl)),
+    health,
+    close() {
+      outage.close();
+      return store.close();
+    },
+  };
+}
+
+/** @throws UnavailableError, StoreAwayError; what a store says on purpose (IdpError) and what a change throws stay as they are. */
+export function createReachableDirectory(store: DirectoryStore, callTimeouts: CallTimeouts, logger: Logger): DirectoryStore {
+  const { name, ephemeral } = store;
+  const outage = createOutage(`directory (${name})`, () => health(), logger);
+  const reach = reachOf(store, callTimeouts, outage);
+  const write = () => store.collection<ChangeRecord>(collections.changes.name).put({ id: 'probe', revisions: {} });
+  const { opened, health } = healthOf('directory', store, write, reach, outage);
+  return {
+    name,
+    ephemeral,
+    open: (specs) => opened(() => store.open(specs)),
+    collection: <R extends Row>(collection: string) => createReachableCollection(store.collection<R>(collection), reach),
+    health,
+    close() {
+      outage.close();
+      return store.close();
+    },
+  };
+}
+
+const createReachableCollection = <R extends Row>(rows: Collection<R>, reach: Reach): Collection<R> => ({
+  get: (id) => reach(() => rows.get(id)),
+  find: (where, page) => reach(() => rows.find(where, page)),
+  range: (range) => reach(() => rows.range(range)),
+  insert: (row) => reach(() => rows.insert(row)),
+  put: (row) => reach(() => rows.put(row)),
+  async update(id, change) {
+    let refusal: { readonly reason: unknown } | undefined;
+    try {
+      return await reach(() =>
+        rows.update(id, (row) => {
+          try {
+            return change(row);
+          } catch (reason) {
+            refusal = { reason };
+            throw reason;
+          }
+        }),
+      );
+    } catch (error) {
+      const { cause } = error as Error;
+      throw refusal !== undefined && (cause === refusal.reason || error === refusal.reason) ? refusal.reason : error;
+    }
+  },
+  remove: (id, version) => reach(() => rows.remove(id, version)),
+});
+
+type Reach = <T>(call: () => Promise<T>, isProbe?: boolean) => Promise<T>;
+
+function reachOf(store: { readonly name: string }, callTimeouts: CallTimeouts, outage: Outage): Reach {
+  const explain = (cause: unknown): unknown => {
+    if (cause instanceof IdpError) return cause;
+    outage.failed(cause);
+    return new UnavailableError('store_unavailable', { store: store.name }, { cause });
+  };
+  return (call, isProbe) => callTimeouts.wait(store, call, explain, isProbe);
+}
+
+/** Milliseconds that what a probe wrote stays. */
+const PROBE_TTL_MS = 5000;
+/** Milliseconds that a store may take to come up beside the service. */
+const START_TIMEOUT_MS = 5000;
+/** Milliseconds between two attempts to open it. */
+const PAUSE_MS = 250;
+/** Milliseconds between two looks whether a store that takes longer to open is there at all. */
+const LOOK_MS = 1000;
+
+/** How a store is opened, and asked whether it can serve. @param write nothing that anybody reads. */
+function healthOf(
+  kind: 'artifact' | 'directory',
+  store: Pick<ArtifactStore | DirectoryStore, 'name' | 'health'>,
+  write: () => Promise<unknown>,
+  reach: Reach,
+  outage: Outage,
+) {
+  let isOpen = false;
+  const probe = createWriteProbe(write);
+  const answers = () => reach(() => store.health(), true);
+
+  /** Opening may take its time, as building an index does; but not while the store does not even say that it is well. */
+  async function attempt(open: () => Promise<void>, end: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const absent = new Promise<never>((_resolve, reject) => {
+      timer = setInterval(() => performance.now() >= end && void answers().catch(reject), LOOK_MS);
+    });
+    try {
+      await Promise.race([open(), absent]);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  return {
+    async opened(open: () => Promise<void>): Promise<void> {
+      for (const end = performance.now() + START_TIMEOUT_MS; ; ) {
+        try {
+          await attempt(open, end);
+          isOpen = true;
+          return;
+        } catch (cause) {
+          const isAway = !(cause instanceof IdpError) || cause.code === 'store_unavailable';
+          if (isAway && performance.now() < end) {
+            await sleep(PAUSE_MS);
+            continue;
+          }
+          // Nobody closes what did not open, and looking after it would keep the process alive.
+          outage.close();
+          throw isAway ? new StoreAwayError(kind, store.name, cause) : cause;
+        }
+      }
+    },
+
+    /** @throws ReadOnlyError when it answers, and takes no writes. */
+    async health(): Promise<void> {
+      await answers();
+      if (!isOpen) return;
+      await reach(probe, true).catch((error: unknown) => {
+        throw new ReadOnlyError(error);
+      });
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** A directory that checks the form of each row it reads. A row of another form is left out, so that the rest can be used. */
+import { IdpError } from '../../errors.js';
+import type { Collection, DirectoryStore, Page, Range, Row, Unsaved, Where } from '../directory-store.js';
+import { hasOutbox } from './collections.js';
+import { withKeys } from './derived-keys.js';
+import type { PendingEvent } from './records.js';
+import { findKept, isRemoved, type RemovedRow, remainderOf, withoutRemoved } from './removed-rows.js';
+import { hasRowChecks, isRemainder, wrongMember as wrongMemberOf } from './row-checks.js';
+
+export interface CheckedCollection<R extends Row> extends Collection<R> {
+  /** Whether there is a row, readable or not. A row that is left out still takes its id and its unique values. */
+  has(where: string | Where): Promise<boolean>;
+  isUnreadable(id: string): Promise<boolean>;
+  /**
+   * Updates the row by compare-and-swap, as `update` does. It inserts the row where there is none, and replaces one that is left out.
+   * For collections without unique indexes.
+   */
+  upsert(id: string, change: (row: R | undefined, isUnreadable: boolean) => Unsaved<R>): Promise<R>;
+  /**
+   * Removes the row by the write that raises the events of it; what is left carries them until they are dispatched.
+   * @param isMeant false for a row that is none to the caller
+   * @returns true when there was one
+   */
+  retire(id: string, events: readonly PendingEvent[], isMeant?: (row: R) => boolean): Promise<boolean>;
+  /** With what is left of removed rows: for the dispatcher. */
+  withRemoved(): Pick<Collection<R>, 'find' | 'update' | 'remove'>;
+}
+
+export interface CheckedDirectory extends DirectoryStore {
+  collection<R extends Row>(name: string): CheckedCollection<R>;
+  /** Rows that their last read left out. Some of them are read again, because they may have been mended. */
+  problems(): Promise<readonly UnreadableRow[]>;
+}
+
+export interface UnreadableRow {
+  readonly code: 'record_unreadable';
+  readonly collection: string;
+  readonly id: string;
+}
+
+interface Logger {
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Bad rows that are remembered, because each is logged once. */
+const REMEMBERED = 10_000;
+/** Remembered rows that one call of `problems` reads again. */
+const LOOKED_AT_AGAIN = 20;
+
+/** The first malformed member of a row; undefined for a sound row. */
+export type WrongMember = (collection: string, row: object) => string | undefined;
+
+/** @param ofOthers for collections of extensions. */
+export function createCheckedDirectory(store: DirectoryStore, logger: Logger, ofOthers: WrongMember = () => undefined): CheckedDirectory {
+  const wrongMember: WrongMember = (collection, row) => {
+    if (hasOutbox(collection) && isRemoved(row)) return isRemainder(row) ? undefined : 'pendingEvents';
+    return hasRowChecks(collection) ? wrongMemberOf(collection, row) : ofOthers(collection, row);
+  };
+  const bad = new Map<string, UnreadableRow>();
+  // A store in this process hands out the same object at each read.
+  const good = new WeakSet<Row>();
+
+  function isGood(collection: string, row: Row): boolean {
+    if (good.has(row)) return true;
+    const member = wrongMember(collection, row);
+    const id = String(row.id).slice(0, 200);
+    const key = `${collection}:${id}`;
+    if (member === undefined) {
+      good.add(row);
+      if (bad.size > 0) bad.delete(key);
+      return true;
+    }
+    if (!bad.has(key) && bad.size < REMEMBERED) {
+      bad.set(key, { code: 'record_unreadable', collection, id });
+      logger.error({ collection, id, member }, 'a stored record is not of its form, so it is left out: mend it in the store');
+    }
+    return false;
+  }
+
+  const checked = <R extends Row>(name: string, all: Collection<R>): CheckedCollection<R> => {
+    const rows = hasOutbox(name) ? withoutRemoved(all) : all;
+    /** What we write can be read. */
+    const written = (given: Unsaved<R>): Unsaved<R> => {
+      const row = withKeys(name, given);
+      const member = wrongMember(name, { ...row, version: 1 });
+      if (member === undefined) return row;
+      throw new IdpError('invalid_record', { path: `/${member}`, expected: 'what can be stored' });
+    };
+
+    async function find(where: Where, page?: Page): Promise<readonly R[]> {
+      checkTexts(Object.values(where).flat());
+      if (page?.after !== undefined) checkTexts([page.after]);
+      return findKept(rows, where, page, (row) => isGood(name, row));
+    }
+
+    /** As in {@link find}: more are read in the place of those that are left out. */
+    async function range(given: Range): Promise<readonly R[]> {
+      for (let limit = given.limit; ; ) {
+        const all = await rows.range({ ...given, limit });
+        const those = all.filter((row) => isGood(name, row));
+        if (those.length >= given.limit || all.length < limit) return those.slice(0, given.limit);
+        limit += given.limit - those.length;
+      }
+    }
+
+    async function update(id: string, change: (row: R) => Unsaved<R>): Promise<R | undefined> {
+      checkTexts([id]);
+      return rows.update(id, (row) => {
+        if (!isGood(name, row)) throw new IdpError('record_unreadable', { collection: name, id });
+        const next = change(row);
+        return next === row ? row : written(next);
+      });
+    }
+
+    async function insert(row: Unsaved<R>): Promise<R> {
+      return rows.insert(written(row));
+    }
+
+    async function put(row: Unsaved<R>): Promise<R> {
+      return rows.put(written(row));
+    }
+
+    return {
+      async get(id) {
+        checkTexts([id]);
+        const row = await rows.get(id);
+        if (row === undefined && bad.size > 0) bad.delete(`${name}:${id}`);
+        return row !== undefined && isGood(name, row) ? row : undefined;
+      },
+      find,
+      range,
+      async has(where) {
+        if (typeof where === 'string') return (await rows.get(where)) !== undefined;
+        return (await rows.find(where, { limit: 1 })).length > 0;
+      },
+      async isUnreadable(id) {
+        const row = await rows.get(id);
+        return row !== undefined && !isGood(name, row);
+      },
+      insert,
+      put,
+      update,
+      async upsert(id, change) {
+        for (;;) {
+          try {
+            return (await update(id, (row) => change(row, false))) ?? (await insert(change(undefined, false)));
+          } catch (error) {
+            if (IdpError.is(error, 'record_unreadable')) return put(change(undefined, true));
+            if (!IdpError.is(error, 'conflict')) throw error;
+          }
+        }
+      },
+      async remove(id, version) {
+        checkTexts([id]);
+        if (bad.size > 0) bad.delete(`${name}:${id}`);
+        return rows.remove(id, version);
+      },
+      async retire(id, events, isMeant = () => true) {
+        checkTexts([id]);
+        let isThere = false;
+        await rows.update(id, (row) => {
+          isThere = isMeant(row);
+          const kept = isGood(name, row) ? ((row as Partial<RemovedRow>).pendingEvents ?? []) : [];
+          return isThere ? (remainderOf(id, [...kept, ...events]) as unknown as Unsaved<R>) : row;
+        });
+        return isThere;
+      },
+      withRemoved: () => ({
+        find: (where, page) => findKept(all, where, page, (row) => isGood(name, row)),
+        update: (id, change) => all.update(id, change),
+        remove: (id, version) => all.remove(id, version),
+      }),
+    };
+  };
+
+  return {
+    name: store.name,
+    ephemeral: store.ephemeral,
+    open: (specs) => store.open(specs),
+    collection: <R extends Row>(name: string) => checked(name, store.collection<R>(name)),
+    health: () => store.health(),
+    close: () => store.close(),
+    async problems() {
+      for (const [key, row] of [...bad].slice(0, LOOKED_AT_AGAIN)) {
+        const kept = await store.collection(row.collection).get(row.id);
+        const isMended = kept === undefined || wrongMember(row.collection, kept) === undefined;
+        bad.delete(key);
+        if (!isMended) bad.set(key, row);
+      }
+      return [...bad.values()];
+    },
+  };
+}
+
+/** Refuses an id that is no string, because a store might take an object for a query. */
+function checkTexts(values: readonly unknown[]): void {
+  if (values.some((value) => typeof value !== 'string')) throw new IdpError('invalid_record', { path: '/id', expected: 'a string' });
+}

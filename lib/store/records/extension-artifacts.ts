@@ -1,0 +1,131 @@
+/** Short-lived records of extensions, in the store of sessions and tokens. */
+import { artifactKey, hashedKey } from '../artifact-key.js';
+import type { Artifact, ArtifactKey, ArtifactStore, CommitResult } from '../artifact-store.js';
+import type { Keyring } from '../keyring.js';
+
+/** A kind of short-lived record. Ids are secrets: only their digests reach the store, and values are encrypted. */
+export interface ArtifactKind {
+  /** The extension's name, a dot, and a name of its own: `notes.links`. */
+  readonly name: string;
+  /** Seconds after which a record reads as absent, unless its `put` says less. */
+  readonly lifetimeSeconds: number;
+  /** Each record can be taken once; a record that was taken keeps its id until it would have ended. @default false */
+  readonly once?: boolean;
+  /** Each record is of an account, and ends when the sign-ins of the account are cut off. @default false */
+  readonly account?: boolean;
+  /** Each record is of a grant, and ends with it: by sign-out, revocation, a replayed token. @default false */
+  readonly ofGrant?: boolean;
+}
+
+export interface PutArtifact {
+  /** The user's id, for kinds with `account`. */
+  readonly oid?: string;
+  /** Of an access token, for kinds with `ofGrant`. */
+  readonly grantId?: string;
+  /** Less than the kind's. */
+  readonly lifetimeSeconds?: number;
+}
+
+/** The records of a kind. */
+export interface ExtensionArtifacts {
+  /** False when there is one with this id, taken or not, or its grant is over: then nothing is written. @param value JSON. */
+  put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
+  read(id: string): Promise<unknown>;
+  /** Takes the value: one caller gets it, all others get undefined, also at the same time. @throws TypeError where the kind is not `once`. */
+  take(id: string): Promise<unknown>;
+  /** It reads as absent from now on, and its id can be used again once it would have ended. */
+  remove(id: string): Promise<void>;
+}
+
+/** As it is stored. */
+interface Envelope {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly sealed: string;
+  readonly grant?: ArtifactKey;
+}
+
+const PREFIX = 'Extension.';
+const PURPOSE = 'extension artifacts';
+
+/** When a record of an extension was put; undefined for a record of the protocol. */
+export const putAtOf = ({ key, value }: Pick<Artifact, 'key' | 'value'>): Date | undefined =>
+  key.startsWith(PREFIX) ? new Date((JSON.parse(value) as Envelope).at) : undefined;
+
+export interface ExtensionArtifactsParts {
+  readonly artifacts: ArtifactStore;
+  readonly keyring: Keyring;
+  /** Whether what an account did at a time counts for nothing by now. */
+  readonly isCutOff: (oid: string, at: Date) => Promise<boolean>;
+}
+
+export function createExtensionArtifacts(
+  { artifacts, keyring, isCutOff }: ExtensionArtifactsParts,
+  kind: ArtifactKind,
+): ExtensionArtifacts {
+  const keyFor = (id: string): ArtifactKey => {
+    if (typeof id !== 'string' || id === '') throw new TypeError('an id is a text');
+    return hashedKey(PREFIX + kind.name, id);
+  };
+
+  const isLive = async (key: ArtifactKey): Promise<boolean> => (await artifacts.read([{ key }])).has(key);
+
+  async function live(key: ArtifactKey): Promise<Artifact | undefined> {
+    const artifact = (await artifacts.read([{ key }])).get(key);
+    if (!artifact || artifact.consumedAt !== undefined) return undefined;
+    const { at, grant } = JSON.parse(artifact.value) as Envelope;
+    if (grant !== undefined && !(await isLive(grant))) return undefined;
+    return artifact.account !== undefined && (await isCutOff(artifact.account, new Date(at))) ? undefined : artifact;
+  }
+
+  const opened = ({ key, value }: Artifact): unknown =>
+    JSON.parse(keyring.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
+
+  return {
+    async put(id, value, { oid, grantId, lifetimeSeconds = kind.lifetimeSeconds } = {}) {
+      if ((oid !== undefined) !== (kind.account === true))
+        throw new TypeError(`${kind.name}: an oid is for kinds with account, and for each of them`);
+      if (!(lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds))
+        throw new RangeError(`${kind.name}: a lifetime within the kind's`);
+      if ((grantId !== undefined) !== (kind.ofGrant === true))
+        throw new TypeError(`${kind.name}: a grant is for kinds with ofGrant, and for each of them`);
+      const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
+      if (grantId !== undefined && !(grant && (await isLive(grant)))) return false;
+      const key = keyFor(id);
+      const at = Date.now();
+      const envelope: Envelope = { at, ...(grant && { grant }), sealed: keyring.encrypt(PURPOSE, key, JSON.stringify(value)) };
+      const result: CommitResult = await artifacts.commit([
+        {
+          op: 'put',
+          if: 'absent',
+          key,
+          value: JSON.stringify(envelope),
+          expiresAt: at + lifetimeSeconds * 1000,
+          ...(oid === undefined ? {} : { account: oid }),
+        },
+      ]);
+      return result.ok;
+    },
+
+    async read(id) {
+      const artifact = await live(keyFor(id));
+      return artifact && opened(artifact);
+    },
+
+    async take(id) {
+      if (!kind.once) throw new TypeError(`${kind.name} is not a kind that is taken once`);
+      const artifact = await live(keyFor(id));
+      if (!artifact) return undefined;
+      const value = opened(artifact);
+      const { version, ...kept } = artifact;
+      const { ok } = await artifacts.commit([{ op: 'put', if: { version }, ...kept, consumedAt: Date.now() }]);
+      return ok ? value : undefined;
+    },
+
+    async remove(id) {
+      const key = keyFor(id);
+      const artifact = (await artifacts.read([{ key }])).get(key);
+      if (artifact) await artifacts.commit([{ op: 'remove', key, until: artifact.expiresAt }]);
+    },
+  };
+}

@@ -1,0 +1,346 @@
+/** The durable records, as they are kept. Ids are UUIDs, v7 when we make them. */
+import type { Row } from '../directory-store.js';
+
+export interface Stored extends Row {
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A record that is listed by name. */
+export interface Named extends Stored, Outboxed {
+  /** The name as it is compared: NFKC, lower case. Derived by each write; rows from before get it in the background. */
+  readonly nameKey?: string;
+}
+
+/** Something that happened, kept inside the record it happened to until it is dispatched. @see CloudEvents 1.0 */
+export interface PendingEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly time: Date;
+  readonly subject: string;
+  readonly tid?: string;
+  readonly actor?: string;
+  readonly act?: string;
+  readonly requestId?: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** A record that keeps the events of its writes until they are dispatched, so that both are kept or both are lost. */
+export interface Outboxed {
+  readonly pendingEvents?: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
+}
+
+export type SignInMethodName = string;
+
+export interface Branding {
+  /** An https URL or a path of this origin. */
+  readonly logoUri?: string;
+  /** `#rrggbb`. */
+  readonly accentColor?: string;
+  /** Corner radius in pixels, 0 to 24. */
+  readonly radius?: number;
+}
+
+export interface Tenant extends Named {
+  readonly name: string;
+  readonly organisationNumber?: string;
+  readonly signIn?: {
+    /** Those that are allowed; absent: all. */
+    readonly methods?: readonly SignInMethodName[];
+    readonly requireMfa?: boolean;
+    /** Whether people may create accounts for themselves. */
+    readonly selfRegistration?: boolean;
+  };
+  readonly branding?: Branding;
+  /** A language tag of the pages' languages. */
+  readonly locale?: string;
+  readonly status: 'active' | 'disabled';
+  /** Sign-ins of its users before this instant are void. */
+  readonly notBefore?: Date;
+}
+
+/** Gives `orgid`, `orgin` and `company_name` to the persons assigned to it. */
+export interface Subsidiary extends Named {
+  readonly tid: string;
+  readonly name: string;
+  readonly organisationNumber?: string;
+}
+
+export interface ExternalIdentity {
+  readonly idp: string;
+  readonly subject: string;
+}
+
+export interface User {
+  /** The claim `oid`. */
+  readonly id: string;
+  readonly userName: string;
+  /** {@link userName} as it is compared: NFKC, lower case. */
+  readonly userNameKey: string;
+  readonly emailVerified: boolean;
+  /** Whether the person made it, and nobody who knows them. */
+  readonly isSelfRegistered?: true;
+  readonly parentUserId?: string;
+  /** Whether {@link childUserIds} has any. */
+  readonly isParent: boolean;
+  /** Children, and users about to be linked or just unlinked: a child is entered before it gets its parent, and removed after it lost the parent. */
+  readonly childUserIds?: readonly string[];
+  readonly groupIds: readonly string[];
+  /** Only `active` users sign in. */
+  readonly status: 'invited' | 'active' | 'disabled';
+  /** The status before `disabled`. @default 'active' */
+  readonly statusBefore?: 'invited' | 'active';
+  /** Sign-ins before this instant are void. */
+  readonly notBefore?: Date;
+  readonly externalIdentities: readonly ExternalIdentity[];
+  /** `idp` and subject in one string, for the index. */
+  readonly externalIdentityKeys: readonly string[];
+  /** The invitation that makes the user active, while it can be accepted. */
+  readonly invitation?: UserInvitation;
+  /** The acceptance that made the user active. */
+  readonly accepted?: AcceptedInvitation;
+}
+
+/** What decides which invitation of a user is good, and which of its links. */
+export interface UserInvitation {
+  readonly id: string;
+  /** Number of the link, which grows with each that takes the place of another. */
+  readonly serial: number;
+  readonly expiresAt: Date;
+  /** Whether the link is sent to the person's address. */
+  readonly send: boolean;
+  /** Whether somebody else got to see the link, so that it proves no address. */
+  readonly isFetched?: true;
+}
+
+export interface AcceptedInvitation {
+  readonly id: string;
+  readonly at: Date;
+  /** The credential that was offered with the acceptance, until it is the user's. */
+  readonly credentialId?: string;
+}
+
+/** A person, the user it may have, and the events of its writes: one document, so they commit together. */
+export interface Person extends Named {
+  readonly tid: string;
+  readonly subsidiaryId?: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly email?: string;
+  readonly secondEmail?: string;
+  /** {@link email} and {@link secondEmail} as they are compared, derived as {@link nameKey} is. */
+  readonly emailKey?: string;
+  readonly secondEmailKey?: string;
+  readonly phoneNumber?: string;
+  readonly phoneNumberVerified: boolean;
+  /** Encrypted. */
+  readonly nationalId?: string;
+  /** Keyed hash of the national id, to look it up. */
+  readonly nationalIdHash?: string;
+  readonly pictureUrl?: string;
+  readonly externalId?: string;
+  /** For claim plugins. */
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly user?: User;
+  /** `yes` of a person with a user, derived as {@link nameKey} is. */
+  readonly hasUser?: 'yes';
+  readonly pendingEvents: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
+}
+
+/** A person that has a user. */
+export type PersonWithUser = Person & { readonly user: User };
+
+/**
+ * What an invitation is for. Its person's document decides whether it can be accepted: one that no person names is void.
+ */
+export interface Invitation extends Stored {
+  readonly tid: string;
+  readonly personId: string;
+  readonly userId: string;
+  /** Whose look its pages have, and where its user goes afterwards. */
+  readonly clientId?: string;
+  /** The name of the client when the invitation was made, for events after the client is gone. */
+  readonly clientName?: string;
+  /** Whether the user is linked to a personal account. */
+  readonly link: boolean;
+  /** The language of its mail and pages. */
+  readonly locale?: string;
+  /** Whether the link is sent to the person's address. */
+  readonly send: boolean;
+  /** As the person's document said when it was last compared. */
+  readonly status: 'pending' | 'accepted' | 'revoked';
+  readonly expiresAt: Date;
+  readonly acceptedAt?: Date;
+}
+
+/** Its id is the user's, or that of an acceptance under way. Never writable through the admin API. */
+export interface Credential extends Stored {
+  /** A PHC string. */
+  readonly passwordHash?: string;
+}
+
+export interface Group extends Named {
+  readonly tid: string;
+  readonly name: string;
+  readonly permissionIds: readonly string[];
+}
+
+/** Its id is the value of the claim `perm`; not a UUID. */
+export interface Permission extends Named {
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** `sha256:` and the digest; secrets are generated with 256 bits, or seeded. */
+export interface HashedSecret {
+  readonly hash: string;
+  readonly expiresAt?: Date;
+}
+
+export interface Lifetimes {
+  /** Seconds, each. */
+  readonly accessToken?: number;
+  readonly idToken?: number;
+  readonly refreshTokenIdle?: number;
+  readonly refreshTokenAbsolute?: number;
+  /** 0 for public clients that do not prove possession of a key, because their retries look like a thief's. */
+  readonly refreshTokenGrace?: number;
+}
+
+/** A registered application. Its id is the `client_id`; not a UUID. */
+export interface Client extends Named {
+  readonly name: string;
+  /** Registered metadata in the standard's own names. @see RFC 7591 §2 */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly secrets: readonly HashedSecret[];
+  /** Identity and API scopes it may ask for. */
+  readonly allowedScopes: readonly string[];
+  /** Absent: a `nonce` will do instead, for confidential clients. `false`: neither. */
+  readonly requirePkce?: boolean;
+  readonly allowPlainPkce: boolean;
+  readonly requireConsent: boolean;
+  readonly accessTokenType: 'reference' | 'jwt';
+  readonly idTokenClaims: 'minimal' | 'scopes';
+  readonly email: 'all' | 'first';
+  readonly styles?: Branding;
+  readonly lifetimes: Lifetimes;
+  /** Tenants whose users may sign in, and whom it may ask about; absent: all. */
+  readonly allowedTenants?: readonly string[];
+  /** Access tokens it may introspect: those issued to it, or `all`. */
+  readonly introspects: 'own' | 'all';
+  /** Tenants it administers; `['*']`: all. */
+  readonly adminTenants: readonly string[];
+  readonly trustedLoginHint: boolean;
+  readonly corsOrigins: readonly string[];
+  readonly postRegistrationUri?: string;
+  readonly status: 'active' | 'disabled';
+}
+
+/** Its id is the name it authenticates with, shared with client ids; not a UUID. */
+export interface ApiResource extends Named {
+  readonly name: string;
+  readonly secrets: readonly HashedSecret[];
+  /** API scopes it owns; it is the audience of access tokens that carry one. */
+  readonly scopes: readonly string[];
+  /** Access tokens it may introspect: those with a scope of its own, or `all`. */
+  readonly introspects: 'own' | 'all';
+  /** Tenants whose users it may ask about; absent: all. */
+  readonly allowedTenants?: readonly string[];
+  /** What signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
+  readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+  readonly status: 'active' | 'disabled';
+}
+
+/** What a user allowed a client. Its id is derived from both. */
+export interface Consent extends Stored {
+  readonly userId: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Claims that were asked for one by one. */
+  readonly claims?: readonly string[];
+  readonly at: Date;
+}
+
+/** A signing key. It is published in each of its states, beside the keys of the other algorithm. */
+export interface StoredSigningKey {
+  readonly kid: string;
+  readonly alg: 'RS256' | 'ES256';
+  /** `next`: announced. `active`: signs. `retiring`: signs no more, and what it signed still verifies. A removed key has no record. */
+  readonly state: 'next' | 'active' | 'retiring';
+  /** The private key, a JWK, encrypted. */
+  readonly sealed: string;
+  /** When the key was made, and so announced. */
+  readonly announcedAt: Date;
+  readonly activatedAt?: Date;
+  readonly retiredAt?: Date;
+  /** When a key that is retiring is to be removed. */
+  readonly removeAt?: Date;
+}
+
+/** All signing keys and the events of their rotations. They are one document, so that each reader sees one state of all. One row. */
+export interface KeyRing extends Stored {
+  readonly keys: readonly StoredSigningKey[];
+  readonly pendingEvents: readonly PendingEvent[];
+  /** `yes` while {@link pendingEvents} has any, for the index. */
+  readonly outbox?: 'yes';
+}
+
+/** An event in the one order that every reader follows. Its id is its number: 16 digits, without a gap. */
+export interface EventRecord extends Row, Omit<PendingEvent, 'id'> {
+  readonly eventId: string;
+  /** When it got its number; `time` is when it happened. */
+  readonly recordedAt: Date;
+  /** When dispatch of the event was given up, because a listener failed too often. */
+  readonly parkedAt?: Date;
+}
+
+/** A message to another party, kept until the other party took it. */
+export interface Delivery extends Stored {
+  /** `backchannel-logout` … */
+  readonly kind: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Names the deliveries that were enqueued together. */
+  readonly batch?: string;
+  /** `dead`: given up. */
+  readonly state: 'waiting' | 'dead';
+  readonly attempts: number;
+  /** When the next attempt may begin; of a dead one, when it is removed. */
+  readonly due: Date;
+  /** Why the last attempt failed. */
+  readonly problem?: string;
+}
+
+/**
+ * The changes that seeds made to one record, so that no seed makes them again. `values` keeps a digest of each value that a seed gave. `items`
+ * keeps the things that a seed gives once: a scope, a group's id, a secret's hash. One row, named `origin`, says how the ledger began.
+ */
+export interface SeedRecord extends Row {
+  /** The record's id, which differs from what the seed would give it where somebody had made one of that name. */
+  readonly recordId: string;
+  /** Absent until the record is complete. The next start completes a record that a node left so. */
+  readonly madeAt?: Date;
+  readonly values: readonly { readonly field: string; readonly digest: string }[];
+  readonly items: readonly { readonly field: string; readonly item: string; readonly isInSeed: boolean }[];
+  /** Of `origin`: records existed before the ledger did, so an absent record may have been removed. */
+  readonly isAfterRecords?: boolean;
+}
+
+/** A tenant that was removed, until nothing is kept of it. Its id is the tenant's. */
+export interface Removal extends Stored, Outboxed {
+  /** Who removed it, as its event says. */
+  readonly by: Pick<PendingEvent, 'actor' | 'act' | 'requestId'>;
+}
+
+/** Work over all records that was done. `keys of <collection>`: the version of the derived members that all of its rows have. */
+export interface UpkeepRecord extends Row {
+  readonly done: number;
+}
+
+/** How often each collection was written, for the caches of all nodes. One row. */
+export interface ChangeRecord extends Row {
+  readonly revisions: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,89 @@
+/**
+ * Removed rows that still carry events. Nothing but their id and the events is left of them; to everybody except the dispatcher of events they are not
+ * there, and their id is free. The dispatcher removes what is left once the events are dispatched.
+ */
+import { IdpError } from '../../errors.js';
+import type { Collection, Page, Row, Unsaved, Where } from '../directory-store.js';
+import type { PendingEvent } from './records.js';
+
+/** What is left of a row. */
+export interface RemovedRow extends Row {
+  readonly removedAt: Date;
+  readonly pendingEvents: readonly PendingEvent[];
+  readonly outbox: 'yes';
+}
+
+export const isRemoved = (row: object): row is RemovedRow => 'removedAt' in row;
+
+/** The row that is left of a removed one. */
+export const remainderOf = (id: string, pendingEvents: readonly PendingEvent[]): Unsaved<RemovedRow> => ({
+  id,
+  removedAt: new Date(),
+  pendingEvents,
+  outbox: 'yes',
+});
+
+const eventsOf = (row: object): readonly PendingEvent[] => (row as Partial<RemovedRow>).pendingEvents ?? [];
+
+/** Rows of a look-up that are kept, with as many in each page as it asks for: a page is short only at the end of all. */
+export async function findKept<R extends Row>(
+  rows: Pick<Collection<R>, 'find'>,
+  where: Where,
+  page: Page | undefined,
+  isKept: (row: R) => boolean,
+): Promise<readonly R[]> {
+  const found: R[] = [];
+  for (let after = page?.after; ; ) {
+    const all = await rows.find(where, page && { limit: page.limit, ...(after === undefined ? {} : { after }) });
+    const those = all.filter(isKept);
+    if (page === undefined || (found.length === 0 && those.length === all.length)) return those.length === all.length ? all : those;
+    found.push(...those);
+    if (all.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
+    after = all.at(-1)?.id;
+  }
+}
+
+/** The rows of a collection as everybody but the dispatcher sees them. */
+export function withoutRemoved<R extends Row>(rows: Collection<R>): Collection<R> {
+  /** Puts a row in the place of a removed one, whose events it carries on. @returns undefined when there is no such row any more, or another has the id */
+  async function replaceRemoved(row: Unsaved<R>): Promise<R | undefined> {
+    let isFree = false;
+    const written = await rows.update(row.id, (current) => {
+      isFree = isRemoved(current);
+      return isFree
+        ? ({ ...row, pendingEvents: [...eventsOf(current), ...eventsOf(row)], outbox: 'yes' } as unknown as Unsaved<R>)
+        : current;
+    });
+    return isFree ? written : undefined;
+  }
+
+  return {
+    async get(id) {
+      const row = await rows.get(id);
+      return row && !isRemoved(row) ? row : undefined;
+    },
+    find: (where, page) => findKept(rows, where, page, (row) => !isRemoved(row)),
+    range: (range) => rows.range(range),
+    async insert(row) {
+      const inserted = await rows.insert(row).catch(IdpError.unless('conflict'));
+      return inserted ?? (await replaceRemoved(row)) ?? rows.insert(row);
+    },
+    put: (row) => rows.put(row),
+    async update(id, change) {
+      let isGone = false;
+      const row = await rows.update(id, (current) => {
+        isGone = isRemoved(current);
+        return isGone ? current : change(current);
+      });
+      return isGone ? undefined : row;
+    },
+    async remove(id, version) {
+      for (;;) {
+        const row = await rows.get(id);
+        if (row === undefined || isRemoved(row)) return false;
+        if (await rows.remove(id, version ?? row.version)) return true;
+        if (version !== undefined) return false;
+      }
+    },
+  };
+}

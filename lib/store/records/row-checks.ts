@@ -1,0 +1,277 @@
+/**
+ * Records: what each durable collection holds.
+ *
+ * This file checks the form of rows when they are read. A check covers the members that code relies on, and no more. It finds rows that an
+ * administrator, a restore or another program damaged. Plain functions, so nothing is compiled at start.
+ */
+import { isDate } from 'node:util/types';
+import type { CollectionName } from './collections.js';
+import type * as records from './records.js';
+import type { RemovedRow } from './removed-rows.js';
+
+type Check = (value: unknown) => boolean;
+/** Every member of a record has its check. */
+type Checks<R> = { readonly [Member in keyof Required<R>]: Check };
+
+/** More than any value that the services write; a row that is larger holds up whoever reads it. */
+const TEXT_LENGTH = 65_536;
+const LIST_LENGTH = 100_000;
+/** Texts and members of what plugins and metadata keep. */
+const DATA_SIZE = 4_194_304;
+
+const text: Check = (value) => typeof value === 'string' && value.length <= TEXT_LENGTH;
+const flag: Check = (value) => typeof value === 'boolean';
+/** With room to count on. */
+const count: Check = (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 2 ** 52;
+const instant: Check = (value) => isDate(value) && Number.isFinite(value.getTime());
+const anything: Check = () => true;
+const oneOf =
+  (...values: readonly string[]): Check =>
+  (value) =>
+    values.includes(value as string);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.length <= LIST_LENGTH && value.every(check);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isDate(value);
+function record<R>(checks: Checks<R>): Check {
+  const entries = Object.entries<Check>(checks);
+  return (value) => isRecord(value) && entries.every(([name, check]) => check(value[name]));
+}
+const mapOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && Object.values(value).every(check);
+const data: Check = (value) => isRecord(value) && sizeOf(value, DATA_SIZE) >= 0;
+
+/** What is left of the size when the value has taken its part; below zero when that is too much. */
+function sizeOf(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - value.length;
+  if (typeof value !== 'object' || value === null) return left - 1;
+  let rest = left - 1;
+  for (const [name, member] of Object.entries(value)) {
+    rest = sizeOf(member, rest - name.length);
+    if (rest < 0) return rest;
+  }
+  return rest;
+}
+
+const row: Checks<records.Stored> = { id: text, version: count, createdAt: instant, updatedAt: instant };
+const activity = oneOf('active', 'disabled');
+const texts = listOf(text);
+
+const pendingEvent: Checks<records.PendingEvent> = {
+  id: text,
+  type: text,
+  time: instant,
+  subject: text,
+  tid: optional(text),
+  actor: optional(text),
+  act: optional(text),
+  requestId: optional(text),
+  data,
+};
+const outbox = { pendingEvents: listOf(record(pendingEvent)), outbox: optional(oneOf('yes')) };
+/** Of records that were kept before they had events. */
+const named: Checks<records.Named> = { ...row, nameKey: optional(text), ...outbox, pendingEvents: optional(outbox.pendingEvents) };
+const branding = record<records.Branding>({ logoUri: optional(text), accentColor: optional(text), radius: optional(count) });
+const secrets = listOf(record<records.HashedSecret>({ hash: text, expiresAt: optional(instant) }));
+const signIn = record<Required<records.Tenant>['signIn']>({
+  methods: optional(texts),
+  requireMfa: optional(flag),
+  selfRegistration: optional(flag),
+});
+
+const user = record<records.User>({
+  id: text,
+  userName: text,
+  userNameKey: text,
+  emailVerified: flag,
+  parentUserId: optional(text),
+  isParent: flag,
+  childUserIds: optional(texts),
+  groupIds: texts,
+  status: oneOf('invited', 'active', 'disabled'),
+  statusBefore: optional(oneOf('invited', 'active')),
+  isSelfRegistered: optional(flag),
+  notBefore: optional(instant),
+  externalIdentities: listOf(record<records.ExternalIdentity>({ idp: text, subject: text })),
+  externalIdentityKeys: texts,
+  invitation: optional(
+    record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),
+  ),
+  accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text) })),
+});
+
+/** Lists that whoever registers the client with oidc-provider goes through. */
+const metadata: Check = (value) =>
+  data(value) &&
+  ['redirect_uris', 'post_logout_redirect_uris', 'request_uris', 'response_types', 'grant_types'].every((name) =>
+    optional(texts)((value as Record<string, unknown>)[name]),
+  );
+const seconds = optional((value) => typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER);
+
+const rowChecks: {
+  readonly [Name in CollectionName]: Readonly<Record<string, Check>>;
+} = {
+  tenants: {
+    ...named,
+    name: text,
+    organisationNumber: optional(text),
+    signIn: optional(signIn),
+    branding: optional(branding),
+    locale: optional(text),
+    status: activity,
+    notBefore: optional(instant),
+  } satisfies Checks<records.Tenant>,
+  subsidiaries: { ...named, tid: text, name: text, organisationNumber: optional(text) } satisfies Checks<records.Subsidiary>,
+  persons: {
+    ...named,
+    ...outbox,
+    tid: text,
+    subsidiaryId: optional(text),
+    givenName: text,
+    familyName: text,
+    email: optional(text),
+    secondEmail: optional(text),
+    emailKey: optional(text),
+    secondEmailKey: optional(text),
+    hasUser: optional(oneOf('yes')),
+    phoneNumber: optional(text),
+    phoneNumberVerified: flag,
+    nationalId: optional(text),
+    nationalIdHash: optional(text),
+    pictureUrl: optional(text),
+    externalId: optional(text),
+    attributes: data,
+    user: optional(user),
+  } satisfies Checks<records.Person>,
+  invitations: {
+    ...row,
+    tid: text,
+    personId: text,
+    userId: text,
+    clientId: optional(text),
+    clientName: optional(text),
+    link: flag,
+    locale: optional(text),
+    send: flag,
+    status: oneOf('pending', 'accepted', 'revoked'),
+    expiresAt: instant,
+    acceptedAt: optional(instant),
+  } satisfies Checks<records.Invitation>,
+  credentials: { ...row, passwordHash: optional(text) } satisfies Checks<records.Credential>,
+  groups: { ...named, tid: text, name: text, permissionIds: texts } satisfies Checks<records.Group>,
+  permissions: { ...named, name: text, description: optional(text) } satisfies Checks<records.Permission>,
+  clients: {
+    ...named,
+    name: text,
+    metadata,
+    secrets,
+    allowedScopes: texts,
+    requirePkce: optional(flag),
+    allowPlainPkce: flag,
+    requireConsent: flag,
+    accessTokenType: oneOf('reference', 'jwt'),
+    idTokenClaims: oneOf('minimal', 'scopes'),
+    email: oneOf('all', 'first'),
+    styles: optional(branding),
+    lifetimes: record<records.Lifetimes>({
+      accessToken: seconds,
+      idToken: seconds,
+      refreshTokenIdle: seconds,
+      refreshTokenAbsolute: seconds,
+      refreshTokenGrace: seconds,
+    }),
+    allowedTenants: optional(texts),
+    introspects: oneOf('own', 'all'),
+    adminTenants: texts,
+    trustedLoginHint: flag,
+    corsOrigins: texts,
+    postRegistrationUri: optional(text),
+    status: activity,
+  } satisfies Checks<records.Client>,
+  apiResources: {
+    ...named,
+    name: text,
+    secrets,
+    scopes: texts,
+    introspects: oneOf('own', 'all'),
+    allowedTenants: optional(texts),
+    introspectionSignedResponseAlg: optional(oneOf('RS256', 'ES256')),
+    status: activity,
+  } satisfies Checks<records.ApiResource>,
+  consents: { ...row, userId: text, clientId: text, scopes: texts, claims: optional(texts), at: instant } satisfies Checks<records.Consent>,
+  // Nothing is signed without this one row, so its readers check each key and each event by itself.
+  signingKeys: {
+    id: text,
+    version: count,
+    createdAt: anything,
+    updatedAt: anything,
+    keys: anything,
+    pendingEvents: anything,
+    outbox: anything,
+  } satisfies Checks<records.KeyRing>,
+  events: {
+    ...pendingEvent,
+    id: (value) => typeof value === 'string' && /^\d{16}$/.test(value),
+    version: count,
+    eventId: text,
+    recordedAt: instant,
+    parkedAt: optional(instant),
+  } satisfies Checks<records.EventRecord>,
+  deliveries: {
+    ...row,
+    kind: text,
+    data,
+    batch: optional(text),
+    state: oneOf('waiting', 'dead'),
+    attempts: count,
+    due: instant,
+    problem: optional(text),
+  } satisfies Checks<records.Delivery>,
+  seeds: {
+    id: text,
+    version: count,
+    recordId: text,
+    madeAt: optional(instant),
+    values: listOf(record<records.SeedRecord['values'][number]>({ field: text, digest: text })),
+    items: listOf(record<records.SeedRecord['items'][number]>({ field: text, item: text, isInSeed: flag })),
+    isAfterRecords: optional(flag),
+  } satisfies Checks<records.SeedRecord>,
+  removals: { ...row, ...outbox, pendingEvents: optional(outbox.pendingEvents), by: data } satisfies Checks<records.Removal>,
+  upkeep: { id: text, version: count, done: count } satisfies Checks<records.UpkeepRecord>,
+  changes: { id: text, version: count, revisions: mapOf(count) } satisfies Checks<records.ChangeRecord>,
+};
+
+/** Of a key in the one row of all: whether its parts are there. */
+export const isSigningKey: (value: unknown) => value is records.StoredSigningKey = record<records.StoredSigningKey>({
+  kid: text,
+  alg: oneOf('RS256', 'ES256'),
+  state: oneOf('next', 'active', 'retiring'),
+  sealed: text,
+  announcedAt: instant,
+  activatedAt: optional(instant),
+  retiredAt: optional(instant),
+  removeAt: optional(instant),
+}) as (value: unknown) => value is records.StoredSigningKey;
+
+/** What is left of a removed row until its events are dispatched. */
+export const isRemainder = record<RemovedRow>({ id: text, version: count, removedAt: instant, ...outbox });
+
+export const isPendingEvent = record<records.PendingEvent>(pendingEvent) as (value: unknown) => value is records.PendingEvent;
+
+/** Whether the collection is the service's. */
+export const hasRowChecks = (collection: string): boolean => Object.hasOwn(rowChecks, collection);
+
+/** The first member that is not of its form. */
+export function wrongMember(collection: string, value: object): string | undefined {
+  const checks = rowChecks[collection as CollectionName];
+  for (const name in checks) if (!checks[name]?.((value as Record<string, unknown>)[name])) return name;
+  return undefined;
+}

@@ -1,0 +1,109 @@
+/**
+ * The difference between this node's clock and that of the artifact store, which all nodes share. It is measured every ten
+ * seconds, and follows at once when the node's clock is set in between. A node whose clock is too far off neither reads nor writes records.
+ */
+import { UnavailableError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+
+/** Milliseconds between two look-ups. */
+const INTERVAL_MS = 10_000;
+/** Milliseconds that a look-up may be wrong by. A smaller difference counts as none. */
+const NOISE_MS = 1000;
+/** The difference that is logged, in milliseconds. */
+const TOLD_MS = 2000;
+/** The largest difference that a node serves with, in milliseconds: half of what a code lives. */
+const TOLERATED_MS = 30_000;
+/** Milliseconds after which an answer is too old to measure by. */
+const SLOW_MS = 1500;
+
+export interface StoreClock {
+  /** Compares the clocks, and goes on doing so. Resolves when they were compared, or could not be. */
+  start(): Promise<void>;
+  /**
+   * Milliseconds that this node's clock is ahead of the store's; 0 while they agree.
+   * @throws UnavailableError `clock_skewed` when it is more than is tolerated.
+   */
+  ahead(): number;
+  stop(): void;
+}
+
+/** @param time what the store says its time is, in milliseconds since the epoch. */
+export function createStoreClock(name: string, time: () => Promise<number>, logger: Logger, intervalMs = INTERVAL_MS): StoreClock {
+  let measured: Measured = { ahead: 0, wall: Date.now(), steady: performance.now() };
+  let measuring = false;
+  let level: Level = 'well';
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = (ahead: number): void => {
+    const next = levelOf(ahead);
+    if (next === level) return;
+    level = next;
+    const details = { store: name, aheadSeconds: Math.round(ahead / 100) / 10 };
+    if (next === 'refusing')
+      logger.error(details, 'the clocks of this node and its store are too far apart: it serves nothing until they agree');
+    else if (next === 'told') logger.warn(details, 'the clocks of this node and its store differ');
+    else logger.info(details, 'the clocks of this node and its store agree again');
+  };
+
+  const measure = async (): Promise<void> => {
+    if (measuring) return;
+    measuring = true;
+    measured = (await lookUp(time)) ?? measured;
+    measuring = false;
+    tell(current());
+  };
+
+  /** The steady clock tells by how much the other one was set since the last look-up. */
+  const current = (): number => {
+    const moved = Date.now() - measured.wall - (performance.now() - measured.steady);
+    if (Math.abs(moved) < NOISE_MS) return measured.ahead;
+    void measure();
+    return measured.ahead + moved;
+  };
+
+  return {
+    async start() {
+      await measure();
+      timer ??= setInterval(() => void measure(), intervalMs).unref();
+    },
+    ahead() {
+      const ahead = current();
+      if (Math.abs(ahead) > TOLERATED_MS) {
+        tell(ahead);
+        throw new UnavailableError('clock_skewed', { store: name }, {});
+      }
+      return Math.abs(ahead) < NOISE_MS ? 0 : Math.round(ahead);
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+type Level = 'well' | 'told' | 'refusing';
+
+const levelOf = (ahead: number): Level => {
+  if (Math.abs(ahead) > TOLERATED_MS) return 'refusing';
+  return Math.abs(ahead) >= TOLD_MS ? 'told' : 'well';
+};
+
+interface Measured {
+  readonly ahead: number;
+  /** When it was measured, by the clock that can be set and by the one that cannot. */
+  readonly wall: number;
+  readonly steady: number;
+}
+
+/** Undefined when the store did not answer soon enough to tell. */
+async function lookUp(time: () => Promise<number>): Promise<Measured | undefined> {
+  const [wall, steady] = [Date.now(), performance.now()];
+  try {
+    const theirs = await time();
+    const took = performance.now() - steady;
+    return took > SLOW_MS ? undefined : { ahead: wall + took / 2 - theirs, wall, steady };
+  } catch {
+    // The outage is logged by the calls that need the store.
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from '../../logger.js';
+import type { Artifact, ArtifactStore, ArtifactWrite } from '../artifact-store.js';
+import { createStoreClock } from './clock.js';
+
+/**
+ * An artifact store whose records carry the store's time, whatever the clock of the node says. Instants are converted on the way in and out.
+ * While the clocks agree, records pass unchanged. A store without a clock of its own is returned unchanged.
+ * @throws UnavailableError `clock_skewed` from the calls that read or write records.
+ */
+export function inStoreTime(store: ArtifactStore, logger: Logger): ArtifactStore {
+  const { name, ephemeral } = store;
+  if (!store.time) return store;
+  const time = () => (store.time as NonNullable<typeof store.time>)();
+  const clock = createStoreClock(name, time, logger);
+  return {
+    name,
+    ephemeral,
+    time,
+    async open() {
+      await store.open();
+      await clock.start();
+    },
+    read(requests) {
+      const ahead = clock.ahead();
+      const reading = store.read(requests);
+      return ahead === 0 ? reading : reading.then((found) => inLocalTime(found, ahead));
+    },
+    commit(writes) {
+      const ahead = clock.ahead();
+      return store.commit(ahead === 0 ? writes : writes.map((write) => movedWrite(write, -ahead)));
+    },
+    async listByAccount(account) {
+      const ahead = clock.ahead();
+      const found = await store.listByAccount(account);
+      return ahead === 0 ? found : found.map((artifact) => moved(artifact, ahead));
+    },
+    hit: (...call) => store.hit(...call),
+    lease: (...call) => store.lease(...call),
+    async health() {
+      await store.health();
+      clock.ahead();
+    },
+    async close() {
+      clock.stop();
+      await store.close();
+    },
+  };
+}
+
+type Found = Awaited<ReturnType<ArtifactStore['read']>>;
+
+/** The store compared with this node's time: what ended by its own is left out. */
+function inLocalTime(found: Found, ahead: number): Found {
+  const now = Date.now();
+  const artifacts = [...found.values()].map((artifact) => moved(artifact, ahead));
+  return new Map(artifacts.flatMap((artifact) => (artifact.expiresAt > now ? [[artifact.key, artifact]] : [])));
+}
+
+const moved = <A extends Pick<Artifact, 'expiresAt' | 'consumedAt'>>(artifact: A, by: number): A => ({
+  ...artifact,
+  expiresAt: artifact.expiresAt + by,
+  ...(artifact.consumedAt === undefined ? {} : { consumedAt: artifact.consumedAt + by }),
+});
+
+const movedWrite = (write: ArtifactWrite, by: number): ArtifactWrite =>
+  write.op === 'put' ? moved(write, by) : { ...write, until: write.until + by };

@@ -1,0 +1,74 @@
+/** Deliverable "OpenAPI": the document is right by two validators, and requests drawn from it get answers that it documents. */
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { validate } from '@readme/openapi-parser';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
+import { makeRecords } from '../support/admin-matrix.js';
+import { expectQuietLog } from '../support/leaks.js';
+import { drawing, oneOf, sample } from '../support/schema-samples.js';
+import { useIdp } from '../support/use-idp.js';
+
+jest.setTimeout(process.env.PROVE ? 600_000 : 60_000);
+const REQUESTS = process.env.PROVE ? 20_000 : 500;
+
+const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 1_000_000 } });
+let root: AdminClient;
+beforeAll(async () => {
+  root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+});
+
+describe('the OpenAPI document', () => {
+  test('is valid by two validators', async () => {
+    const { document } = await documented(service.issuer);
+    expect(await validate(structuredClone(document))).toMatchObject({ valid: true });
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect([valid, errors]).toEqual([true, undefined]);
+  });
+
+  test('lists each operation once, with a name, a scope, and every refusal that it has', async () => {
+    const { operations } = await documented(service.issuer);
+    const names = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { operation } of operations)
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '503']));
+  });
+
+  test(`documents what ${REQUESTS} requests drawn from it get`, async () => {
+    const { operations, document } = await documented(service.issuer);
+    const tids = Object.values(await tenantIds(root));
+    const own = await makeRecords(root, tids[0] ?? '');
+    const draw = drawing(process.env.PROVE ? Date.now() : 1);
+    const odd = ['x', '%00', '..%2f..', '01890a5d-ac96-774b-bcce-b302099a8057', '__proto__', '%ff', 'x'.repeat(500), "'; drop"];
+    const ids = Object.values(own);
+    const statuses = new Map<number, number>();
+    // It would end what the others are about.
+    const drawn = operations.filter(({ path }) => !path.endsWith('/disable'));
+    for (let request = 0; request < REQUESTS; request += 1) {
+      const { method, path, operation } = oneOf(draw, drawn);
+      const url = path.replace(/\{(\w+)\}/g, (_, name) =>
+        name === 'tid' && draw() < 0.8 ? own.tid : oneOf(draw, draw() < 0.7 ? ids : odd),
+      );
+      const options = { document, draw, oddness: oneOf(draw, [0, 0, 0.05, 0.3]), ids };
+      const query = (operation.parameters as { in: string; name: string; schema: object }[])
+        .filter((parameter) => parameter.in === 'query' && draw() < 0.3)
+        .map(({ name, schema }) => `${name}=${encodeURIComponent(String(sample(schema, options, name)))}`);
+      const [[type = '', content] = []] = Object.entries((operation.requestBody?.content ?? {}) as Record<string, { schema: object }>);
+      const body = content && JSON.stringify(sample(content.schema, options));
+      const headers: Record<string, string> = {
+        ...(content && { 'content-type': draw() < 0.95 ? type : 'text/plain' }),
+        ...(draw() < 0.1 ? { 'idempotency-key': oneOf(draw, ['a', 'b', 'c d', 'x'.repeat(300)]) } : {}),
+        ...(draw() < 0.1 ? { 'if-match': oneOf(draw, ['*', '"x"', 'W/"x"', 'x']) } : {}),
+      };
+      // The client compares each answer with the document.
+      const { status } = await root(url + (query.length > 0 ? `?${query.join('&')}` : ''), {
+        method,
+        ...(body === undefined ? {} : { body }),
+        headers,
+      });
+      expect([method, url, status < 500]).toEqual([method, url, true]);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 201, 204, 400, 404, 415, 422]));
+    expectQuietLog(service);
+  });
+});

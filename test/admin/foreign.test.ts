@@ -1,0 +1,52 @@
+/** H1: every operation × every id field × a foreign tenant is indistinguishable from absent. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
+import { leaksOf, makeRecords, type TenantRecords } from '../support/admin-matrix.js';
+import { useIdp } from '../support/use-idp.js';
+
+const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 } });
+let root: AdminClient;
+let tid: Readonly<Record<string, string>>;
+let own: TenantRecords;
+let foreign: TenantRecords;
+beforeAll(async () => {
+  root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+  tid = await tenantIds(root);
+  own = await makeRecords(root, tid.Acme ?? '');
+  foreign = await makeRecords(root, tid.Globex ?? '');
+});
+
+describe('H1: foreign is absent', () => {
+  test('to a client of one tenant, to the byte', async () => {
+    const client = administer(service.issuer, await adminToken(service.issuer, 'acme'));
+    const { leaks, compared } = await leaksOf({ issuer: service.issuer, client, own: await makeRecords(root, own.tid), foreign });
+    expect(leaks).toEqual([]);
+    expect(compared).toBeGreaterThan(60);
+  });
+
+  test('to a client of all tenants, within a path of another tenant', async () => {
+    const { leaks } = await leaksOf({ issuer: service.issuer, client: root, own: await makeRecords(root, own.tid), foreign });
+    // It administers both: a tenant is no secret to it, nor is the parent of a link, which is in another tenant.
+    expect(leaks.filter(({ field }) => field !== 'tid' && field !== 'parentId')).toEqual([]);
+  });
+
+  test('whoever administers one tenant lists no other', async () => {
+    const client = administer(service.issuer, await adminToken(service.issuer, 'acme'));
+    expect((await client('/tenants')).json.items.map(({ id }: { id: string }) => id)).toEqual([tid.Acme]);
+    for (const list of ['persons', 'users', 'groups', 'subsidiaries']) {
+      const { text } = await client(`/tenants/${tid.Acme}/${list}?limit=200`);
+      for (const id of Object.values(foreign)) expect(text).not.toContain(id);
+    }
+  });
+
+  test('what is of the instance is 403 to who administers one tenant', async () => {
+    const client = administer(service.issuer, await adminToken(service.issuer, 'acme'));
+    const { operations } = await documented(service.issuer);
+    const ofInstance = operations.filter(({ path }) => !path.startsWith('/tenants'));
+    for (const { method, path } of ofInstance) {
+      const { status, json } = await client(path.replace(/\{\w+\}/g, 'web'), { method, ...(method === 'GET' ? {} : { body: {} }) });
+      expect([method, path, status, json.code]).toEqual([method, path, 403, 'all_tenants_required']);
+    }
+    expect(ofInstance.length).toBeGreaterThan(15);
+  });
+});

@@ -1,0 +1,76 @@
+/** What a write of the admin API changes is told by the next userinfo, refresh and scope introspection. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
+import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
+import { useIdp } from '../support/use-idp.js';
+
+const service = useIdp({ seed: adminSeed });
+let root: AdminClient;
+let at: string;
+let alice: Json;
+let tokens: Json;
+beforeAll(async () => {
+  root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+  at = `/tenants/${(await tenantIds(root)).Acme}`;
+  alice = (await root(`${at}/users?userName=alice@acme.test`)).json.items[0];
+  ({ tokens } = await obtainTokens(service.issuer, { scope: 'openid offline_access profile email org roles perms' }));
+});
+
+async function told(): Promise<readonly Json[]> {
+  const userinfo = (await (
+    await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } })
+  ).json()) as Json;
+  const fields = { sub: alice.id, tid: userinfo.tid, scope: 'profile email org roles perms' };
+  const introspected = await postForm(`${service.issuer}/connect/scope/introspect`, fields, { authorization: basic('web', 'web-secret') });
+  const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
+  const { json } = await postForm(`${service.issuer}/connect/token`, refresh, { authorization: basic('web', 'web-secret') });
+  tokens = json;
+  const after = (await (
+    await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${json.access_token}` } })
+  ).json()) as Json;
+  expect(decodeJwt(json.id_token).sub).toBe(userinfo.sub);
+  return [userinfo, introspected.json, after];
+}
+
+describe('claims after each write', () => {
+  test('of a person', async () => {
+    await root.patch(`${at}/persons/${alice.personId}`, { familyName: 'Abbot', email: 'abbot@acme.test' });
+    for (const claims of await told())
+      expect(claims).toMatchObject({ family_name: 'Abbot', email: 'abbot@acme.test', email_verified: false });
+  });
+
+  test('of a user', async () => {
+    await root.patch(`${at}/users/${alice.id}`, { emailVerified: true });
+    for (const claims of await told()) expect(claims.email_verified).toBe(true);
+  });
+
+  test('of a group, and of who is in it', async () => {
+    const { json: group } = await root.post(`${at}/groups`, { name: 'Truth', permissionIds: ['orders.view'] });
+    await root(`${at}/users/${alice.id}/groups`, { method: 'PUT', body: { ids: [group.id] } });
+    for (const claims of await told()) expect([claims.role, claims.perm]).toEqual([['Truth'], ['orders.view']]);
+    await root.patch(`${at}/groups/${group.id}`, { name: 'Facts', permissionIds: ['orders.approve'] });
+    for (const claims of await told()) expect([claims.role, claims.perm]).toEqual([['Facts'], ['orders.approve']]);
+    await root.remove('/permissions/orders.approve');
+    for (const claims of await told()) expect(claims.perm ?? []).toEqual([]);
+    await root.remove(`${at}/groups/${group.id}`);
+    for (const claims of await told()) expect(claims.role ?? []).toEqual([]);
+  });
+
+  test('of a subsidiary and a tenant', async () => {
+    const { json: subsidiary } = await root.post(`${at}/subsidiaries`, { name: 'North', organisationNumber: '99' });
+    await root.patch(`${at}/persons/${alice.personId}`, { subsidiaryId: subsidiary.id });
+    for (const claims of await told()) expect(claims.company_name).toBe('North');
+    await root.remove(`${at}/subsidiaries/${subsidiary.id}`);
+    await root.patch(at, { name: 'Acme Group' });
+    for (const claims of await told()) expect(claims.company_name).toBe('Acme Group');
+  });
+
+  test('a disabled user has none, and no token works', async () => {
+    await root.post(`${at}/users/${alice.id}/disable`);
+    const { status } = await fetch(`${service.issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
+    const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
+    const { json } = await postForm(`${service.issuer}/connect/token`, refresh, { authorization: basic('web', 'web-secret') });
+    expect([status, json.error]).toEqual([401, 'invalid_grant']);
+  });
+});

@@ -1,0 +1,104 @@
+/** The operator of the demo: lists persons, invites one whose mail is shown, links two accounts, and sees the events as they happen. */
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { loadAxe, violationsOn } from '../support/axe.js';
+import { describeInBrowser, launch } from '../support/chromium.js';
+import { freePort, type RunningExample, startExample } from '../support/example.js';
+
+jest.setTimeout(90_000);
+
+describeInBrowser('the back office of the demo in Chromium', () => {
+  let browser: Browser;
+  let demo: RunningExample;
+  let rp: string;
+  beforeAll(async () => {
+    const [port, rpPort] = [await freePort(), await freePort()];
+    rp = `http://localhost:${rpPort}`;
+    demo = await startExample('local', { PORT: String(port), RP_PORT: String(rpPort) });
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    expect(await demo?.stop()).toBe(0);
+  });
+
+  async function signIn(page: Page, userName: string, password: string): Promise<void> {
+    await page.goto(rp);
+    await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+    await page.getByLabel('E-mail or user name').fill(userName);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${rp}/`);
+  }
+
+  const statusOf = (page: Page, email: string) => page.locator(`[data-person="${email}"] [data-status]`);
+  const eventsOf = (page: Page, type: string) => page.locator(`.feed [data-event="${type}"]`);
+
+  test('is closed to whoever may not open it', async () => {
+    const context = await browser.newContext();
+    const page = context.pages()[0] ?? (await context.newPage());
+    await page.goto(`${rp}/back-office`);
+    await page.getByText('The back office is closed to you').waitFor();
+    await signIn(page, 'bob@globex.test', 'bob');
+    expect((await page.goto(`${rp}/back-office`))?.status()).toBe(403);
+    expect((await page.goto(`${rp}/back-office/events`))?.status()).toBe(403);
+    await context.close();
+  });
+
+  test('the operator lists, invites and links; the invited person sets a password; all of it is in the feed, live', async () => {
+    const [office, guest] = await Promise.all([browser.newContext(), browser.newContext()]);
+    const page = await office.newPage();
+    await signIn(page, 'olga@acme.test', 'olga');
+    await page.goto(`${rp}/back-office`);
+    expect(await statusOf(page, 'bob@globex.test').textContent()).toBe('active');
+    expect(await statusOf(page, 'alice@globex.test').textContent()).toContain('linked');
+    await eventsOf(page, 'UserCreated').first().waitFor();
+    await loadAxe(page);
+    expect(await violationsOn(page)).toEqual([]);
+
+    const form = page.locator('#invite');
+    await form.getByLabel('Organisation').selectOption({ label: 'Globex' });
+    await form.getByLabel('Given name').fill('Nina');
+    await form.getByLabel('Family name').fill('Ny');
+    await form.getByLabel('E-mail').fill('nina@globex.test');
+    await form.getByRole('button', { name: 'Invite' }).click();
+    await page.waitForURL(`${rp}/back-office`);
+    expect(await statusOf(page, 'nina@globex.test').textContent()).toBe('invited');
+    await eventsOf(page, 'InvitationSent').waitFor();
+
+    // Whom it was sent to, in a browser of their own.
+    const invited = await guest.newPage();
+    await invited.goto(`${rp}/mail`);
+    for (let count = 0; count < 50 && (await invited.getByText('To nina@globex.test').count()) === 0; count += 1) {
+      await invited.waitForTimeout(200);
+      await invited.reload();
+    }
+    await invited.locator('li', { hasText: 'To nina@globex.test' }).getByRole('link').click();
+    await invited.locator('pre a').first().click();
+    await invited.getByLabel('Choose a password').fill('a password of her own');
+    await invited.getByRole('button', { name: 'Accept invitation' }).click();
+    await invited.waitForURL((url) => url.href.startsWith(rp));
+
+    // What changes elsewhere shows here by itself.
+    await page.locator('[data-person="nina@globex.test"] [data-status="active"]').waitFor();
+
+    await page.reload();
+    const link = page.locator('#link');
+    await link.getByLabel('Account').selectOption({ label: 'nina@globex.test at Globex' });
+    await link.getByLabel('Parent').selectOption({ label: 'olga@acme.test at Acme' });
+    await link.getByRole('button', { name: 'Link' }).click();
+    await page.waitForURL(`${rp}/back-office`);
+    expect(await statusOf(page, 'nina@globex.test').textContent()).toBe('active, linked');
+    expect(await statusOf(page, 'olga@acme.test').textContent()).toBe('active, a parent');
+    await eventsOf(page, 'UserClaimAdded').first().waitFor();
+    expect(await eventsOf(page, 'UserClaimAdded').first().textContent()).toContain('client:back-office');
+
+    // Acme's own may not be linked to Acme: the page says so, and why.
+    await link.getByLabel('Account').selectOption({ label: 'alice@acme.test at Acme' });
+    await link.getByLabel('Parent').selectOption({ label: 'olga@acme.test at Acme' });
+    await link.getByRole('button', { name: 'Link' }).click();
+    await page.getByRole('alert').waitFor();
+    await Promise.all([office.close(), guest.close()]);
+  });
+});

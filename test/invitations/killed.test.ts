@@ -1,0 +1,82 @@
+/** Threats H3, G9: a node is killed with `kill -9` between the writes of an acceptance. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
+import { mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { encryption, type InvitationNodeSettings } from '../support/invitation-node.js';
+import { invite, invitingSeed } from '../support/invitations.js';
+import { testKeys } from '../support/keys.js';
+import { withMongo } from '../support/mongo.js';
+import { cheapPasswords } from '../support/seed.js';
+import { codeOf, silentLogger } from '../support/test-directory.js';
+
+const ROUNDS = process.env.PROVE ? 13 : 1;
+/** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
+const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
+jest.setTimeout(120_000 + ROUNDS * POINTS.length * 15_000);
+
+withMongo('MONGODB_URL', (mongo) =>
+  describe('an acceptance is cut short', () => {
+    let idp: IdentityProvider;
+    let node: ChildProcess | undefined;
+    beforeAll(async () => {
+      idp = await createIdentityProvider({
+        issuer: 'http://localhost:3000',
+        directory: mongoDirectory({ db: mongo.db }),
+        seed: invitingSeed as never,
+        keys: { signing: testKeys, encryption },
+        passwords: cheapPasswords,
+        logger: silentLogger,
+      });
+    });
+    afterAll(async () => {
+      node?.kill('SIGKILL');
+      await idp?.close();
+    });
+
+    /** Runs an acceptance in a process of its own; undefined when it was killed. */
+    async function run(settings: Omit<InvitationNodeSettings, 'url' | 'database'>): Promise<string | undefined> {
+      const all: InvitationNodeSettings = { url: mongo.url, database: mongo.database, ...settings };
+      node = fork(new URL('../support/invitation-node.js', import.meta.url), [JSON.stringify(all)], {
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      });
+      let outcome: string | undefined;
+      node.on('message', (message: { outcome: string }) => {
+        outcome = message.outcome;
+      });
+      await once(node, 'exit');
+      return outcome;
+    }
+
+    test(`${ROUNDS} times after each of its writes: the link works again, or the user is active with that password`, async () => {
+      const seen = new Set<string>();
+      for (let round = 0; round < ROUNDS; round += 1)
+        for (const killAfter of POINTS) {
+          const { invitation, invitations, tid, userName } = await invite(idp);
+          const password = `the password of the cut acceptance ${killAfter}`;
+          const told = await run({ id: invitation.id, password, killAfter });
+          const { acceptance, accounts, credentials } = idp.directory;
+          const ref = { id: invitation.id, serial: 1 };
+          const user = async () => (await idp.tenant(tid).users.findByUserName(userName))?.user;
+          const works = async (one: string) => (await credentials.checkPassword(await accounts.candidates(userName), one)).length === 1;
+          if ((await user())?.status === 'active') {
+            seen.add('active');
+            for (let tries = 0; tries < 150 && !(await works(password)); tries += 1) await sleep(100);
+            expect([killAfter, await works(password), (await acceptance.open(ref))?.state]).toEqual([killAfter, true, 'accepted']);
+            expect(await codeOf(acceptance.accept(ref, 'another password that is long'))).toBe('invitation_over');
+            for (let tries = 0; tries < 150 && (await invitations.require(invitation.id)).status !== 'accepted'; tries += 1)
+              await sleep(100);
+            expect((await invitations.require(invitation.id)).status).toBe('accepted');
+          } else {
+            seen.add('invited');
+            expect([killAfter, told, (await acceptance.open(ref))?.state]).toEqual([killAfter, undefined, 'pending']);
+            await acceptance.accept(ref, 'another password that is long');
+            expect([await works('another password that is long'), await works(password)]).toEqual([true, false]);
+          }
+        }
+      expect([...seen].sort()).toEqual(['active', 'invited']);
+    });
+  }),
+);

@@ -1,0 +1,93 @@
+/**
+ * Runs test files in Node itself, in place of Jest's own runtime: that one gives each file a realm, in which it loads some 800 modules anew.
+ * What a test file imports is loaded once for each worker, and all its files share it.
+ */
+import { createRequire, register } from 'node:module';
+import { relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
+import { shouldInstrument } from '@jest/transform';
+import { startCoverage, takeCoverage } from './coverage.js';
+import { type Globals, setGlobals } from './globals.js';
+import { createMocks } from './mocks.js';
+
+type Config = JestEnvironmentConfig['projectConfig'];
+type CoverageOptions = Parameters<typeof shouldInstrument>[1];
+
+register('./hooks.js', import.meta.url);
+
+const require = createRequire(import.meta.url);
+let imports = 0;
+
+export default class NodeRuntime {
+  readonly #config: Config;
+  readonly #environment: JestEnvironment;
+  readonly #coverageOptions: CoverageOptions;
+  #covered: Awaited<ReturnType<typeof takeCoverage>> = [];
+
+  constructor(
+    config: Config,
+    environment: JestEnvironment,
+    _resolver: unknown,
+    _transformer: unknown,
+    _sources: unknown,
+    coverageOptions: CoverageOptions,
+  ) {
+    this.#config = config;
+    this.#environment = environment;
+    this.#coverageOptions = coverageOptions;
+  }
+
+  setGlobalsForRuntime(globals: Globals): void {
+    setGlobals(globals, createMocks(this.#environment));
+  }
+
+  unstable_shouldLoadAsEsm(): boolean {
+    return true;
+  }
+
+  async unstable_importModule(path: string): Promise<void> {
+    imports += 1;
+    await import(`${pathToFileURL(path)}?${imports}`);
+  }
+
+  /** Jest's own modules that hold the state of one test file. */
+  requireInternalModule(path: string): unknown {
+    delete require.cache[path];
+    return require(path);
+  }
+
+  requireModule(path: string): unknown {
+    return require(path);
+  }
+
+  collectV8Coverage(): Promise<void> {
+    return startCoverage();
+  }
+
+  async stopCollectingV8Coverage(): Promise<void> {
+    this.#covered = await takeCoverage();
+  }
+
+  getAllV8CoverageInfoCopy() {
+    return this.#covered
+      .filter(
+        ({ url }) => !relative(this.#config.rootDir, url).startsWith('..') && shouldInstrument(url, this.#coverageOptions, this.#config),
+      )
+      .map((result) => ({ result }));
+  }
+
+  getAllCoverageInfoCopy(): undefined {}
+
+  getSourceMaps(): null {
+    return null;
+  }
+
+  resetModules(): void {}
+  clearAllMocks(): void {}
+  resetAllMocks(): void {}
+  restoreAllMocks(): void {}
+  enterTestCode(): void {}
+  leaveTestCode(): void {}
+  teardown(): void {}
+}

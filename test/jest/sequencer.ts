@@ -1,0 +1,19 @@
+/** The order of the test files: first those that take long, because one that is begun last keeps the others waiting. */
+import imported from '@jest/test-sequencer';
+
+/** Its types are those of its form in CommonJS. */
+const Sequencer = imported as unknown as (typeof imported)['default'];
+type Test = Parameters<InstanceType<typeof Sequencer>['sort']>[0][number];
+
+/** What takes long for its size, longest first: browsers, compilers and several processes. */
+const long = ['browser/', 'package/c', 'docs/code', 'examples/', 'adversarial/', 'adapters/'];
+
+export default class LongestFirst extends Sequencer {
+  /** By the times of an earlier run where there was one, else by folder and then by size. */
+  override async sort(tests: Test[]): Promise<Test[]> {
+    const sorted = await super.sort(tests);
+    if (sorted.some(({ duration }) => duration !== undefined)) return sorted;
+    const rankOf = ({ path }: Test) => [...long, ''].findIndex((name) => path.includes(`/test/${name}`));
+    return sorted.toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
