@@ -40,42 +40,39 @@ class Tab {
   }
 }
 
-test.each([1, 2, 3])(
-  'issue 14: two tabs that switch organisations get no token of one that the tab did not show (seed %i)',
-  async (seed) => {
-    const draw = drawn(seed);
-    const { agent } = await obtainTokens(service.issuer);
-    const tabs = [new Tab(agent), new Tab(agent)];
-    for (const tab of tabs) await tab.open();
-    const issued: string[] = [];
+test('issue 14: two tabs that switch organisations get no token of one that the tab did not show', async () => {
+  const draw = drawn(3);
+  const { agent } = await obtainTokens(service.issuer);
+  const tabs = [new Tab(agent), new Tab(agent)];
+  for (const tab of tabs) await tab.open();
+  const issued: string[] = [];
   let crossed = 0;
   let current: string | undefined;
-    for (let step = 0; step < STEPS / 3; step += 1) {
-      const tab = draw(tabs);
-      // The page before the last is the back button's.
-      const page = draw([tab.pages.at(-1), tab.pages.at(-1), tab.pages.at(-2) ?? tab.pages.at(-1)]) as Answer;
-      const choices = choicesOn(page);
-      if (isSignInPage(page) || (choices.length === 0 && !isConsent(page))) {
-        await tab.open();
-        continue;
-      }
-      const shown = organisationOn(page);
-      if (isConsent(page) && shown !== current) crossed += 1;
-    const fields: Record<string, string> = isConsent(page) ? { decision: 'allow' } : { choice: draw(choices) };
-      const next = await agent.follow(await agent.post(formOf(page).action, { ...formOf(page).fields, ...fields }));
-      const code = next.location === undefined ? undefined : membersOf(next).code;
-      if (code === undefined) {
-        if (isConsent(next)) current = organisationOn(next);
-      tab.pages.push(next);
-        continue;
-      }
-      expect(isConsent(page)).toBe(true);
-      const { json } = await redeem(service.issuer, { client: 'third-party', code, verifier: pkce.verifier });
-      expect(decodeJwt(json.id_token).tid).toBe(tids.get(shown ?? ''));
-      issued.push(shown ?? '');
+  for (let step = 0; step < STEPS; step += 1) {
+    const tab = draw(tabs);
+    // The page before the last is the back button's.
+    const page = draw([tab.pages.at(-1), tab.pages.at(-1), tab.pages.at(-2) ?? tab.pages.at(-1)]) as Answer;
+    const choices = choicesOn(page);
+    if (isSignInPage(page) || (choices.length === 0 && !isConsent(page))) {
       await tab.open();
+      continue;
     }
-    expect(new Set(issued)).toEqual(new Set(['Acme', 'Globex']));
+    const shown = organisationOn(page);
+    if (isConsent(page) && shown !== current) crossed += 1;
+    const fields: Record<string, string> = isConsent(page) ? { decision: 'allow' } : { choice: draw(choices) };
+    const next = await agent.follow(await agent.post(formOf(page).action, { ...formOf(page).fields, ...fields }));
+    const code = next.location === undefined ? undefined : membersOf(next).code;
+    if (code === undefined) {
+      if (isConsent(next)) current = organisationOn(next);
+      tab.pages.push(next);
+      continue;
+    }
+    expect(isConsent(page)).toBe(true);
+    const { json } = await redeem(service.issuer, { client: 'third-party', code, verifier: pkce.verifier });
+    expect(decodeJwt(json.id_token).tid).toBe(tids.get(shown ?? ''));
+    issued.push(shown ?? '');
+    await tab.open();
+  }
+  expect(new Set(issued)).toEqual(new Set(['Acme', 'Globex']));
   expect(crossed).toBeGreaterThan(0);
-  },
-);
+});
