@@ -50,9 +50,13 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'text':
     case 'link':
     case 'button':
+    case 'action':
       return { ...part, text: words(part.text) };
     case 'list':
       return { ...part, items: part.items.map(words) };
+    case 'qr':
+    case 'copy':
+      return { ...part, label: words(part.label) };
     case 'field':
       return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
     case 'check':
