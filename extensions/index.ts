@@ -7,6 +7,7 @@ import type { Extension } from '../lib/extension-door.js';
 import { admin } from './admin/index.js';
 import { checkSession } from './check-session/index.js';
 import { events } from './events/index.js';
+import { factors } from './factors/index.js';
 import { invitations } from './invitations/index.js';
 import { jwtIntrospection } from './jwt-introspection/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';
@@ -23,4 +24,5 @@ export const standardExtensions = (): readonly Extension[] => [
   admin(),
   events(),
   invitations(),
+  factors(),
 ];

@@ -50,8 +50,9 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'text':
     case 'link':
     case 'button':
-    case 'action':
       return { ...part, text: words(part.text) };
+    case 'action':
+      return { ...part, text: words(part.text), ...(part.done === undefined ? {} : { done: words(part.done) }) };
     case 'list':
       return { ...part, items: part.items.map(words) };
     case 'qr':

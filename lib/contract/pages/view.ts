@@ -35,8 +35,18 @@ export type ViewPart<Words = Text> =
   | { readonly part: 'qr'; readonly content: string; readonly label: Words }
   /** Lines to be copied character by character, under their label. */
   | { readonly part: 'copy'; readonly name: string; readonly label: Words; readonly lines: readonly string[] }
-  /** A button for the page's script, which shows it and handles it. The script finds it by `data-action`, and its value in `data-value`. */
-  | { readonly part: 'action'; readonly text: Words; readonly action: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
+  /**
+   * A button for the page's script, which shows it and handles it. The script finds it by `data-action`, its value in `data-value`, and what the button
+   * may say when it is done in `data-done`.
+   */
+  | {
+      readonly part: 'action';
+      readonly text: Words;
+      readonly action: string;
+      readonly value?: string;
+      readonly done?: Words;
+      readonly look?: 'neutral' | 'quiet';
+    }
   /** Posts `yes` under its name when it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
   /** Entries of which one is pressed. */

@@ -74,7 +74,7 @@ function renderPart(part: PartModel, focused: string | undefined): Html {
     case 'action':
       return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="button" hidden data-action="${part.action}"${
         part.value !== undefined && html` data-value="${part.value}"`
-      }>${part.text}</button>`;
+      }${part.done !== undefined && html` data-done="${part.done}"`}>${part.text}</button>`;
     case 'markup':
       return part.markup;
   }
