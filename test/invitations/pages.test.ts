@@ -8,7 +8,12 @@ import { useIdp } from '../support/use-idp.js';
 
 const captured = captureMail();
 const rows = memoryDirectory();
-const service = useIdp({ directory: rows, seed: invitingSeed as never, mail: captured.mail, limits: { signInFailuresPerAddress: 100_000 } });
+const service = useIdp({
+  directory: rows,
+  seed: invitingSeed as never,
+  mail: captured.mail,
+  limits: { signInFailuresPerAddress: 100_000 },
+});
 
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
 const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';

@@ -67,14 +67,12 @@ describe.each(Object.keys(ways))('4.2 acr_values by %s', (way) => {
     },
   );
 
-  test.each([
-    'impersonate',
-    'impersonate:somebody',
-    'idp:eid',
-    'idp:local impersonate',
-  ])('4.2 %s, which nothing here can meet, is refused instead of weakened', async (acrValues) => {
-    expect(await silently(acrValues, way)).toMatchObject({ error: 'unmet_authentication_requirements' });
-  });
+  test.each(['impersonate', 'impersonate:somebody', 'idp:eid', 'idp:local impersonate'])(
+    '4.2 %s, which nothing here can meet, is refused instead of weakened',
+    async (acrValues) => {
+      expect(await silently(acrValues, way)).toMatchObject({ error: 'unmet_authentication_requirements' });
+    },
+  );
 
   test.each(['mfa', 'mfa:', 'mfa:true', 'mfa:false mfa', 'mfa mfa:false', 'idp:local mfa'])(
     '4.2 %s asks who has one factor for a second, which without a page is an error',
