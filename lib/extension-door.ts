@@ -31,7 +31,7 @@ export type {
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
-export type { ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
+export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { Text, View, ViewPart } from './contract/pages/view.js';
 export {
   ADMIN_API,
@@ -60,6 +60,7 @@ export type {
   Account,
   Directory,
   DueInvitation,
+  DueLink,
   ExtensionCollection,
   ExtensionData,
   ExtensionRow,
@@ -68,7 +69,9 @@ export type {
   InvitationView,
   KeyState,
   LinkRef,
+  OpenedEmailProof,
   OpenedInvitation,
+  OpenedReset,
   PersonRef,
   Proof,
   RegistrationInput,

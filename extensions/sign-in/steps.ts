@@ -11,11 +11,11 @@ export function createSteps(context: ExtensionContext) {
   const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
 
   const additionsTo = async (interaction: Interaction): Promise<readonly Addition[]> => {
-    const all = context.pageAdditions.map(async ({ text, href: given, values: of }) => {
+    const all = context.pageAdditions.map(async ({ name, place = 'foot' as const, text, href: given, values: of }) => {
       const values = of ? await of(interaction) : {};
-      const href = typeof given === 'function' ? given(interaction) : given;
+      const href = typeof given === 'function' ? given(interaction, context) : given;
       const isShown = values !== undefined && (given === undefined || href !== undefined);
-      return isShown ? [{ text, values, ...(href === undefined ? {} : { href }) }] : [];
+      return isShown ? [{ name, place, text, values, ...(href === undefined ? {} : { href }) }] : [];
     });
     return (await Promise.all(all)).flat();
   };

@@ -1007,6 +1007,11 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
+  /** E-mails a user a link that resets the password. Scope `idp.users:write`. */
+  'POST /tenants/{tid}/users/{id}/password-reset': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
   /** Lists the second factors and passkeys of a user. Scope `idp.factors:read`. */
   'GET /tenants/{tid}/users/{id}/factors': {
     readonly params: { readonly tid: string; readonly id: string };
@@ -1060,8 +1065,10 @@ export type AdminErrorCode =
   | 'personal_tenant_missing'
   | 'precondition_failed'
   | 'rate_limited'
+  | 'reset_unavailable'
   | 'temporarily_unavailable'
   | 'unsupported_media_type'
   | 'user_name_taken'
   | 'user_not_invited'
+  | 'user_privileged'
   | 'user_required';
