@@ -66,6 +66,18 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface Factor {
+  readonly id: string;
+  readonly kind: 'totp' | 'passkey' | 'recovery';
+  readonly name?: string;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** ISO 8601 */
+  readonly lastUsedAt?: string;
+  /** of recovery codes */
+  readonly codesLeft?: number;
+}
+
 export interface Group {
   readonly id: string;
   readonly name: string;
@@ -1044,6 +1056,21 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
+  /** Lists the second factors and passkeys of a user. Scope `idp.factors:read`. */
+  'GET /tenants/{tid}/users/{id}/factors': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: { readonly items: readonly Factor[] };
+  };
+  /** Removes all factors of a user, and signs the user out everywhere. Scope `idp.factors:write`. */
+  'DELETE /tenants/{tid}/users/{id}/factors': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Removes a factor of a user, and signs the user out everywhere. Scope `idp.factors:write`. */
+  'DELETE /tenants/{tid}/users/{id}/factors/{factorId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly factorId: string };
+    readonly answer: undefined;
+  };
 }
 
 /** Codes of refusals. */
@@ -1055,6 +1082,7 @@ export type AdminErrorCode =
   | 'conflict'
   | 'cursor_expired'
   | 'email_required'
+  | 'factor_privileged'
   | 'grant_exceeds_own'
   | 'group_refs_mixed'
   | 'group_unknown'
