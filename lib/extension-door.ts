@@ -44,6 +44,7 @@ export {
   pageQuery,
   type Reach,
 } from './contract/resources.js';
+export { defineSeed, type ExtensionSeed, type SeedNames } from './contract/seed.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -73,6 +74,8 @@ export type {
   Proof,
   RegistrationInput,
   RowEvent,
+  SeedPart,
+  SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
@@ -97,4 +100,4 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { parametersOf } from './http/requests/parameters.js';
 export type { Logger } from './logger.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
-export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
+export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

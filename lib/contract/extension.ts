@@ -26,6 +26,7 @@ import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
+import type { ExtensionSeed } from './seed.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
@@ -138,8 +139,10 @@ export interface ExtensionContext {
   operations(): readonly MountedOperation[];
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
-  /** The rows of all tenants, and of the instance: for jobs. @throws TypeError for a collection that no extension declares. */
-  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
+  /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
+  collectionOfAllTenants<Schema extends TObject>(
+    collection: ExtensionCollection<Schema>,
+  ): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
   /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
   readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
@@ -239,6 +242,8 @@ export interface Extension {
   readonly collections?: readonly ExtensionCollection<any>[];
   /** Kinds of short-lived records of its own. */
   readonly artifacts?: readonly ArtifactKind[];
+  /** Its records in the option `seed`, under `extensions.<name>`, made by `defineSeed`. */
+  readonly seed?: ExtensionSeed;
   /** Looks at what the extension was made with, together with all other options: nothing is open yet. */
   readonly check?: (report: ReportProblem) => void;
   /** Before the service answers, with stores open and keys loaded. What it throws stops the start. */

@@ -37,6 +37,7 @@ export type { PersonFields, PersonInput, PersonPatch, Persons } from './persons/
 export type { UserFields, UserInput } from './persons/user-record.js';
 export type { Users } from './persons/users.js';
 export { findSeedProblems } from './seed/problems.js';
+export type { SeedPart, SeedPiece } from './seed/run.js';
 export { applySeed, type Seed } from './seed/seed.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {

@@ -18,9 +18,10 @@ export interface SignInMethod {
   /**
    * Whether a name stands for a provider of the method, by now: such names may be asked for by `idp:` in `acr_values`, may be in `signIn.methods` of a
    * tenant, and are the `idp` of the sign-ins that the method makes.
+   * @param tid the tenant whose `signIn.methods` names it; absent: whether there is such a provider at all
    * @default its own name alone
    */
-  readonly serves?: (idp: string) => Awaitable<boolean>;
+  readonly serves?: (idp: string, tid?: string) => Awaitable<boolean>;
   /** Its buttons on the sign-in page; of those, the ones that the request and its tenant allow are shown. @default none */
   readonly buttons?: (interaction: Interaction) => Awaitable<readonly SignInButton[]>;
   /** The provider that people of this e-mail or user name sign in at; undefined: they are asked for a password. @default undefined */
