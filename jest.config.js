@@ -12,8 +12,8 @@ export default {
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   silent: true,
-  // Passwords are hashed for real, and two cores may be busy.
-  testTimeout: 30_000,
+  // A limit against hanging. No test may need to be fast: the machine may be slow, and busy with other tests.
+  testTimeout: 120_000,
   coverageProvider: 'v8',
   collectCoverageFrom: ['dist/{lib,adapters,extensions}/**/*.js'],
   coverageDirectory: '.coverage',

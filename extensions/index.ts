@@ -1,7 +1,7 @@
 /**
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
- * management, introspection as signed JWTs, introspection of scopes, invitations,
- * the event feed and webhooks, sign-in at other OpenID providers. The standard claims are plugins, as a host's are.
+ * management, introspection as signed JWTs, introspection of scopes, invitations, passwords,
+ * linked accounts, sign-in at other OpenID providers, the event feed and webhooks. The standard claims are plugins, as a host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { admin } from './admin/index.js';
@@ -10,6 +10,8 @@ import { connections } from './connections/index.js';
 import { events } from './events/index.js';
 import { invitations } from './invitations/index.js';
 import { jwtIntrospection } from './jwt-introspection/index.js';
+import { linkedAccounts } from './linked-accounts/index.js';
+import { passwords } from './passwords/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';
 import { signIn } from './sign-in/index.js';
 
@@ -24,5 +26,7 @@ export const standardExtensions = (): readonly Extension[] => [
   admin(),
   events(),
   invitations(),
+  passwords(),
+  linkedAccounts(),
   connections(),
 ];

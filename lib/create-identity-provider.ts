@@ -34,6 +34,7 @@ import {
   createPasswords,
   findSeedProblems,
   type InvitationRules,
+  type RecoveryRules,
 } from './directory/index.js';
 import { StoreAwayError, UnavailableError } from './errors.js';
 import { createGuardedFetch } from './fetch/guarded-fetch.js';
@@ -93,6 +94,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     caches,
     keyring,
     hasher: createPasswords(options.passwords),
+    passwordRules: options.passwords,
     lease: (work) => artifacts.lease(work, node, LEASE_MS),
     logger,
     issuer,
@@ -100,6 +102,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
     invitations: invitationRulesOf(options),
+    recovery: recoveryRulesOf(options),
     ownApi,
     eventRetention: options.lifetimes.events,
     eventSources: extensionEventSources(extensions),
@@ -273,6 +276,13 @@ const invitationRulesOf = ({ issuer, paths, lifetimes, mail, personalTenant }: R
   personalTenant,
   lifetimeSeconds: lifetimes.invitation,
   urlOf: (token) => `${issuer}${paths.own}/invitations/${token}`,
+});
+
+const recoveryRulesOf = ({ issuer, paths, lifetimes }: ResolvedOptions): RecoveryRules => ({
+  resetSeconds: lifetimes.passwordReset,
+  resetUrlOf: (token) => `${issuer}${paths.own}/password/${token}`,
+  proofSeconds: lifetimes.emailProof,
+  proofUrlOf: (token) => `${issuer}${paths.own}/email/${token}`,
 });
 
 /** What is made when it is first asked for. */

@@ -48,6 +48,11 @@ export const errorTable = {
   },
   client_unknown: { status: 422, description: 'There is no such client, or it is not for users of this tenant.' },
   invitation_over: { status: 409, description: 'The invitation was accepted, revoked or replaced, or its time is over.' },
+  reset_over: { status: 409, description: 'The link was used or replaced, or its time is over: ask for another one.' },
+  proof_over: {
+    status: 409,
+    description: 'The link was used or replaced, its time is over, or the address is taken: ask for another one.',
+  },
   group_unknown: { status: 422, description: 'A group does not exist in this tenant.' },
   group_refs_mixed: { status: 422, description: 'Give group ids or group names, not both.' },
   permission_unknown: { status: 422, description: 'A permission is not in the catalogue.' },

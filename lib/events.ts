@@ -28,6 +28,12 @@ export interface EventMap {
   UserActivated: { readonly AggregateId: string };
   /** Every sign-in and token of the user before this moment is void. */
   UserSignedOut: { readonly AggregateId: string };
+  /** The user has another password than before. */
+  UserPasswordChanged: { readonly AggregateId: string };
+  /** The person of the user has another e-mail address than before, which may not be proven yet. */
+  UserEmailChanged: { readonly AggregateId: string };
+  /** The user proved their e-mail address by a mailed link. */
+  UserEmailVerified: { readonly AggregateId: string };
   /** An administrator ended one sign-in of the user. */
   SessionEnded: { readonly AggregateId: string; readonly SessionId: string };
   TenantCreated: { readonly AggregateId: string };
@@ -114,6 +120,9 @@ export const eventNames = [
   'UserEnabled',
   'UserActivated',
   'UserSignedOut',
+  'UserPasswordChanged',
+  'UserEmailChanged',
+  'UserEmailVerified',
   'SessionEnded',
   'TenantCreated',
   'TenantUpdated',

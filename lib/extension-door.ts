@@ -31,7 +31,7 @@ export type {
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { type Locale, locales } from './contract/locales.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
-export type { ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
+export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { Text, View, ViewPart } from './contract/pages/view.js';
 export {
   ADMIN_API,
@@ -61,6 +61,7 @@ export type {
   Account,
   Directory,
   DueInvitation,
+  DueLink,
   ExtensionCollection,
   ExtensionData,
   ExtensionRow,
@@ -69,7 +70,9 @@ export type {
   InvitationView,
   KeyState,
   LinkRef,
+  OpenedEmailProof,
   OpenedInvitation,
+  OpenedReset,
   PersonRef,
   Proof,
   RegistrationInput,
@@ -94,10 +97,11 @@ export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
-export { form } from './http/requests/form.js';
+export { form, formField } from './http/requests/form.js';
 export { answerJson, entityTagOf } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';
 export { parametersOf } from './http/requests/parameters.js';
+export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

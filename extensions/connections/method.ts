@@ -1,11 +1,17 @@
 /** Connections as a sign-in method: their buttons, whose people a name is of, and the way to the provider. */
 import type { Context } from 'koa';
-import { type ExtensionContext, type Interaction, type Locale, locales, type SignInMethod } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  type Interaction,
+  type Locale,
+  locales,
+  redirectByGet,
+  type SignInMethod,
+} from '../../lib/extension-door.js';
 import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
 import type { Pages } from './pages.js';
 import { METHOD } from './people/accounts.js';
 import type { Connection } from './records.js';
-import { goOn } from './requests.js';
 import type { Providers } from './upstream/provider.js';
 import { type Asked, authorizationUrl } from './upstream/request.js';
 
@@ -47,7 +53,7 @@ export function createMethod(context: ExtensionContext, book: ConnectionBook, pr
     }
     try {
       const target = await authorizationUrl(context, providers, connection, interaction, { mfa: await wantsMfa(interaction), ...asked });
-      goOn(ctx, target.href);
+      redirectByGet(ctx, target.href);
     } catch (error) {
       refused('the provider cannot be reached', error);
       await pages.refused(ctx, interaction, connection, 'failed');

@@ -2,7 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type Account, type ExtensionContext, form, IdpError, type Interaction } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  type Interaction,
+  redirectByGet,
+} from '../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from './book.js';
 import type { ConnectionMethod } from './method.js';
 import type { Pages } from './pages.js';
@@ -10,7 +18,6 @@ import type { People } from './people/accounts.js';
 import { linkRoutes, type SignInAs } from './people/linking.js';
 import { labelOf } from './people/mapping.js';
 import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
-import { field, goOn } from './requests.js';
 import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
 import { nextAfter } from './upstream/logout.js';
 import type { Providers } from './upstream/provider.js';
@@ -50,7 +57,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
     const parameters = new URLSearchParams(texts);
     const kept = texts.length === all.length ? await begunBy(parameters) : undefined;
     if (!kept || String(parameters).length > MAX_BYTES) return pages.lost(ctx);
-    goOn(ctx, url(`${own}/interaction/${kept.uid}/connections/${encodeURIComponent(idOf(ctx))}?${parameters}`));
+    redirectByGet(ctx, url(`${own}/interaction/${kept.uid}/connections/${encodeURIComponent(idOf(ctx))}?${parameters}`));
   });
   router.post(callbackPath(own, ':id'), (ctx: Context) => postedForms.sendOn(ctx, callbackPath(own, encodeURIComponent(idOf(ctx)))));
 
@@ -113,7 +120,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
   const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, account) => {
     const proof = await directory.credentials.proofOf(account, new Date(provenAt));
     const target = await interactions.signIn(ctx, interaction, { oid: account.person.user.id, amr, idp: connection.id, proof });
-    if (target !== undefined) return goOn(ctx, target);
+    if (target !== undefined) return redirectByGet(ctx, target);
     const client = interaction.client.id;
     logger.info({ requestId: requestId(ctx), connection: connection.id, client, reason: 'the account takes no such sign-in' }, REFUSED);
     await pages.refused(ctx, interaction, connection, 'wrongTenant');
@@ -123,20 +130,20 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
   async function posted(ctx: Context): Promise<Interaction | undefined> {
     const interaction = await interactions.load(ctx);
     if (!interaction) return undefined;
-    if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
+    if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
     throw new IdpError('invalid_request');
   }
 
   router.post(`${base}/connection/account`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const [oid = '', idp = '', amr = '', at = '', token] = field(ctx, 'choice').split(' ');
+    const [oid = '', idp = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
     const account = /^\d{1,15}$/.test(at) ? await directory.accounts.findByOid(oid) : undefined;
     const connection = await book.get(idp);
     const proven: Proven = { amr: amr.split('+'), provenAt: Number(at) };
     const proof = account && (await directory.credentials.proofOf(account, new Date(proven.provenAt)));
     const isOurs = proof && csrf.check(ctx, choiceOf(interaction, idp, proven, oid, proof.credentials), token);
-    if (!account || !isOurs || !isActive(connection)) return goOn(ctx, pages.at(interaction, '?restart=yes'));
+    if (!account || !isOurs || !isActive(connection)) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     await signIn(ctx, interaction, connection, proven, account);
   });
 
@@ -145,11 +152,11 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
   router.post(`${base}/connection/again`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    if (field(ctx, 'step') === 'link') return link.begin(ctx, interaction);
-    const idp = field(ctx, 'idp');
+    if (formField(ctx, 'step') === 'link') return link.begin(ctx, interaction);
+    const idp = formField(ctx, 'idp');
     const connection = await book.get(idp);
-    if (field(ctx, 'another') === 'yes' && isActive(connection)) return method.send(ctx, interaction, connection, { another: true });
-    if (!(await interactions.begin(ctx, interaction, idp))) goOn(ctx, pages.at(interaction, '?restart=yes'));
+    if (formField(ctx, 'another') === 'yes' && isActive(connection)) return method.send(ctx, interaction, connection, { another: true });
+    if (!(await interactions.begin(ctx, interaction, idp))) redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
   });
 
   router.get(`${own}/connections/:id/jwks`, async (ctx: Context) => {
@@ -162,7 +169,7 @@ export function connectionRoutes(router: Router, parts: RouteParts): void {
 
   router.get(`${own}/connections/:id/signed-out`, async (ctx: Context) => {
     const next = await nextAfter(context, ctx);
-    return next === undefined ? pages.signedOut(ctx) : goOn(ctx, next);
+    return next === undefined ? pages.signedOut(ctx) : redirectByGet(ctx, next);
   });
 }
 

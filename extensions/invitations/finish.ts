@@ -1,9 +1,15 @@
 /** After the acceptance: the browser is signed in by the rules of every sign-in, and goes where the client of the invitation says. */
 import type { Context } from 'koa';
-import type { ExtensionContext, LinkRef, OpenedInvitation, Proof, ProvenSignIn } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  type LinkRef,
+  type OpenedInvitation,
+  type Proof,
+  type ProvenSignIn,
+  redirectByGet,
+} from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import { nameOf, type Pages } from './pages.js';
-import { goOn } from './requests.js';
 
 /** What comes back with the browser. Nothing of it is secret. */
 export interface ReturnState {
@@ -43,11 +49,11 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
       const isSignedIn = 'signedIn' in answer;
       if (linking) {
         if (!isSignedIn) return pages.lost(ctx);
-        return goOn(ctx, url(`${own}/invitations/confirm?${new URLSearchParams({ invitation: nameOf(linking) })}`));
+        return redirectByGet(ctx, url(`${own}/invitations/confirm?${new URLSearchParams({ invitation: nameOf(linking) })}`));
       }
       const client = clientId === undefined ? undefined : await directory.clients.get(clientId);
       if (isSignedIn && client?.status === 'active' && client.postRegistrationUri !== undefined)
-        return goOn(ctx, client.postRegistrationUri);
+        return redirectByGet(ctx, client.postRegistrationUri);
       return pages.done(ctx, tid, clientId, isSignedIn);
     },
   };

@@ -9,9 +9,11 @@ import {
   type BrowserSignIn,
   type ExtensionContext,
   form,
+  formField,
   IdpError,
   type LinkRef,
   type OpenedInvitation,
+  redirectByGet,
   type Tenant,
   type Text,
 } from '../../lib/extension-door.js';
@@ -19,7 +21,7 @@ import { applicationOf } from './applications.js';
 import type { createFinish, ReturnState } from './finish.js';
 import { admitted, type CreateForm, nameOf, type Pages } from './pages.js';
 import { privilegesOf } from './privileges.js';
-import { field, goOn, turnsOf } from './requests.js';
+import { turnsOf } from './requests.js';
 
 interface Parts {
   readonly base: string;
@@ -128,9 +130,9 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     const found = await admittedTo(ctx);
     if (!found) return;
     const { opened, personal } = found;
-    if (!pages.isOfForm(ctx, opened.ref, field(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => field(ctx, name).trim());
-    const input = { givenName, familyName, email, password: field(ctx, 'password') };
+    if (!pages.isOfForm(ctx, opened.ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
+    const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => formField(ctx, name).trim());
+    const input = { givenName, familyName, email, password: formField(ctx, 'password') };
     const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
     const { registration } = directory.forTenant(personal.id);
     const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
@@ -177,8 +179,8 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     if (!found || !here) return;
     const { opened } = found;
     const { ref, tenant } = opened;
-    if (!pages.isOfConfirmation(ctx, ref, here.oid, field(ctx, 'csrf'))) return pages.foreign(ctx, opened);
-    if (field(ctx, 'step') === 'another') return signInThere(ctx, opened);
+    if (!pages.isOfConfirmation(ctx, ref, here.oid, formField(ctx, 'csrf'))) return pages.foreign(ctx, opened);
+    if (formField(ctx, 'step') === 'another') return signInThere(ctx, opened);
     const action = at('confirm', ref);
     const parent = await parentOf(here.account);
     if (!parent || !(await isLinkable(opened))) return pages.refused(ctx, opened, 'other', action, here.oid);
@@ -204,7 +206,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     async begin(ctx: Context, opened: OpenedInvitation): Promise<void> {
       const admission: Admission = { at: Date.now() };
       await artifact(admitted).put(ticket(ctx, opened.ref), admission);
-      if (field(ctx, 'step') === 'create') return goOn(ctx, at('create', opened.ref));
+      if (formField(ctx, 'step') === 'create') return redirectByGet(ctx, at('create', opened.ref));
       return signInThere(ctx, opened);
     },
   };

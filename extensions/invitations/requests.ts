@@ -1,17 +1,5 @@
 import type { Context } from 'koa';
 import { addressBlock } from '../../lib/extension-door.js';
 
-/** A text field of the posted form; empty when it is missing or repeated. */
-export function field(ctx: Context, name: string): string {
-  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
-}
-
 /** Whom a password is hashed for: each waits behind himself when there is much to do. */
 export const turnsOf = (ctx: Context): readonly string[] => [`address ${addressBlock(ctx.ip)}`];
-
-export function goOn(ctx: Context, target: string): void {
-  ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-  ctx.status = 303;
-  ctx.redirect(target);
-}

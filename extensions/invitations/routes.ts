@@ -1,11 +1,19 @@
 /** The pages of an invitation's link. Opening one changes nothing, because mail scanners open links; a form is posted by who means it. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, IdpError, type LinkRef, type OpenedInvitation, type Proof } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  type LinkRef,
+  type OpenedInvitation,
+  type Proof,
+} from '../../lib/extension-door.js';
 import { createFinish } from './finish.js';
 import { accepted, createPages, nameOf, type Other } from './pages.js';
 import { personalRoutes } from './personal.js';
-import { field, turnsOf } from './requests.js';
+import { turnsOf } from './requests.js';
 
 /** How an acceptance that was just made is signed in, when its form comes a second time. */
 interface JustAccepted {
@@ -51,12 +59,12 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const found = await opened(ctx);
     if (!found) return;
     const { ref, takes } = found;
-    if (!pages.isOfForm(ctx, ref, field(ctx, 'csrf'))) return pages.foreign(ctx, found, action(ctx));
+    if (!pages.isOfForm(ctx, ref, formField(ctx, 'csrf'))) return pages.foreign(ctx, found, action(ctx));
     if (found.state === 'accepted' && (await wentOn(ctx, found))) return;
     if (found.state !== 'pending') return pages.over(ctx, found);
     const other = await otherIn(ctx, found);
     // Nobody is signed out who was not told of on the page.
-    if (other && other.oid !== field(ctx, 'over')) return pages.accept(ctx, found, { action: action(ctx), other, status: 409 });
+    if (other && other.oid !== formField(ctx, 'over')) return pages.accept(ctx, found, { action: action(ctx), other, status: 409 });
     if (takes === 'link') return personal.begin(ctx, found);
     await accept(ctx, found, other);
   });
@@ -65,7 +73,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     const { ref, takes } = found;
     const again = (key: string, status: number, values: Readonly<Record<string, string>> = {}) =>
       pages.accept(ctx, found, { action: action(ctx), other, problem: { key, values }, status });
-    const password = takes === 'password' ? field(ctx, 'password') : undefined;
+    const password = takes === 'password' ? formField(ctx, 'password') : undefined;
     if (password === '') return again('invitations.accept.missing', 400);
     try {
       const { proof } = await acceptance.accept(ref, password, turnsOf(ctx));

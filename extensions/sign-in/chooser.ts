@@ -1,9 +1,9 @@
 /** The account chooser: go on as who is signed in, as a linked account, or as somebody who signed in here before. */
 import type { Context } from 'koa';
-import type { Account, ExtensionContext, Interaction } from '../../lib/extension-door.js';
-import { field, nameOf, type Steps } from './steps.js';
+import { type Account, type ExtensionContext, formField, type Interaction, redirectByGet } from '../../lib/extension-door.js';
+import { nameOf, type Steps } from './steps.js';
 
-export function createChooser({ interactions }: ExtensionContext, { page, form, url, goOn }: Steps) {
+export function createChooser({ interactions }: ExtensionContext, { page, form, url }: Steps) {
   const show = async (ctx: Context, interaction: Interaction, hidden?: string): Promise<boolean> => {
     const known = (await interactions.accounts(ctx, interaction)).filter(({ account }) => account.person.user.id !== hidden);
     if (known.length === 0) return false;
@@ -29,17 +29,17 @@ export function createChooser({ interactions }: ExtensionContext, { page, form, 
 
     /** Goes on as the account that was chosen, or answers the one whose password is wanted first. */
     async choose(ctx: Context, interaction: Interaction): Promise<Account | undefined> {
-      const forgotten = field(ctx, 'forget');
+      const forgotten = formField(ctx, 'forget');
       if (forgotten !== '') {
         interactions.forget(ctx, forgotten);
-        if (!(await show(ctx, interaction, forgotten))) goOn(ctx, `${url(interaction)}?restart=yes`);
+        if (!(await show(ctx, interaction, forgotten))) redirectByGet(ctx, `${url(interaction)}?restart=yes`);
         return undefined;
       }
-      const oid = field(ctx, 'choice');
+      const oid = formField(ctx, 'choice');
       const chosen = (await interactions.accounts(ctx, interaction)).find(({ account }) => account.person.user.id === oid);
       const target = chosen?.isSignedIn ? await interactions.select(ctx, interaction, oid) : undefined;
       if (!target && chosen) return chosen.account;
-      goOn(ctx, target ?? url(interaction));
+      redirectByGet(ctx, target ?? url(interaction));
       return undefined;
     },
   };

@@ -1,8 +1,15 @@
 /** Accounts that people create for themselves, in the one tenant that the sign-in is for. */
 import type { Context } from 'koa';
-import { type ExtensionContext, IdpError, type Interaction, type RegistrationInput } from '../../lib/extension-door.js';
+import {
+  type ExtensionContext,
+  formField,
+  IdpError,
+  type Interaction,
+  type RegistrationInput,
+  redirectByGet,
+} from '../../lib/extension-door.js';
 import { type Attempts, turnsOf } from './attempts.js';
-import { field, type Steps } from './steps.js';
+import type { Steps } from './steps.js';
 import type { PageView, RegistrationProblem } from './view-models.js';
 
 /** The problem that a refused field comes to. */
@@ -13,7 +20,7 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
   password: 'password.weak',
 };
 
-export function createRegistrationStep({ directory }: ExtensionContext, attempts: Attempts, { page, form, url, goOn, signIn }: Steps) {
+export function createRegistrationStep({ directory }: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
@@ -37,25 +44,25 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
 
     /** Creates the account and signs it in. */
     async create(ctx: Context, interaction: Interaction): Promise<void> {
-      const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => field(ctx, name).trim());
+      const [givenName = '', familyName = '', email = ''] = ['givenName', 'familyName', 'email'].map((name) => formField(ctx, name).trim());
       const refused = async (more: Partial<PageView<'create'>>, status: number): Promise<void> => {
         if (!(await show(ctx, interaction, { givenName, familyName, email, ...more } as Partial<PageView<'create'>>, status)))
-          goOn(ctx, `${url(interaction)}?restart=yes`);
+          redirectByGet(ctx, `${url(interaction)}?restart=yes`);
       };
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
-      if (!service) return goOn(ctx, url(interaction));
+      if (!service) return redirectByGet(ctx, url(interaction));
       const createdAt = new Date();
       const name = directory.accounts.nameKey(email);
       const attempt = await attempts.begin(name, ctx.ip);
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
-      const input = { givenName, familyName, email, password: field(ctx, 'password') };
+      const input = { givenName, familyName, email, password: formField(ctx, 'password') };
       const found = await service.problems(input);
       if (found.length > 0)
         return refused({ problems: found.map(({ field: one, isTaken }) => (isTaken ? 'email.taken' : problemsOf[one])) }, 400);
       try {
         const person = await service.register(input, turnsOf(ctx.ip, name));
         const account = await directory.accounts.findByOid(person.user.id);
-        if (!account) return goOn(ctx, url(interaction));
+        if (!account) return redirectByGet(ctx, url(interaction));
         await signIn(ctx, interaction, person.user.id, await directory.credentials.proofOf(account, createdAt));
       } catch (error) {
         if (!(error instanceof IdpError)) throw error;

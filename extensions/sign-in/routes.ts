@@ -4,11 +4,13 @@ import {
   type Account,
   type ExtensionContext,
   form,
+  formField,
   IdpError,
   type Interaction,
   type Locale,
   locales,
   type Proof,
+  redirectByGet,
   type SignInButton,
 } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
@@ -16,7 +18,7 @@ import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';
 import { createRegistrationStep } from './registration.js';
 import { show } from './show.js';
-import { createSteps, field, nameOf } from './steps.js';
+import { createSteps, nameOf } from './steps.js';
 import type { OrganisationChoice, PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
@@ -25,7 +27,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const attempts = createAttempts(context);
   const tryPassword = createPasswordAttempt(context, attempts);
   const steps = createSteps(context);
-  const { base, url, page, posted, goOn, signIn } = steps;
+  const { base, url, page, posted, signIn } = steps;
   const chooser = createChooser(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
@@ -68,7 +70,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (interaction.prompt === 'select_account' && ctx.query.restart === undefined && (await chooser.show(ctx, interaction))) return;
     if (interaction.prompt === 'create' && ctx.query.restart === undefined && (await registration.show(ctx, interaction))) return;
     const proven = await interactions.proven(ctx, interaction);
-    if (proven !== undefined) return goOn(ctx, proven);
+    if (proven !== undefined) return redirectByGet(ctx, proven);
     const { only } = await interactions.ways(interaction);
     if (only !== undefined && (await interactions.begin(ctx, interaction, only))) return;
     const hint = interaction.parameters.login_hint?.trim().slice(0, 320);
@@ -88,7 +90,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.post(`${base}/method`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    if (await interactions.begin(ctx, interaction, field(ctx, 'idp'))) return;
+    if (await interactions.begin(ctx, interaction, formField(ctx, 'idp'))) return;
     return page(ctx, interaction, await identifierView(ctx, interaction), 400);
   });
 
@@ -106,7 +108,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     const isOpen = (await registration.link(interaction)) !== undefined;
-    goOn(ctx, (isOpen && (await interactions.restart(ctx, interaction.uid, 'create'))) || url(interaction));
+    redirectByGet(ctx, (isOpen && (await interactions.restart(ctx, interaction.uid, 'create'))) || url(interaction));
   });
 
   router.post(`${base}/create`, form, async (ctx: Context) => {
@@ -117,7 +119,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.post(`${base}/identifier`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const identifier = field(ctx, 'identifier').trim();
+    const identifier = formField(ctx, 'identifier').trim();
     if (identifier === '') return page(ctx, interaction, await identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
     return askPassword(ctx, interaction, identifier);
   });
@@ -126,10 +128,10 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const postedAt = new Date();
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const identifier = field(ctx, 'identifier').trim();
-    const password = field(ctx, 'password');
+    const identifier = formField(ctx, 'identifier').trim();
+    const password = formField(ctx, 'password');
     if (identifier === '') return page(ctx, interaction, await identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
-    const organisation = field(ctx, 'organisation').trim().slice(0, 200);
+    const organisation = formField(ctx, 'organisation').trim().slice(0, 200);
     const view = (more: Partial<PageView<'password'>>) =>
       passwordView(ctx, interaction, identifier, { ...(organisation === '' ? {} : { organisation }), ...more });
     if (password === '') return page(ctx, interaction, view({ problem: 'password.missing' }), 400);
@@ -151,7 +153,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   router.post(`${base}/organisation`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const [oid = '', provenAt = '', token] = field(ctx, 'choice').split('.');
+    const [oid = '', provenAt = '', token] = formField(ctx, 'choice').split('.');
     const account = /^\d{1,15}$/.test(provenAt) ? await directory.accounts.findByOid(oid) : undefined;
     const proof = account && (await directory.credentials.proofOf(account, new Date(Number(provenAt))));
     if (!proof || !csrf.check(ctx, choiceOf(interaction, oid, proof), token)) {
@@ -164,20 +166,20 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const interaction = await posted(ctx);
     if (!interaction) return;
     // Who has not seen what is asked for cannot have allowed it.
-    if (interaction.prompt !== 'consent') return goOn(ctx, url(interaction));
+    if (interaction.prompt !== 'consent') return redirectByGet(ctx, url(interaction));
     const target =
-      field(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
-    goOn(ctx, target);
+      formField(ctx, 'decision') === 'allow' ? await interactions.allow(ctx, interaction) : await interactions.abort(ctx, interaction);
+    redirectByGet(ctx, target);
   });
 
   router.post(`${base}/cancel`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
-    if (interaction) goOn(ctx, await interactions.abort(ctx, interaction));
+    if (interaction) redirectByGet(ctx, await interactions.abort(ctx, interaction));
   });
 
   router.get(`${base}/restart`, async (ctx: Context) => {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
-    if (target) return goOn(ctx, target);
+    if (target) return redirectByGet(ctx, target);
     ctx.status = 400;
     show(ctx, context, { page: 'expired' }, {});
   });

@@ -7,6 +7,8 @@ import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.
 
 /** A key of the texts of extensions, for one page. */
 export interface Addition {
+  readonly name: string;
+  readonly place: 'foot' | 'password';
   readonly text: string;
   readonly href?: string;
   readonly values: Readonly<Record<string, string>>;
@@ -64,9 +66,11 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   };
 }
 
-/** What extensions add at the foot of a page, in its language. */
+/** What extensions add to a page, in its language. */
 const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>
-  additions.map(({ text, href, values }) => ({
+  additions.map(({ name, place, text, href, values }) => ({
+    name,
+    place,
     text: filled(texts[text] ?? text, values),
     ...(href === undefined ? {} : { href }),
   }));

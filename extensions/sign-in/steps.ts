@@ -1,6 +1,6 @@
 /** What every step of a sign-in does: whose page it is, whether a form came from it, and where it goes on. */
 import type { Context } from 'koa';
-import type { ExtensionContext, Interaction, Proof } from '../../lib/extension-door.js';
+import { type ExtensionContext, formField, type Interaction, type Proof, redirectByGet } from '../../lib/extension-door.js';
 import { type Addition, type Surroundings, show } from './show.js';
 import type { PageName, PageView } from './view-models.js';
 
@@ -11,11 +11,11 @@ export function createSteps(context: ExtensionContext) {
   const url = ({ uid }: Interaction, step = ''): string => context.url(`${own}/interaction/${uid}${step}`);
 
   const additionsTo = async (interaction: Interaction): Promise<readonly Addition[]> => {
-    const all = context.pageAdditions.map(async ({ text, href: given, values: of }) => {
+    const all = context.pageAdditions.map(async ({ name, place = 'foot' as const, text, href: given, values: of }) => {
       const values = of ? await of(interaction) : {};
-      const href = typeof given === 'function' ? given(interaction) : given;
+      const href = typeof given === 'function' ? given(interaction, context) : given;
       const isShown = values !== undefined && (given === undefined || href !== undefined);
-      return isShown ? [{ text, values, ...(href === undefined ? {} : { href }) }] : [];
+      return isShown ? [{ name, place, text, values, ...(href === undefined ? {} : { href }) }] : [];
     });
     return (await Promise.all(all)).flat();
   };
@@ -37,12 +37,6 @@ export function createSteps(context: ExtensionContext) {
   const refused = (ctx: Context, { client }: Interaction, reason: string, tenant?: string): void =>
     logger.info({ requestId: context.requestId(ctx), reason, client: client.id, tenant }, 'sign-in refused');
 
-  const goOn = (ctx: Context, target: string): void => {
-    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    ctx.status = 303;
-    ctx.redirect(target);
-  };
-
   return {
     /** The path that all steps begin with. */
     base: `${own}/interaction/:uid`,
@@ -63,31 +57,23 @@ export function createSteps(context: ExtensionContext) {
       show(ctx, context, view, around);
     },
 
-    goOn,
-
     /** Signs in as the user whose password was right; from the identifier again when that was too long ago to hold. */
     async signIn(ctx: Context, interaction: Interaction, oid: string, proof: Proof): Promise<void> {
       const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pwd'], idp: 'local', proof });
-      goOn(ctx, target ?? `${url(interaction)}?restart=yes`);
+      redirectByGet(ctx, target ?? `${url(interaction)}?restart=yes`);
     },
 
     /** The interaction of a posted form; undefined once a page was shown instead. */
     async posted(ctx: Context): Promise<Interaction | undefined> {
       const interaction = await interactions.load(ctx);
       if (!interaction) return undefined;
-      if (csrf.check(ctx, interaction.uid, field(ctx, 'csrf'))) return interaction;
+      if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
       ctx.status = 403;
       refused(ctx, interaction, 'csrf');
       show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
       return undefined;
     },
   };
-}
-
-/** A text field of the posted form; empty when it is missing or repeated. */
-export function field(ctx: Context, name: string): string {
-  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
 }
 
 export const nameOf = ({ givenName, familyName }: { readonly givenName: string; readonly familyName: string }): string =>

@@ -159,8 +159,13 @@ export interface PageFrame {
   readonly branding?: Branding;
   /** Finds the request in the log; shown where something went wrong. */
   readonly reference?: string;
-  /** Words and links of extensions, at the foot of a sign-in's page. */
-  readonly additions?: readonly { readonly text: string; readonly href?: string }[];
+  /** Words and links of extensions on a sign-in's page: at its foot, or beside the password, where `href` is posted to. */
+  readonly additions?: readonly {
+    readonly name: string;
+    readonly place: 'foot' | 'password';
+    readonly text: string;
+    readonly href?: string;
+  }[];
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

@@ -8,6 +8,7 @@ import { type AccountEvents, createAccountEvents } from './accounts/account-even
 import { type Accounts, createAccounts } from './accounts/accounts.js';
 import { type Credentials, createCredentials } from './accounts/credentials.js';
 import { createLinking, createLinks, type Linking } from './accounts/linking.js';
+import { createPasswordChanges } from './accounts/password-changes.js';
 import { createRegistration, type Registration } from './accounts/registration.js';
 import { createSignInCutoffs, createWithCutoff, type OnSignInCutoff } from './accounts/sign-in-cutoff.js';
 import { type ApiResources, type ApiScopes, createApiResources, createApiScopes } from './clients/api-resources.js';
@@ -16,14 +17,15 @@ import { existingScopes } from './clients/client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
 import { type Consents, createConsents } from './clients/consents.js';
 import { type ClientRules, type DirectoryContext, type ForgottenPerson, openedCollections, type SignInMeans } from './context.js';
+import { createPasswordRules, type PasswordRulesOptions } from './credentials/password-rules.js';
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
 import { type Acceptance, createAcceptance } from './invitations/acceptance.js';
 import { createInvitations, type InvitationParts, type InvitationRules, type Invitations } from './invitations/invitations.js';
-import { createInvitationLinks } from './invitations/links.js';
 import { createSettling, type OnInvitationDue } from './invitations/settling.js';
 import { createKeyCompletion, type KeyCompletion } from './lists/key-completion.js';
+import { createMailedLinks } from './mailed-links.js';
 import { attributedCollections, checkAttribution } from './outbox/attribution.js';
 import { createDeliveries, type Deliveries } from './outbox/deliveries.js';
 import { createEventFeed, type EventFeed } from './outbox/event-feed.js';
@@ -34,6 +36,8 @@ import { createOutbox, type Outbox, type Source } from './outbox/outbox.js';
 import { createPersonExports, type OnPersonExport, type PersonExports } from './persons/person-export.js';
 import { createPersons, type Persons } from './persons/persons.js';
 import { createUsers, type Users } from './persons/users.js';
+import { createEmailProofs, type EmailProofs } from './recovery/email-proofs.js';
+import { createPasswordResets, type PasswordResets } from './recovery/password-resets.js';
 import { createForget } from './removal/forgetting.js';
 import { createPersonRemovals } from './removal/person-removal.js';
 import { createTenantRemoval, type TenantRemoval } from './removal/tenant-removal.js';
@@ -49,6 +53,8 @@ export interface DirectoryOptions {
   readonly keyring: Keyring;
   /** @default scrypt */
   readonly hasher?: Passwords;
+  /** Passwords that nobody may choose. @default the service's own rules */
+  readonly passwordRules?: PasswordRulesOptions;
   /** Takes or renews the right to a piece of work that one node does at a time; false while another node has it. */
   readonly lease: (work: string) => Promise<boolean>;
   readonly logger: Logger;
@@ -76,8 +82,18 @@ export interface DirectoryOptions {
   readonly clientRules?: ClientRules;
   /** What there is for invitations. @default no mail, no personal accounts, 24 hours, and links below the issuer */
   readonly invitations?: InvitationRules;
+  /** Links that are mailed. @default an hour for a reset, a day for a proof, below the issuer */
+  readonly recovery?: RecoveryRules;
   /** What people can prove. @default passwords, and no second factor */
   readonly means?: SignInMeans;
+}
+
+/** What the options say of links that reset a password, and of links that prove an address. */
+export interface RecoveryRules {
+  readonly resetSeconds: number;
+  readonly resetUrlOf: (token: string) => string;
+  readonly proofSeconds: number;
+  readonly proofUrlOf: (token: string) => string;
 }
 
 /** Services bound to one tenant. To them a record of another tenant does not exist. */
@@ -120,6 +136,10 @@ export interface Directory {
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
   readonly acceptance: Acceptance;
   readonly onInvitationDue: OnInvitationDue;
+  /** Resets of passwords of all tenants, for the pages of their links. */
+  readonly passwordResets: PasswordResets;
+  /** Proofs of e-mail addresses of all tenants, for the pages of their links. */
+  readonly emailProofs: EmailProofs;
   /** @internal for `applySeed`. */
   readonly seedLedger: SeedLedger;
   /** @internal for `applySeed`: those that clients can be allowed now, past every cache. */
@@ -171,7 +191,9 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const policies = createPolicyWatch(context, logger);
   const tenants = createTenants(context);
   const accounts = createAccounts(context, tenants, policies);
-  const credentials = createCredentials(context, accounts, hasher);
+  const change = createPasswordChanges(context, deliveries);
+  const problemOf = createPasswordRules(options.passwordRules ?? {}, logger);
+  const credentials = createCredentials(context, { accounts, passwords: hasher, problemOf, change });
   const signIns = createSignInCutoffs(deliveries, caches);
   const forget = createForget(collections);
   const personRemovalOver = createPersonRemovals({ context, deliveries, forget, erase: options.erase });
@@ -186,11 +208,17 @@ export function createDirectory(options: DirectoryOptions): Directory {
     lease: () => lease('tenant removals'),
     logger,
   });
-  const invitationLinks = createInvitationLinks(keyring);
+  const invitationLinks = createMailedLinks(keyring, 'invitation link');
   const rules = options.invitations ?? {
     hasMail: false,
     lifetimeSeconds: 86_400,
     urlOf: (token: string) => `${issuer}/idp/invitations/${token}`,
+  };
+  const recovery = options.recovery ?? {
+    resetSeconds: 3_600,
+    resetUrlOf: (token: string) => `${issuer}/idp/password/${token}`,
+    proofSeconds: 86_400,
+    proofUrlOf: (token: string) => `${issuer}/idp/email/${token}`,
   };
   const settling = createSettling({ context, deliveries, credentials, links: invitationLinks, urlOf: rules.urlOf });
   const shared = {
@@ -206,6 +234,22 @@ export function createDirectory(options: DirectoryOptions): Directory {
     onPersonExport: personExports.on,
     credentials,
     onInvitationDue: settling.onDue,
+    passwordResets: createPasswordResets({
+      context,
+      accounts,
+      credentials,
+      change,
+      links: createMailedLinks(keyring, 'password reset link'),
+      lifetimeSeconds: recovery.resetSeconds,
+      urlOf: recovery.resetUrlOf,
+    }),
+    emailProofs: createEmailProofs({
+      context,
+      accounts,
+      links: createMailedLinks(keyring, 'email proof link'),
+      lifetimeSeconds: recovery.proofSeconds,
+      urlOf: recovery.proofUrlOf,
+    }),
     events,
     eventFeed: createEventFeed({
       records: collections.events,

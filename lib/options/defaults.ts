@@ -50,6 +50,8 @@ export const defaults = {
     sessionIdle: 3_600,
     sessionAbsolute: 43_200,
     invitation: DAY_SECONDS,
+    passwordReset: 3_600,
+    emailProof: DAY_SECONDS,
     events: 365 * DAY_SECONDS,
   },
   limits: {
@@ -78,7 +80,7 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
   readonly outgoing: Required<OutgoingOptions>;
-  readonly passwords: Required<PasswordOptions>;
+  readonly passwords: Required<Pick<PasswordOptions, 'algorithm' | 'scryptCost'>> & PasswordOptions;
   /** How many proxies are in front, or what answers the client's address. */
   readonly trustProxy: number | Extract<IdentityProviderOptions['trustProxy'], (...args: never) => unknown>;
   /** Whether this is production, where insecure defaults are refused. */

@@ -11,7 +11,7 @@ import type { ClaimSet } from '../claims/contract.js';
 import type { Extension } from '../contract/extension.js';
 import type { Locale } from '../contract/locales.js';
 import type { MailMessage } from '../contract/pages/letter.js';
-import type { Seed } from '../directory/index.js';
+import type { RefusedPasswords, Seed } from '../directory/index.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { DirectoryStore } from '../store/directory-store.js';
@@ -90,6 +90,10 @@ export interface LifetimeOptions {
   readonly sessionAbsolute?: number;
   /** The link of an invitation. 60 to 2,592,000. @default 86_400 */
   readonly invitation?: number;
+  /** The link that resets a password. 60 to 86,400. @default 3_600 */
+  readonly passwordReset?: number;
+  /** The link that proves an e-mail address, or creates an account. 60 to 2,592,000. @default 86_400 */
+  readonly emailProof?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
 }
@@ -151,6 +155,15 @@ export interface PasswordOptions {
    * @see OWASP Password Storage Cheat Sheet
    */
   readonly scryptCost?: number;
+  /**
+   * Passwords that are too easy to guess: a list, or a function that answers true for one, by whatever library it likes. It is asked wherever a password
+   * is set, after the rules of the service; where it throws, or takes longer than 5 seconds, no password is set and the answer is 503 `busy`.
+   * @default none
+   * @see NIST SP 800-63B-4 §3.1.1.2
+   */
+  readonly weak?: RefusedPasswords;
+  /** Passwords that are known from leaks: as `weak`, with words of its own on the pages. @default none */
+  readonly leaked?: RefusedPasswords;
 }
 
 /** Features of oidc-provider that can be set; all others are on for good, or refused. */
@@ -244,8 +257,8 @@ export interface IdentityProviderOptions {
   /** How often sign-in may fail. @default {} */
   readonly limits?: LimitOptions;
   /**
-   * Sends mail: invitations. One address gets at most five in an hour; more wait.
-   * @default nothing: an invitation can only be fetched as a link
+   * Sends mail: invitations, links that reset a password or prove an address, notices of what changed. One address gets at most five in an hour; more wait.
+   * @default nothing: an invitation can only be fetched as a link, and nobody resets a password
    */
   readonly mail?: MailOptions;
   /**

@@ -60,6 +60,8 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       sessionIdle: seconds(1, 30 * DAY_SECONDS),
       sessionAbsolute: seconds(1, 30 * DAY_SECONDS),
       invitation: seconds(60, 30 * DAY_SECONDS),
+      passwordReset: seconds(60, DAY_SECONDS),
+      emailProof: seconds(60, 30 * DAY_SECONDS),
       events: seconds(DAY_SECONDS, 36_500 * DAY_SECONDS),
     }),
     limits: closed<options.LimitOptions>({
@@ -79,6 +81,8 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
     passwords: closed<options.PasswordOptions>({
       algorithm: both(oneOf('scrypt', 'argon2id'), only(values.checkPasswordAlgorithm, true)),
       scryptCost: both(count(2 ** 4, 2 ** 17), only(values.checkPowerOfTwo, true)),
+      weak: only(values.checkRefusedPasswords),
+      leaked: only(values.checkRefusedPasswords),
     }),
     locales: list(oneOf(...locales), 'an array of different languages, at least one', { min: 1, isUnique: true }),
     features: record(),

@@ -53,6 +53,11 @@ export const checkPasswordAlgorithm: ValueCheck = (value) =>
 
 export const checkPowerOfTwo: ValueCheck = (value) => (Number.isInteger(Math.log2(Number(value))) ? undefined : 'a power of two');
 
+export const checkRefusedPasswords: ValueCheck = (value) =>
+  typeof value === 'function' || (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    ? undefined
+    : 'a list of passwords, or a function that answers true for one that is refused';
+
 /** The algorithm a signing key is for. */
 export const signingAlgorithm = (jwk: JWK): 'RS256' | 'ES256' => (jwk.kty === 'RSA' ? 'RS256' : 'ES256');
 

@@ -8,6 +8,7 @@ import { withServer } from '../servers/when.js';
 import { journeySeed } from '../support/journey.js';
 import { withMongo } from '../support/mongo.js';
 import { ownPrefix, redisClient } from '../support/redis-clients.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const notes = defineCollection({
@@ -46,7 +47,7 @@ function suite(name: string, stores: () => Partial<IdentityProviderOptions> | Pr
       expect(row.at).toEqual(new Date(5));
       await expect(rows.insert({ text: 'one', at: new Date(), tags: [] })).rejects.toMatchObject({ code: 'conflict' });
       expect(await context.collection(notes, 'elsewhere').get(row.id)).toBeUndefined();
-      for (const end = Date.now() + 10_000; told.length === 0 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 20));
+      await until(() => told.length > 0);
       expect(told).toEqual([{ AggregateId: '1' }]);
       await rows.remove(row.id);
       expect(await rows.list()).toEqual([]);

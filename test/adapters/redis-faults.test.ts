@@ -13,6 +13,7 @@ import { RedisCluster } from '../support/redis-cluster.js';
 import { RedisProxy } from '../support/redis-proxy.js';
 import { RedisServer } from '../support/redis-server.js';
 import { testTogether } from '../support/test-together.js';
+import { until } from '../support/until.js';
 
 const LONG = 60_000;
 
@@ -52,16 +53,15 @@ async function tryAll(all: Record<string, () => Promise<unknown>>) {
 const eachIs = (all: object, outcome: string) => Object.fromEntries(Object.keys(all).map((name) => [name, outcome]));
 
 /** Tries until it is answered. */
-async function recovery(call: () => Promise<unknown>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; ; await sleep(50)) {
-    try {
-      await call();
-      return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
-}
+const recovery = (call: () => Promise<unknown>) =>
+  until(
+    () =>
+      call().then(
+        () => 'answered',
+        (error: unknown) => String(error),
+      ),
+    (outcome) => outcome === 'answered',
+  );
 
 // Those of these tests are started here: where there is a server, there is the program.
 withServer('REDIS_URL', () => {

@@ -1,7 +1,6 @@
-/** Issue 5.1: what is in Redis, for how long, and under which keys. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
+import { pass } from '../../adapters/conformance/passing-time.js';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
@@ -9,7 +8,7 @@ import { connected, ownPrefix, redisClient } from '../support/redis-clients.js';
 
 const key = hashedKey('Case', 'a', 'slot');
 const other = hashedKey('Case', 'b', 'slot');
-const SHORT = 60;
+const SHORT = 500;
 const LONG = 60_000;
 const put = (name: ArtifactKey, more: Partial<Put> = {}): Put => ({
   op: 'put',
@@ -56,7 +55,7 @@ describe('keys in Redis', () => {
       await store.commit([put(key), put(other, { expiresAt: soon })]);
       await store.commit([{ op: 'remove', key, until: soon }]);
       expect(await keys()).toEqual([key, other].sort());
-      await sleep(SHORT + 15);
+      await pass(soon);
       expect(await keys()).toEqual([]);
     });
 
@@ -73,7 +72,7 @@ describe('keys in Redis', () => {
       );
       await store.commit([...expiring, put(key, { account: 'account-1' })]);
       expect(await client.zcard(await indexKey())).toBe(21);
-      await sleep(SHORT + 15);
+      await pass(soon);
       await store.commit([put(other, { account: 'account-1' })]);
       expect(await client.zcard(await indexKey())).toBe(2);
     });
@@ -84,7 +83,7 @@ describe('keys in Redis', () => {
       await store.commit([put(other, { account: 'account-1', expiresAt: sooner })]);
       const index = await indexKey();
       expect(await client.pexpiretime(index)).toBe(later);
-      await sleep(4 * SHORT + 15);
+      await pass(later);
       expect(await keys()).toEqual([]);
     });
 
@@ -93,7 +92,7 @@ describe('keys in Redis', () => {
       await store.commit([put(key, { account: 'account-1' })]);
       await store.commit([put(key, { account: 'account-1', expiresAt: soon }), put(other)]);
       await store.commit([put(key, { account: 'account-1' })]);
-      await sleep(SHORT + 15);
+      await pass(soon);
       await store.commit([put(other, { account: 'account-1' })]);
       expect(await store.listByAccount('account-1')).toHaveLength(2);
     });
@@ -110,7 +109,7 @@ describe('keys in Redis', () => {
       await store.commit([put(key, { account: 'account-1', expiresAt: soon }), put(other, { links: { case: key } })]);
       await client.persist(prefix + key);
       await client.persist(await indexKey());
-      await sleep(SHORT + 15);
+      await pass(soon);
       expect(await client.exists(prefix + key)).toBe(1);
       expect((await store.read([{ key }])).size).toBe(0);
       expect((await store.read([{ key }, { key: other, follow: ['case'] }])).size).toBe(1);

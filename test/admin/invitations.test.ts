@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
 import type { Json } from '../support/agent.js';
 import { captureMail, personalTenant } from '../support/invitations.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const captured = captureMail();
@@ -31,14 +32,14 @@ let at: string;
 beforeAll(async () => {
   ({ client, at } = await administrator(mailing.issuer));
 });
-const eventsOf = async (subject: string): Promise<Json[]> => {
-  for (let tries = 0; ; tries += 1) {
-    const { events } = (await mailing.idp.directory.eventFeed.read({ limit: 1000 })) as Json;
-    const found = (events ?? []).filter((event: Json) => event.subject === subject);
-    if (found.length > 0 || tries > 100) return found;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
+const eventsOf = (subject: string): Promise<Json[]> =>
+  until(
+    async () => {
+      const { events } = (await mailing.idp.directory.eventFeed.read({ limit: 1000 })) as Json;
+      return (events ?? []).filter((event: Json) => event.subject === subject);
+    },
+    ({ length }) => length > 0,
+  );
 
 describe('POST Person with a flag that sends an invitation', () => {
   test('makes person, user and invitation in one call, and sends the mail', async () => {

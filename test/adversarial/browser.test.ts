@@ -138,11 +138,13 @@ describeInBrowser('A5, G1, G7: in a browser', () => {
     const answered = page.waitForResponse((response) => response.url().includes('/password'));
     await page.goto(attack(action.replace(/identifier$/, 'password'), { csrf, identifier: 'alice@acme.test', password: 'alice' }));
     expect([400, 403]).toContain((await answered).status());
+    await page.waitForURL((url) => url.pathname.endsWith('/password'));
     await signIn(page, authorize({}));
     await page.waitForURL(`${origin}/callback**`);
     const refused = page.waitForResponse((response) => response.url().includes('/endsession/confirm'));
     await page.goto(attack(`${service.issuer}/connect/endsession/confirm`, { logout: 'yes', xsrf: 'x' }));
     expect((await refused).status()).toBe(400);
+    await page.waitForURL((url) => url.pathname.endsWith('/endsession/confirm'));
     await page.goto(authorize({ prompt: 'none' }));
     expect(received.at(-1)?.get('code')).toEqual(expect.any(String));
   });

@@ -7,6 +7,7 @@ import { type AssertingClient, createAssertingClient } from '../support/assertio
 import { type Nodes, type NodesOptions, startNodes } from '../support/nodes.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
+import { until } from '../support/until.js';
 
 const offline = { scope: 'openid profile offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
@@ -133,7 +134,7 @@ function clocksOver(stores: Stores): void {
       await nodes.kill(0);
       await nodes.start(0, 90 * SECOND);
       nodes.setClock(2, -90 * SECOND);
-      for (let tries = 0; tries < 100 && (await isActiveOrAway(nodes.at(2))) !== 503; tries += 1) await sleep(20);
+      await until(async () => (await isActiveOrAway(nodes.at(2))) === 503);
       const right = nodes.at(1);
       const told = (text: string) => nodes.logged.filter((line) => line.includes(text));
       const refusing = 'it serves nothing until they agree';
@@ -147,9 +148,7 @@ function clocksOver(stores: Stores): void {
       const agent = new Agent();
       nodes.setClock(0, 0);
       nodes.setClock(2, 0);
-      const serves = async (index: number) => {
-        for (let tries = 0; tries < 100 && (await isActiveOrAway(nodes.at(index))) === 503; tries += 1) await sleep(100);
-      };
+      const serves = (index: number) => until(async () => (await isActiveOrAway(nodes.at(index))) !== 503);
       await Promise.all([serves(0), serves(2)]);
       const codes = [];
       for (let count = 0; count < 3; count += 1) codes.push(await obtainCode(nodes.issuer, agent, 'web', offline));

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import type { EventNodeSettings, FromEventNode, KillPoint, ToEventNode } from '../support/event-node.js';
 import { withMongo } from '../support/mongo.js';
+import { until } from '../support/until.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 2;
@@ -37,8 +38,10 @@ withMongo('MONGODB_URL', (mongo) =>
       return started;
     };
     const untilHeard = async (personId: string, times: number): Promise<void> => {
-      for (const deadline = Date.now() + 10_000; about(personId).length < times; await pause(5))
-        if (Date.now() > deadline) throw new Error(`${personId} was heard of ${about(personId).length} times in place of ${times}.`);
+      await until(
+        () => about(personId).length,
+        (heard) => heard >= times,
+      );
     };
 
     test(`${KILLS} times at each point: no event is lost, its id and number stay the same, none is told again but for a kill after it was told`, async () => {

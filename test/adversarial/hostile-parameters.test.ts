@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Browser, Page } from 'playwright-core';
 import { createPkce, postForm } from '../support/agent.js';
@@ -17,8 +17,6 @@ import { createSigningClient, type SigningClient } from '../support/request-obje
 import { testSeed } from '../support/seed.js';
 import { useIdp } from '../support/use-idp.js';
 import { openWatchedPage, type WatchedPage } from '../support/watched-page.js';
-
-jest.setTimeout(60_000);
 
 const isWhole = process.env.PROVE !== undefined;
 

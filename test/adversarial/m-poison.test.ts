@@ -1,7 +1,6 @@
 /** Threat M17: a row that is not of its form stops nobody else. Every member of every collection, broken by absence, type and size. */
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
@@ -11,6 +10,7 @@ import { Agent, basic, postForm } from '../support/agent.js';
 import { redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../support/steps.js';
 import { silentLogger } from '../support/test-directory.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const isWhole = process.env.PROVE !== undefined;
@@ -227,8 +227,7 @@ describe('M17: rows that are not of their form', () => {
     }
     await idp.keys.rotate({ now: true });
     const { id } = await idp.tenant(tid).persons.create({ givenName: 'New', familyName: 'Person' });
-    for (let waited = 0; !heard.includes(id) && waited < 15_000; waited += 50) await sleep(50);
-    expect(heard).toContain(id);
+    await until(() => heard.includes(id));
     expect(await idp.health()).toMatchObject({ status: 'up' });
     expect(JSON.stringify(service.logged)).not.toContain(MARK);
   }

@@ -14,14 +14,13 @@ import { type Instances, startInstances } from '../support/instances.js';
 import { recordedEvents } from '../support/recorded-events.js';
 import { isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 type Replayed = IdpEvent<'RefreshTokenReplayed'>;
 const offline = { scope: 'openid offline_access' };
 const invalidGrant = { status: 400, json: { error: 'invalid_grant' } };
-const untilHeard = async (heard: readonly unknown[], count = 1) => {
-  while (heard.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
-};
+const untilHeard = (heard: readonly unknown[], count = 1) => until(() => heard.length >= count);
 /** Ids of the replays that were recorded, dispatched or not: they are before the answer is. */
 const recorded = async (directory: DirectoryStore): Promise<string[]> =>
   (await recordedEvents(directory, 'RefreshTokenReplayed')).map(({ id }) => id);

@@ -90,7 +90,7 @@ const kinds = ['refresh', 'PAR', 'authorize', 'code', 'client credentials', 'int
 /** Everybody got what they wanted again, without a restart of the service. */
 async function untilWorking({ noted }: Load, from: number): Promise<void> {
   const rightSince = (what: string) => noted.slice(from).some((each: Noted) => each.what === what && each.said === 'right');
-  for (const deadline = Date.now() + 45_000; !kinds.every(rightSince); await pause(50))
+  for (const deadline = Date.now() + 90_000; !kinds.every(rightSince); await pause(50))
     if (Date.now() > deadline) throw new Error(`no recovery: ${JSON.stringify(noted.slice(-5))}`);
 }
 

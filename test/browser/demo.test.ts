@@ -1,13 +1,11 @@
 /** Issue 4, 9: the demo in a browser, as a newcomer meets it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, ConsoleMessage, Page, WebError } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/axe.js';
 import { describeInBrowser, launch } from '../support/chromium.js';
 import { freePort, type RunningExample, startExample } from '../support/example.js';
-
-jest.setTimeout(60_000);
 
 const screenshots = process.env.SCREENSHOTS;
 
@@ -78,6 +76,7 @@ describeInBrowser('the demo in Chromium', () => {
 
   /** The value of a claim in a panel, as JSON says it. */
   async function claim(page: Page, panel: string, name: string): Promise<unknown> {
+    await page.waitForLoadState();
     const value = page.locator(`#${panel} [data-claim="${name}"] dd code`);
     return (await value.count()) === 0 ? undefined : JSON.parse((await value.textContent()) ?? '');
   }
@@ -192,7 +191,7 @@ describeInBrowser('the demo in Chromium', () => {
       await takeScreenshots(page, 'spa-signed-in');
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
-      expect(page.url()).toBe(`${rp}/spa`);
+      await page.waitForURL(`${rp}/spa`);
     });
   });
 
@@ -205,12 +204,15 @@ describeInBrowser('the demo in Chromium', () => {
       await page.goto(`${rp}/sign-in?tenant=`);
       await takeScreenshots(page, 'sign-in');
       await typeName(page, 'alice@acme.test');
+      await page.getByLabel('Password').waitFor();
       await takeScreenshots(page, 'password');
       await page.goto(rp);
       await page.getByRole('link', { name: 'Sign in to Globex' }).click();
+      await page.getByLabel('E-mail or user name').waitFor();
       await takeScreenshots(page, 'sign-in-globex');
       await signIn(page, 'alice@acme.test', 'alice', 'Sign in to Acme');
       await page.getByRole('button', { name: 'Refresh now' }).click();
+      await page.getByText('Refreshed once').waitFor();
       await page.getByRole('button', { name: 'Call it' }).click();
       await page.getByText('Rocket skates').waitFor();
       await takeScreenshots(page, 'account');
@@ -221,6 +223,7 @@ describeInBrowser('the demo in Chromium', () => {
 
   async function takeScreenshots(page: Page, name: string): Promise<void> {
     // The pages of the identity provider are held to it where they are tested.
+    await page.waitForLoadState();
     const isOurs = page.url().startsWith(rp);
     if (isOurs) await loadAxe(page);
     for (const colorScheme of ['light', 'dark'] as const) {

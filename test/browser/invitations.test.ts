@@ -27,6 +27,7 @@ describeInBrowser('invitations in Chromium', () => {
     page.on('console', (message) => void complaints.push(message.text())).on('pageerror', (error) => void complaints.push(error.message));
     try {
       await use(page, async (name) => {
+        await page.waitForLoadState();
         await loadAxe(page);
         expect([name, await violationsOn(page, tags)]).toEqual([name, []]);
         if (!screenshots) return;

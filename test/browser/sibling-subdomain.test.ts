@@ -1,7 +1,7 @@
 /** A sibling subdomain against sign-ins over https, in Chromium: it may set cookies for the whole domain. */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Cookie, Page } from 'playwright-core';
 import { authorizeUrl, createPkce } from '../support/agent.js';
 import { describeInBrowser, launchAmong } from '../support/chromium.js';
@@ -10,8 +10,6 @@ import { expectQuietLog } from '../support/leaks.js';
 import { testSeed } from '../support/seed.js';
 import { testTls } from '../support/tls.js';
 import { type IdpInUse, useIdp } from '../support/use-idp.js';
-
-jest.setTimeout(60_000);
 
 const domain = 'example.test';
 
@@ -141,6 +139,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const page = await begin(attacker);
     await attacker.getByLabel('E-mail or user name').fill('carol@acme.test');
     await attacker.getByRole('button', { name: 'Continue' }).click();
+    await attacker.getByLabel('Password').waitFor();
     expect(await submitAndStay(attacker, { password: 'carol' })).toBe('opaqueredirect');
     if (isKnown) await begin(victim);
     await toss(attacker, victim);

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const about = (name: string) => lines.filter((line) => line.startsWith(`${join(project, name)}/`)).join('\n');
   complaints = { blocks: about('blocks'), examples: about('examples'), wrong: about('wrong') };
   expect(lines.filter((line) => line !== '' && !line.startsWith(`${project}/`))).toEqual([]);
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function writeSources(place: string, sources: readonly Pick<Example, 'path' | 'code'>[]): Promise<void> {
@@ -112,7 +112,6 @@ describe('the code of the documentation', () => {
         expect((await answer(`http://localhost:${port}/somewhere-else`)).status).toBe(404);
       });
     },
-    120_000,
   );
 
   test('docs/claims.md: the block that prints a claim prints what it says', async () => {
@@ -149,7 +148,7 @@ async function serve(file: string, source: string, use: (answer: (url: string) =
       try {
         return await fetch(url, { redirect: 'manual' });
       } catch (error) {
-        if (attempt >= 600) throw new Error(`does not answer: ${output}`, { cause: error });
+        if (attempt >= 1200) throw new Error(`does not answer: ${output}`, { cause: error });
         await sleep(100);
       }
     }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import { type AdminClient, adminClient, administer, adminToken } from '../support/admin.js';
 import { testSeed } from '../support/seed.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const scopes = ['idp.events:read', 'idp.tenants:write'];
@@ -17,11 +18,10 @@ const tids: Record<string, string> = {};
 const dispatched = async () => {
   const { persons } = service.idp.tenant(tids.Globex as string);
   const { id } = await persons.create({ givenName: 'Last', familyName: 'One' });
-  for (;;) {
+  await until(async () => {
     const { items } = (await root('/events?type=PersonCreated&limit=200')).json as { items: IdpEvent[] };
-    if (items.some(({ subject }) => subject === id)) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return items.some(({ subject }) => subject === id);
+  });
 };
 
 beforeAll(async () => {

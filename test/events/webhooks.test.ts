@@ -1,10 +1,11 @@
 /** design §8: webhooks. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type AdminClient, adminClient, administer, adminToken } from '../support/admin.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { testSeed } from '../support/seed.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 import { type Hook, startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -12,8 +13,6 @@ const scopes = ['idp.events:read', 'idp.webhooks:read', 'idp.webhooks:write'];
 const seed = { ...testSeed, clients: [...testSeed.clients, adminClient('root', ['*'], scopes), adminClient('globex', ['Globex'], scopes)] };
 const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
 const service = useIdp({ ...stores, seed });
-jest.setTimeout(90_000);
-
 let tid: string;
 let acme: string;
 let receiver: WebhookReceiver;
@@ -37,14 +36,7 @@ async function webhook(body: Readonly<Record<string, unknown>> = {}, path = `/te
   return { ...json, path: `${path}/${json.id}` } as { id: string; secret: string; path: string };
 }
 const state = async (path: string) => (await (await as('root'))(path)).json;
-async function until(path: string, isMeant: (json: Record<string, unknown>) => boolean) {
-  for (let looks = 0; ; looks += 1) {
-    const json = await state(path);
-    if (isMeant(json)) return json;
-    if (looks > 300) throw new Error(JSON.stringify(json));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+const untilState = (path: string, isMeant: (json: Record<string, unknown>) => boolean) => until(() => state(path), isMeant);
 
 beforeAll(async () => {
   const tenants = await service.idp.directory.tenants.find();
@@ -111,7 +103,7 @@ describe('design §8: webhooks', () => {
     receiver.answer(302, { location: `${receiver.url}/elsewhere` });
     const [first, second] = [await created(), await created()];
     await receiver.received(about(first));
-    expect(await until(path, ({ failingSince }) => failingSince !== undefined)).toMatchObject({
+    expect(await untilState(path, ({ failingSince }) => failingSince !== undefined)).toMatchObject({
       status: 'active',
       problem: 'the receiver answered 302',
     });
@@ -122,7 +114,7 @@ describe('design §8: webhooks', () => {
     expect(subjects).toEqual([first, first, second]);
     expect(receiver.hooks[0]?.headers['webhook-id']).toBe(receiver.hooks[1]?.headers['webhook-id']);
     expect(receiver.hooks[0]?.body).toBe(receiver.hooks[1]?.body);
-    expect(await until(path, ({ failingSince }) => failingSince === undefined)).not.toHaveProperty('problem');
+    expect(await untilState(path, ({ failingSince }) => failingSince === undefined)).not.toHaveProperty('problem');
     await (await as('root'))(path, { method: 'DELETE' });
   });
 
@@ -132,7 +124,7 @@ describe('design §8: webhooks', () => {
     receiver.answer(({ event }) => (event.subject === bad ? 500 : 200));
     for (let attempt = 1; attempt <= 7; attempt += 1) {
       await receiver.received(about(bad), attempt);
-      await until(path, ({ attempts }) => attempts === (attempt === 7 ? undefined : attempt));
+      await untilState(path, ({ attempts }) => attempts === (attempt === 7 ? undefined : attempt));
       passTime(attempt * 8 * 3_600);
     }
     const good = await created();
@@ -155,7 +147,7 @@ describe('design §8: webhooks', () => {
     expect([replayed.status, replayed.json]).toEqual([202, { replayed: 1 }]);
     const hooks = await receiver.received(about(bad), 8);
     expect(new Set(hooks.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-    await until(`${path}/deliveries`, ({ items }) => (items as unknown[]).length === 0);
+    await untilState(`${path}/deliveries`, ({ items }) => (items as unknown[]).length === 0);
     await root(path, { method: 'DELETE' });
   });
 
@@ -170,19 +162,16 @@ describe('design §8: webhooks', () => {
       const first = await created();
       await receiver.received(about(first));
       if (seconds > 0) {
-        await until(path, ({ failingSince }) => failingSince !== undefined);
+        await untilState(path, ({ failingSince }) => failingSince !== undefined);
         passTime(seconds - 60);
         await receiver.received(about(first), 2);
-        expect(await until(path, ({ attempts }) => attempts === 2)).toMatchObject({ status: 'active' });
+        expect(await untilState(path, ({ attempts }) => attempts === 2)).toMatchObject({ status: 'active' });
         passTime(seconds + 3_600);
       }
-      expect(await until(path, (json) => json.status === 'disabled')).toMatchObject({ reason });
+      expect(await untilState(path, (json) => json.status === 'disabled')).toMatchObject({ reason });
       const feed = async () =>
         (await (await as('root'))(`/tenants/${tid}/events?type=WebhookDisabled&limit=200`)).json.items as { subject: string }[];
-      for (let looks = 0; !(await feed()).some(({ subject }) => subject === id); looks += 1) {
-        expect(looks).toBeLessThan(200);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
+      await until(async () => (await feed()).some(({ subject }) => subject === id));
       const raised = (await feed()).filter(({ subject }) => subject === id);
       expect(raised).toEqual([expect.objectContaining({ data: { AggregateId: id, Reason: reason } })]);
       const before = receiver.hooks.length;
@@ -273,8 +262,7 @@ describe('design §8: webhooks', () => {
       )
         .filter(({ subject }) => subject === id)
         .map(({ type, actor }) => `${type} ${actor}`);
-    for (let looks = 0; (await raised()).length < kinds.length && looks < 200; looks += 1)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(async () => (await raised()).length >= kinds.length);
     expect(await raised()).toEqual(kinds.map((kind) => `${kind} client:root`));
   });
 });

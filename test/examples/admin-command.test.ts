@@ -1,11 +1,10 @@
 /** `dist/examples/production/admin.js`: the admin API from a shell, as an operator scripts it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { administratorSecret, administratorSeed, tenantIdOf } from '../admin-client/administrator.js';
 import { runExample } from '../support/example.js';
 import { useIdp } from '../support/use-idp.js';
 
-jest.setTimeout(60_000);
 const sent: unknown[] = [];
 const service = useIdp({ seed: administratorSeed, mail: { send: async (message) => sent.push(message) } });
 let tid: string;

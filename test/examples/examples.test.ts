@@ -3,14 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
 
 // Each start is a process of its own.
-jest.setTimeout(60_000);
-
 const redirectUri = 'http://localhost:3001/callback';
 
 /** Signs alice in to the client `web` and redeems the code. */
@@ -200,7 +198,7 @@ test('a SIGTERM to npm start ends the demo too, of which npm is not the parent',
       () => false,
     );
   const soon = async (wanted: boolean) => {
-    for (const deadline = Date.now() + 40_000; (await serves()) !== wanted; await sleep(100))
+    for (const deadline = Date.now() + 90_000; (await serves()) !== wanted; await sleep(100))
       if (Date.now() > deadline) throw new Error(said);
   };
   await soon(true);

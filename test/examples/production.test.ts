@@ -3,18 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { withServer } from '../servers/when.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, signIn } from '../support/agent.js';
 import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 // Each start is three processes.
-jest.setTimeout(120_000);
-
 const issuer = 'https://login.example.test';
 const redirectUri = 'https://app.example.test/callback';
 const password = 'correct horse battery';
@@ -139,14 +137,6 @@ function serving(redisUrl: string, mongoUrl: string): void {
     await steps();
     const after = await processes();
     return [...after].every(([id, requests]) => requests - (before.get(id) ?? 0) > 1);
-  }
-
-  async function until<T>(find: () => Promise<T>, isIt: (found: T) => boolean): Promise<T> {
-    for (const deadline = Date.now() + 60_000; ; await sleep(100)) {
-      const found = await find();
-      if (isIt(found)) return found;
-      if (Date.now() > deadline) throw new Error(`It did not come to that: ${JSON.stringify(found)}`);
-    }
   }
 
   async function post(agent: Agent, path: string, fields: Record<string, string>): Promise<{ status: number; json: Json }> {

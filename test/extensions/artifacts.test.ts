@@ -6,6 +6,7 @@ import { obtainTokens } from '../support/agent.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { startIdp } from '../support/idp.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const links: ArtifactKind = { name: 'links.sent', lifetimeSeconds: 60, once: true };
@@ -82,9 +83,7 @@ describe('short-lived records of an extension', () => {
     expect(await kept.read('phone')).toBe(1);
     await service.idp.sessions.endAll({ tid: alice.tid, userId: alice.oid });
     expect([await kept.read('phone'), await kept.take('phone')]).toEqual([undefined, undefined]);
-    for (const end = Date.now() + 10_000; (await store.listByAccount(alice.oid)).length > 0; )
-      if (Date.now() > end) throw new Error('still there');
-      else await new Promise((done) => setTimeout(done, 50));
+    await until(async () => (await store.listByAccount(alice.oid)).length === 0);
     // From the next second on.
     passTime(2);
     expect(await kept.put('tablet', 2, { oid: alice.oid })).toBe(true);

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
 import { startIdp } from '../support/idp.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const erased: unknown[] = [];
@@ -140,11 +141,9 @@ describe('events of rows', () => {
     expect([id, row]).toEqual(['o-1', { amount: 1, version: 1, tid: acme }]);
     await rows.remove(id, [event('OrderRemoved', 'o-1')]);
     expect([await rows.get(id), await rows.list()]).toEqual([undefined, []]);
-    for (const end = Date.now() + 10_000; told.length < 2 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 20));
+    await until(() => told.length >= 2);
     expect(heard()).toEqual(['OrderPlaced o-1', 'OrderRemoved o-1']);
-    for (const end = Date.now() + 5_000; (await store.collection(orders.name).get(id)) && Date.now() < end; )
-      await new Promise((done) => setTimeout(done, 20));
-    expect(await store.collection(orders.name).get(id)).toBeUndefined();
+    await until(async () => (await store.collection(orders.name).get(id)) === undefined);
     expect((await service.idp.health()).problems).toEqual([]);
   });
 
@@ -156,7 +155,7 @@ describe('events of rows', () => {
       code: 'conflict',
     });
     await rows.update('o-2', (row) => ({ ...row, amount: 2 }), [event('OrderPlaced', 'updated')]);
-    for (const end = Date.now() + 10_000; told.length < 2 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 20));
+    await until(() => told.length >= 2);
     expect(heard()).toEqual(['OrderPlaced o-2', 'OrderPlaced updated']);
     expect(await rows.get('o-2')).toMatchObject({ amount: 2 });
   });
@@ -178,7 +177,7 @@ describe('what is kept of a person', () => {
     expect(await context.keptData.export(person)).toEqual({ 'notes.entries': [{ text: 'of carol' }] });
     await persons.remove(person.personId);
     // The first attempt fails, and five seconds or so pass.
-    for (const end = Date.now() + 20_000; erased.length === 0 && Date.now() < end; ) await new Promise((done) => setTimeout(done, 100));
+    await until(() => erased.length > 0);
     expect(erased).toEqual([person]);
     expect((await rowsOf(acme).list()).map(({ text }) => text)).toEqual(['of alice']);
   });
@@ -188,8 +187,7 @@ describe('what is kept of a person', () => {
     const dave = await persons.create({ givenName: 'Dave', familyName: 'Dee', user: { userName: 'dave' } });
     await rowsOf(acme).insert(note('of dave', dave.id));
     await users.remove(dave.user?.id ?? '');
-    for (const end = Date.now() + 20_000; withoutUser.length === 0 && Date.now() < end; )
-      await new Promise((done) => setTimeout(done, 100));
+    await until(() => withoutUser.length > 0);
     expect(withoutUser).toContain(dave.user?.id);
     expect((await rowsOf(acme).find('byPerson', [dave.id])).map(({ text }) => text)).toEqual(['without user']);
   });

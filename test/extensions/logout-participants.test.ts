@@ -1,9 +1,8 @@
-/** House §5: who is signed in here, and who hears of the end of it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserSignIn, EndedSignIn, Extension, LogoutNotice } from 'tenant-idp/extension';
 import { Agent, authorizeUrl, createPkce, signIn } from '../support/agent.js';
 import { testSeed } from '../support/seed.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const asked: EndedSignIn[] = [];
@@ -43,10 +42,6 @@ const watcher: Extension = {
       throw new Error('breaks');
     },
   }),
-};
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let waited = 0; !holds() && waited < 100; waited += 1) await sleep(50);
 };
 
 describe('a logout participant', () => {
@@ -94,9 +89,9 @@ describe('a logout participant', () => {
     const page = await agent.follow(await agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' }));
     expect(page.body).toContain('The watcher');
     answers = true;
-    for (let waited = 0; told.length === 0 && waited < 160; waited += 1) await sleep(50);
+    await until(() => told.length > 0);
     expect(told).toHaveLength(1);
-  }, 20_000);
+  });
 
   test('hears of what the service ends, and of another person’s sign-in', async () => {
     const { me } = await signedIn();

@@ -5,14 +5,8 @@ import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Extension, ExtensionContext, Job } from 'tenant-idp/extension';
 import { startIdp } from '../support/idp.js';
 import { startInstances } from '../support/instances.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
-
-const until = async (holds: () => unknown, seconds = 15): Promise<void> => {
-  for (const end = Date.now() + seconds * 1000; !(await holds()); ) {
-    if (Date.now() > end) throw new Error('it did not happen');
-    await new Promise((done) => setTimeout(done, 20));
-  }
-};
 
 describe('an extension', () => {
   const taken: unknown[] = [];

@@ -1,10 +1,9 @@
-/** Service specification 4.12 and “Events”; threat G9: invitations as records, before any page. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { DirectoryOptions } from '../../lib/directory/index.js';
 import type { Invitation, Person } from '../../lib/store/records/records.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { codeOf, type TestDirectory, testDirectory } from '../support/test-directory.js';
+import { until } from '../support/until.js';
 
 const ALICE = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', user: { userName: 'alice@acme.test' } };
 const PASSWORD = 'a password that is long';
@@ -378,7 +377,7 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
     const due: unknown[] = [];
     directory.onInvitationDue(async ({ invitation, url }) => void due.push([invitation.id, url]));
     const { person, invitation } = await world.invitations.createPerson(ALICE, { send: true });
-    await eventually(() => due.length === 1);
+    await until(() => due.length === 1);
     expect(due).toEqual([[invitation.id, (await world.invitations.link(invitation.id)).url]]);
 
     // A node died after the row, before the person.
@@ -396,7 +395,7 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
       createdAt: old,
       updatedAt: old,
     } as never);
-    await eventually(async () => (await store.collection('invitations').get(orphan.id)) === undefined);
+    await until(async () => (await store.collection('invitations').get(orphan.id)) === undefined);
 
     // A node died after the person’s document, before the password and the row.
     const credentialId = '0197a000-0000-7000-8000-00000000c001';
@@ -415,7 +414,7 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
       createdAt: old,
       updatedAt: old,
     } as never);
-    await eventually(async () => (await world.invitations.require(invitation.id)).status === 'accepted');
+    await until(async () => (await world.invitations.require(invitation.id)).status === 'accepted');
     const candidates = await directory.accounts.candidates('alice@acme.test');
     expect(await directory.credentials.checkPassword(candidates, PASSWORD)).toHaveLength(1);
     expect(await store.collection('credentials').get(credentialId)).toBeUndefined();
@@ -429,11 +428,3 @@ describe('design 7: an invitation without its person is invalid, and nothing sta
     expect(await world.t.store.collection('invitations').find({})).toEqual([]);
   });
 });
-
-async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (await holds()) return;
-    await sleep(100);
-  }
-  throw new Error('it never held');
-}

@@ -1,7 +1,6 @@
 /** Threats H3, G9: a node is killed with `kill -9` between the writes of an acceptance. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
@@ -11,6 +10,7 @@ import { testKeys } from '../support/keys.js';
 import { withMongo } from '../support/mongo.js';
 import { cheapPasswords } from '../support/seed.js';
 import { codeOf, silentLogger } from '../support/test-directory.js';
+import { until } from '../support/until.js';
 
 const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
@@ -63,12 +63,10 @@ withMongo('MONGODB_URL', (mongo) =>
           const works = async (one: string) => (await credentials.checkPassword(await accounts.candidates(userName), one)).length === 1;
           if ((await user())?.status === 'active') {
             seen.add('active');
-            for (let tries = 0; tries < 150 && !(await works(password)); tries += 1) await sleep(100);
+            await until(() => works(password));
             expect([killAfter, await works(password), (await acceptance.open(ref))?.state]).toEqual([killAfter, true, 'accepted']);
             expect(await codeOf(acceptance.accept(ref, 'another password that is long'))).toBe('invitation_over');
-            for (let tries = 0; tries < 150 && (await invitations.require(invitation.id)).status !== 'accepted'; tries += 1)
-              await sleep(100);
-            expect((await invitations.require(invitation.id)).status).toBe('accepted');
+            await until(async () => (await invitations.require(invitation.id)).status === 'accepted');
           } else {
             seen.add('invited');
             expect([killAfter, told, (await acceptance.open(ref))?.state]).toEqual([killAfter, undefined, 'pending']);

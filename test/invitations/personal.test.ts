@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
 import { invite, invitingSeed, PASSWORD, personalTenant, postRegistrationUri } from '../support/invitations.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const service = useIdp({ seed: invitingSeed as never, personalTenant });
@@ -44,7 +45,7 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
     const child = await personOf(invited);
     expect(child?.user).toMatchObject({ status: 'active', parentUserId: parent?.user.id });
     const own = () => heard.filter(({ AggregateId }) => AggregateId === child?.user.id);
-    for (let tries = 0; tries < 100 && own().length === 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => own().length > 0);
     expect(own()).toEqual([
       {
         AggregateId: child?.user.id,

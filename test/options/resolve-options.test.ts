@@ -277,6 +277,8 @@ describe('what comes out', () => {
         sessionIdle: 60 * 60,
         sessionAbsolute: 12 * 60 * 60,
         invitation: 24 * 60 * 60,
+        passwordReset: 60 * 60,
+        emailProof: 24 * 60 * 60,
         events: 365 * 24 * 60 * 60,
       },
       limits: {

@@ -56,7 +56,7 @@ describe('design §1: in a project that installed the package', () => {
     await writeFile(join(project, 'main.ts'), program);
     await writeFile(join(project, 'wrong.ts'), wrong);
     said = await installed.compile(['main.ts', 'wrong.ts'], '--noEmit');
-  }, 120_000);
+  });
   afterAll(() => installed?.remove());
 
   test('a program type-checks, and so do the types it was given', () => {

@@ -6,15 +6,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, type Json, postForm, signIn } from '../support/agent.js';
 import { freePort } from '../support/example.js';
 import { startTinyUpstream, type TinyUpstream } from '../support/tiny-upstream.js';
+import { until } from '../support/until.js';
 import { type InstalledPackage, installPackage } from './installed-package.js';
-
-jest.setTimeout(120_000);
 
 const redirectUri = 'http://localhost:3001/callback';
 let installed: InstalledPackage;
@@ -106,7 +104,7 @@ describe('examples/custom-extension on the packed tarball', () => {
       expect(here).toMatchObject({ name: 'Bob' });
       await agent.follow(await agent.get(`${issuer}/connect/endsession?${new URLSearchParams({ id_token_hint: hint })}`));
       expect(await me()).toEqual({ user: null });
-      for (let waited = 0; chatServer.told.length === 0 && waited < 100; waited += 1) await sleep(50);
+      await until(() => chatServer.told.length > 0);
       expect(chatServer.told).toEqual([{ session: here.session, user: here.user }]);
     });
   });

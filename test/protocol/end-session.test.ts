@@ -310,38 +310,34 @@ describe('4.8 every combination of hint, client, redirect and state', () => {
     ),
   );
 
-  test.each([true, false])(
-    '4.8 each ends as it says, signed in: %p',
-    async (isSignedIn) => {
-      const { tokens: foreign } = await signedIn();
-      let current = isSignedIn ? await signedIn() : undefined;
-      for (const combination of combinations) {
-        const { hint, ...given } = combination;
-        if (isSignedIn) current ??= await signedIn();
-        const agent = current?.agent ?? new Agent();
-        const own = current?.tokens.id_token ?? foreign.id_token;
-        const id_token_hint = { none: undefined, 'of this session': own, 'of another session': foreign.id_token }[hint];
-        const parameters = Object.entries({ ...given, id_token_hint }).filter(([, value]) => value !== undefined);
-        const start = endSession(Object.fromEntries(parameters) as Record<string, string>);
-        const client = hint === 'none' ? given.client_id : 'web';
-        const contradicts = hint !== 'none' && given.client_id === 'jwt';
-        const isRefused = contradicts || (client !== undefined && given.post_logout_redirect_uri === 'https://evil.test/');
-        const goesBack = client !== undefined && given.post_logout_redirect_uri === postLogoutRedirectUri;
-        const first = await agent.get(start);
-        if (isRefused) {
-          expect([combination, first.status, first.location]).toEqual([combination, 400, undefined]);
-          continue;
-        }
-        const asks = isSignedIn && hint !== 'of this session';
-        expect([combination, isQuestion(first)]).toEqual([combination, asks]);
-        const last = await agent.follow(asks ? await agent.submit(first, { logout: 'yes' }) : first);
-        const back = given.state === undefined ? postLogoutRedirectUri : `${postLogoutRedirectUri}?state=x+%26+y`;
-        expect([combination, last.location, last.status]).toEqual([combination, goesBack ? back : undefined, goesBack ? 303 : 200]);
-        expect([combination, await silentAnswer(agent)]).toEqual([combination, 'login_required']);
-        current = undefined;
+  test.each([true, false])('4.8 each ends as it says, signed in: %p', async (isSignedIn) => {
+    const { tokens: foreign } = await signedIn();
+    let current = isSignedIn ? await signedIn() : undefined;
+    for (const combination of combinations) {
+      const { hint, ...given } = combination;
+      if (isSignedIn) current ??= await signedIn();
+      const agent = current?.agent ?? new Agent();
+      const own = current?.tokens.id_token ?? foreign.id_token;
+      const id_token_hint = { none: undefined, 'of this session': own, 'of another session': foreign.id_token }[hint];
+      const parameters = Object.entries({ ...given, id_token_hint }).filter(([, value]) => value !== undefined);
+      const start = endSession(Object.fromEntries(parameters) as Record<string, string>);
+      const client = hint === 'none' ? given.client_id : 'web';
+      const contradicts = hint !== 'none' && given.client_id === 'jwt';
+      const isRefused = contradicts || (client !== undefined && given.post_logout_redirect_uri === 'https://evil.test/');
+      const goesBack = client !== undefined && given.post_logout_redirect_uri === postLogoutRedirectUri;
+      const first = await agent.get(start);
+      if (isRefused) {
+        expect([combination, first.status, first.location]).toEqual([combination, 400, undefined]);
+        continue;
       }
-      if (current) await expectAlive(current.agent, current.tokens);
-    },
-    120_000,
-  );
+      const asks = isSignedIn && hint !== 'of this session';
+      expect([combination, isQuestion(first)]).toEqual([combination, asks]);
+      const last = await agent.follow(asks ? await agent.submit(first, { logout: 'yes' }) : first);
+      const back = given.state === undefined ? postLogoutRedirectUri : `${postLogoutRedirectUri}?state=x+%26+y`;
+      expect([combination, last.location, last.status]).toEqual([combination, goesBack ? back : undefined, goesBack ? 303 : 200]);
+      expect([combination, await silentAnswer(agent)]).toEqual([combination, 'login_required']);
+      current = undefined;
+    }
+    if (current) await expectAlive(current.agent, current.tokens);
+  });
 });

@@ -1,6 +1,6 @@
 /** Design §9: keys that rotate swap the oidc-provider of an instance: what goes on through it, and ends on the one it began on. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { type Collection, type DirectoryStore, defineClaims, type Row } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../support/agent.js';
@@ -10,8 +10,6 @@ import { startInstances } from '../support/instances.js';
 import { callLoopback, startLogoutReceiver } from '../support/logout-receiver.js';
 import { DAY, keySet, kidOf, kidsAt, ofNodes, seed, soon, useRotatingKeys, verifies } from '../support/rotating-keys.js';
 import { redirectUri } from '../support/seed.js';
-
-jest.setTimeout(60_000);
 
 const { start, withKeys, closeAfterTest } = useRotatingKeys();
 

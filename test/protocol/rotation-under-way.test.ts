@@ -1,5 +1,3 @@
-/** House §3: keys in a cell. What a rotation leaves alone: requests under way, and the keys in use where no oidc-provider can be made for others. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import { defineClaims } from 'tenant-idp';
@@ -9,6 +7,7 @@ import { credentialsOf } from '../support/endpoints.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
 import { journeySeed } from '../support/journey.js';
 import { testSeed } from '../support/seed.js';
+import { until } from '../support/until.js';
 
 const keys = { encryption: ['what the signing keys are encrypted with'] };
 const seed = {
@@ -54,10 +53,7 @@ function createGate() {
     hold(): void {
       isHeld = true;
     },
-    async isReached(): Promise<void> {
-      for (let waited = 0; waiting === 0 && waited < 400; waited += 1) await sleep(5);
-      if (waiting === 0) throw new Error('no request loads the claim');
-    },
+    isReached: () => until(() => waiting > 0),
     open(): void {
       isHeld = false;
       for (const go of arrivals.splice(0)) go();
@@ -108,8 +104,7 @@ describe('keys that no oidc-provider can be made for', () => {
     expect(before).toContain(kidOf(String(tokens.id_token)));
 
     isBroken = false;
-    for (let waited = 0; idp.provider === provider && waited < 100; waited += 1) await sleep(50);
-    expect(idp.provider).not.toBe(provider);
+    await until(() => idp.provider !== provider);
     const after = await kidsAt(issuer);
     expect(after.filter((kid) => before.includes(kid))).toEqual([]);
     const { tokens: later } = await obtainTokens(issuer, { scope: 'openid' });

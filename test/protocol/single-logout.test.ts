@@ -290,7 +290,7 @@ describeInBrowser('4.8 front-channel logout in Chromium', () => {
     await Promise.all([
       visit({}, async (page) => {
         await page.locator('li', { hasText: 'Framed two' }).waitFor();
-        expect(await page.locator('li', { hasText: 'Framed one' }).isVisible()).toBe(false);
+        await page.locator('li', { hasText: 'Framed one' }).waitFor({ state: 'hidden' });
       }),
       visit({ post_logout_redirect_uri: `${party}/signed-out` }, (page) => page.waitForURL(`${party}/signed-out`)),
     ]);

@@ -4,6 +4,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type Caches, type CachesOptions, createCaches } from '../../lib/store/caches/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { ChangeRecord } from '../../lib/store/records/records.js';
+import { until } from '../support/until.js';
 import { observed } from './observed-directory.js';
 
 interface Named extends Row {
@@ -17,10 +18,6 @@ function withResolvers() {
     resolve = settle;
   });
   return { promise, resolve };
-}
-
-async function eventually(check: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await check())) await sleep(5);
 }
 
 describe('design §4: caches fed by the change revision', () => {
@@ -78,7 +75,7 @@ describe('design §4: caches fed by the change revision', () => {
       await cached.get('a');
       await rename(name);
       await here.changed('clients');
-      await eventually(async () => (await cached.get('a'))?.name === name);
+      await until(async () => (await cached.get('a'))?.name === name);
     }
   });
 
@@ -157,7 +154,7 @@ describe('design §4: caches fed by the change revision', () => {
     loads = 0;
     const brief = node({ ttl: 10 }).over(['clients'], load);
     await brief.get('a');
-    await eventually(async () => (await brief.get('a')) !== undefined && loads > 1);
+    await until(async () => (await brief.get('a')) !== undefined && loads > 1);
   });
 
   test('a load that fails fails for all who share it, and is tried again', async () => {
@@ -192,11 +189,11 @@ describe('design §4: caches fed by the change revision', () => {
       const looks = state.looks;
       await rename(name);
       await here.changed('clients');
-      await eventually(() => state.looks > looks + 4);
+      await until(() => state.looks > looks + 4);
       expect(logged).toEqual([expect.stringMatching(/^warn .*out of reach/)]);
       state.isDown = false;
-      await eventually(async () => (await cached.get('a'))?.name === name);
-      await eventually(() => logged.length > 1);
+      await until(async () => (await cached.get('a'))?.name === name);
+      await until(() => logged.length > 1);
       expect(logged.slice(1)).toEqual([expect.stringMatching(/^info .*back/)]);
     }
   });
@@ -211,13 +208,13 @@ describe('design §4: caches fed by the change revision', () => {
     await here.changed('clients');
     expect((await cached.get('a'))?.name).toBe('first');
     state.isDown = false;
-    await eventually(async () => (await cached.get('a'))?.name === 'second');
+    await until(async () => (await cached.get('a'))?.name === 'second');
   });
 
   test('close ends the looking', async () => {
     const { directory, state } = observed(memory);
     const caches = node({}, directory);
-    await eventually(() => state.looks > 1);
+    await until(() => state.looks > 1);
     caches.close();
     await sleep(20);
     const looks = state.looks;

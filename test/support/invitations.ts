@@ -2,6 +2,7 @@
 import type { IdentityProvider, MailMessage } from 'tenant-idp';
 import { Agent, type Answer } from './agent.js';
 import { redirectUri, testSeed } from './seed.js';
+import { until } from './until.js';
 
 export const personalTenant = '0197a000-0000-7000-8000-00000000a001';
 export const postRegistrationUri = 'http://127.0.0.1:9/welcome';
@@ -51,14 +52,7 @@ export function captureMail(): Captured {
   return {
     mails,
     mail: { send: async (message) => void mails.push(message) },
-    async to(address) {
-      for (let tries = 0; tries < 200; tries += 1) {
-        const found = mails.findLast(({ to }) => to === address);
-        if (found) return found;
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      throw new Error(`nothing was sent to ${address}`);
-    },
+    to: async (address) => (await until(() => mails.findLast(({ to }) => to === address))) as MailMessage,
   };
 }
 

@@ -31,10 +31,11 @@ const alice = { personName: 'Alice Andersen', userName: 'alice@acme.test', tenan
 const identifier = { page: 'identifier', ...form } as const;
 const labelled = (name: string) => Object.fromEntries(locales.map((locale) => [locale, name])) as Record<Locale, string>;
 const additions = [
-  { text: 'Privacy', href: 'https://acme.test/privacy' },
-  { text: 'Help is at 800 00 000' },
-  { text: 'Help', href: '/help' },
-];
+  { name: 'privacy', place: 'foot', text: 'Privacy', href: 'https://acme.test/privacy' },
+  { name: 'phone', place: 'foot', text: 'Help is at 800 00 000' },
+  { name: 'help', place: 'foot', text: 'Help', href: '/help' },
+  { name: 'forgotten-password', place: 'password', text: 'Forgotten password?', href: '/interaction/1/forgotten' },
+] as const;
 const view = {
   page: 'view',
   title: 'Terms of service',
@@ -137,7 +138,7 @@ export const gallery: readonly GalleryPage[] = [
     view: identifier,
     frame: { ...frame, locale: 'fi', branding: { accentColor: '#0b6e4f', radius: 0 } },
   },
-  { name: 'password', view: password, frame },
+  { name: 'password', view: password, frame: { ...frame, additions } },
   { name: 'password-mismatch', view: { ...password, problem: 'credentials.mismatch' }, frame },
   { name: 'password-missing', view: { ...password, problem: 'password.missing' }, frame: { ...frame, locale: 'sv' } },
   { name: 'password-throttled', view: { ...password, problem: 'attempts.exceeded', minutes: 4 }, frame },

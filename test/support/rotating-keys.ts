@@ -7,6 +7,7 @@ import type { KeyRing } from '../../lib/store/records/records.js';
 import type { Json } from './agent.js';
 import { backToPresent } from './clock.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from './idp.js';
+import { EVERYWHERE } from './in-time.js';
 import { journeySeed } from './journey.js';
 import { testSeed } from './seed.js';
 
@@ -30,9 +31,9 @@ export const verifies = (token: string, keys: JSONWebKeySet) =>
 export const ringOf = async (store: DirectoryStore): Promise<KeyRing> =>
   (await store.collection<KeyRing>('signingKeys').get('ring')) as KeyRing;
 
-/** Until it holds, within the two seconds that a change takes to be everywhere. */
-export async function soon(holds: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + 2000;
+/** Whether it comes to hold within the time that a change may take to be everywhere. */
+export async function soon(holds: () => Promise<boolean>, milliseconds = EVERYWHERE): Promise<boolean> {
+  const deadline = performance.now() + milliseconds;
   while (performance.now() < deadline) {
     if (await holds()) return true;
     await sleep(50);

@@ -1,11 +1,10 @@
-/** Rounds of races: many uses of one thing at once, and what the provider says came of them afterwards. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { Agent, authorizeUrl, createPkce, formOf, type Json, postForm } from './agent.js';
 import { type AssertingClient, createAssertingClient } from './assertions.js';
 import { type LogoutReceiver, startLogoutReceiver } from './logout-receiver.js';
 import { redirectUri, testSeed } from './seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from './steps.js';
+import { until } from './until.js';
 
 /** How often each thing happened. */
 export type Tally = Readonly<Record<string, number>>;
@@ -157,7 +156,7 @@ export async function ssoRound(issuer: string, { receiver }: Contestants): Promi
   const sids = new Set(granted.map(({ json }) => decodeJwt(json.id_token).sid));
   const told = () => receiver.tokens.map((token) => decodeJwt(token)).filter(({ sid }) => sids.has(sid));
   await agent.follow(await agent.submit(await agent.get(`${issuer}/connect/endsession`), { logout: 'yes' }));
-  for (let waited = 0; waited < 3000 && new Set(told().map(({ sid }) => sid)).size < sids.size; waited += 10) await sleep(10);
+  await until(() => new Set(told().map(({ sid }) => sid)).size >= sids.size);
   const clientsTold = new Set(told().map(({ aud }) => aud));
   const after = await working();
   const refreshed = await Promise.all(granted.map(({ json }, index) => refresh(issuer, json.refresh_token, visits[index])));

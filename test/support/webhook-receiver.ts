@@ -2,8 +2,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { IdpEvent } from 'tenant-idp';
+import { until } from './until.js';
 
 export interface Hook {
   readonly headers: IncomingHttpHeaders;
@@ -36,10 +36,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
     hooks,
     async received(isMeant, times = 1) {
-      for (let waited = 0; hooks.filter(isMeant).length < times; waited += 10) {
-        if (waited > 60_000) throw new Error(`${hooks.filter(isMeant).length} of ${times} came`);
-        await sleep(10);
-      }
+      await until(() => hooks.filter(isMeant).length >= times);
       return hooks.filter(isMeant);
     },
     answer(status, headers = {}) {

@@ -8,14 +8,15 @@ import {
   type Account,
   type ExtensionContext,
   form,
+  formField,
   type Interaction,
   type InternalClient,
   type InternalClients,
+  redirectByGet,
 } from '../../../lib/extension-door.js';
 import { type ConnectionBook, isActive } from '../book.js';
 import type { Pages } from '../pages.js';
 import { type Connection, type Stranger, strangers } from '../records.js';
-import { field, goOn } from '../requests.js';
 import type { Upstream } from '../upstream/answer.js';
 import type { People } from './accounts.js';
 
@@ -98,7 +99,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     if (!answer) return pages.lost(ctx);
     const { uid, stranger } = JSON.parse(answer.state) as ReturnState;
     const step = 'signedIn' in answer ? `/connection/link?${new URLSearchParams({ stranger })}` : '?restart=yes';
-    goOn(ctx, context.url(`${own}/interaction/${uid}${step}`));
+    redirectByGet(ctx, context.url(`${own}/interaction/${uid}${step}`));
   });
 
   router.get(path, async (ctx: Context) => {
@@ -107,7 +108,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
     const found = await strangerOf(interaction, name);
     const account = found && (await accountHere(ctx, found.connection));
-    if (!found || !account) return goOn(ctx, pages.at(interaction, '?restart=yes'));
+    if (!found || !account) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     const { connection, stranger } = found;
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
     await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
@@ -116,11 +117,11 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
   router.post(path, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const name = field(ctx, 'stranger');
+    const name = formField(ctx, 'stranger');
     const found = await strangerOf(interaction, name);
     const account = found && (await accountHere(ctx, found.connection));
     // Who is signed in may have changed since the page.
-    if (!found || account?.person.user.id !== field(ctx, 'oid')) return goOn(ctx, pages.at(interaction, '?restart=yes'));
+    if (!found || account?.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
     const { connection, stranger } = found;
     if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
     await people.link(connection, stranger.subject, account);
@@ -131,9 +132,9 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
   return {
     /** Has the person sign in to their account. */
     async begin(ctx: Context, interaction: Interaction): Promise<void> {
-      const name = field(ctx, 'stranger');
+      const name = formField(ctx, 'stranger');
       const found = await strangerOf(interaction, name);
-      if (!found) return goOn(ctx, pages.at(interaction, '?restart=yes'));
+      if (!found) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
       const { ui_locales: uiLocales } = interaction.parameters;
       await requireSignIn(ctx, {
         client: applicationOf(found.connection.id, interaction.client.id),

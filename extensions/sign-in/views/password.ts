@@ -7,7 +7,8 @@ import type { PageContent, PageContext } from './parts/layout.js';
 import { problemText, signInTitle } from './parts/sign-in-words.js';
 
 export function passwordView(view: PageView<'password'>, context: PageContext): PageContent {
-  const { text } = context;
+  const { text, frame } = context;
+  const additions = (frame.additions ?? []).filter(({ place }) => place === 'password');
   const problem = problemText(view, context);
   const atFault = view.problem === 'password.missing' || view.problem === 'credentials.mismatch';
   return {
@@ -41,7 +42,12 @@ ${
   })
 }
 <button class="button" type="submit">${text('password.submit')}</button>
+${additions.map(({ name, text: words }) => html`<button class="text-link centred" type="submit" form="addition-${name}">${words}</button>`)}
 ${cancelButton(view, context)}
-</form>`,
+</form>
+${additions.map(
+  ({ name, href }) =>
+    html`<form id="addition-${name}" method="post" action="${href}">${hiddenFields({ csrf: view.csrf, identifier: view.identifier })}</form>`,
+)}`,
   };
 }

@@ -6,14 +6,30 @@ import { type Locale, locales } from '../locales.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { Interaction } from '../sign-in/interaction.js';
 
-/** A text, or a link, at the foot of the pages of a sign-in. */
+/** What an addition can know of the service. */
+export interface AdditionHost {
+  /** The prefix of everything that is not the protocol's. */
+  readonly own: string;
+  /** The absolute URL of a path below the issuer. */
+  url(path: string): string;
+  /** Absent without the option `mail`. */
+  readonly mail?: object;
+}
+
+/** A text, or a link, on the pages of a sign-in. */
 export interface PageAddition {
   /** What it is: `privacy`, `help`. Each is there once. */
   readonly name: string;
   /** A key of the extension's `texts`. */
   readonly text: string;
   /** Makes it a link: an https URL, or a path of this origin. A function answers undefined where there is nothing to show. */
-  readonly href?: string | ((interaction: Interaction) => string | undefined);
+  readonly href?: string | ((interaction: Interaction, host: AdditionHost) => string | undefined);
+  /**
+   * Where it is. `foot`: on every page. `password`: beside the password, as a button that posts `csrf` and `identifier` to its `href`, a URL of the service;
+   * no password comes along.
+   * @default 'foot'
+   */
+  readonly place?: 'foot' | 'password';
   /** The values of the text's placeholders; undefined where there is nothing to show. */
   readonly values?: (interaction: Interaction) => Awaitable<Readonly<Record<string, string>> | undefined>;
 }
@@ -41,6 +57,12 @@ export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages)
   return [
     ...foreign.map((key) => ({ path: path('texts', 'en', key), expected: `a key that begins with '${name}.'` })),
     ...incomplete.map((locale) => ({ path: path('texts', locale), expected: 'a text for each key of en, and no others' })),
+    ...pageAdditions
+      .filter(({ place, href }) => place === 'password' && href === undefined)
+      .map(({ name: addition }) => ({
+        path: path('pageAdditions', addition, 'href'),
+        expected: 'where the button of the password page posts to',
+      })),
     ...pageAdditions
       .filter(({ text }) => !keys.includes(text))
       .map(({ name: addition }) => ({ path: path('pageAdditions', addition, 'text'), expected: 'a key of its texts' })),

@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import { IdpError } from '../../errors.js';
 import type { Credential, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import { normalised, PASSWORD_LENGTH, type Passwords } from '../credentials/passwords.js';
-import { userNameKey } from '../identifiers.js';
+import type { FindPasswordProblem } from '../credentials/password-rules.js';
+import type { Passwords } from '../credentials/passwords.js';
 import { newRecord } from '../input.js';
 import { type Account, type Accounts, credentialOwner, isUsable, MAX_CREDENTIAL_OWNERS, notBeforeOf } from './accounts.js';
+import type { ChangePassword } from './password-changes.js';
 
 /** Proof that somebody is a user. It holds until the credentials behind it change, or a cut-off invalidates sign-ins of its time. */
 export interface Proof {
@@ -18,11 +19,19 @@ export interface Proof {
 /** The credentials of users, for sign-in code. No administrator reads or writes them. */
 export interface Credentials {
   /**
-   * Sets the user's own password, which signs nobody in while the user is linked to a parent. Sessions go on: after a reset, sign the user out
-   * everywhere.
-   * @throws IdpError `not_found`; `invalid_record`, whose details name the rule, when the password is refused.
+   * Sets the user's own password, which signs nobody in while the user is linked to a parent, and raises `UserPasswordChanged`. Sessions go on: sign the
+   * user out everywhere where that is not wanted.
+   * @throws IdpError `not_found`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
    */
   setPassword(userId: string, password: string): Promise<void>;
+  /** The first rule that a new password breaks. @throws IdpError `busy` when it could not be judged. */
+  readonly problemOf: FindPasswordProblem;
+  /** Hashes a password that is kept until its user is made. @throws IdpError as {@link setFirstPassword}. */
+  hashFor(user: Pick<User, 'userName'>, password: string, from?: readonly string[]): Promise<string>;
+  /** @internal for registrations: what {@link hashFor} answered becomes the password of a user that is about to be created. */
+  setFirstHash(userId: string, passwordHash: string): Promise<void>;
+  /** Whether the user has a password of its own. */
+  isSet(userId: string): Promise<boolean>;
   /**
    * Sets the password of a user that is about to be created. {@link forget} takes it back.
    * @throws IdpError `invalid_record`, whose details name the rule; `busy`.
@@ -61,14 +70,23 @@ export interface PasswordAttempt {
   readonly from?: readonly string[];
 }
 
-/** Characters of a new password, at least: nothing else is asked for beside it. @see NIST SP 800-63B-4 §3.1.1.2 */
-export const PASSWORD_MINIMUM = 15;
+export interface CredentialParts {
+  readonly accounts: Accounts;
+  readonly passwords: Passwords;
+  readonly problemOf: FindPasswordProblem;
+  readonly change: ChangePassword;
+}
 
 export function createCredentials(
   { collections: { credentials } }: DirectoryContext,
-  accounts: Accounts,
-  passwords: Passwords,
+  { accounts, passwords, problemOf, change }: CredentialParts,
 ): Credentials {
+  const hashFor: Credentials['hashFor'] = async ({ userName }, password, from) => {
+    const problem = await problemOf({ userName }, password);
+    if (problem !== undefined) throw new IdpError('invalid_record', { path: '/password', ...problem });
+    return passwords.hash(password, from);
+  };
+
   async function write(userId: string, passwordHash: string): Promise<void> {
     await credentials.upsert(userId, (row) =>
       row ? { ...row, passwordHash, updatedAt: new Date() } : newRecord(userId, { passwordHash }),
@@ -108,15 +126,16 @@ export function createCredentials(
 
     async setPassword(userId, password) {
       const account = await accounts.findByOid(userId);
-      if (account === undefined) throw new IdpError('not_found');
-      checkPassword(account.person.user.userName, password);
-      await write(userId, await passwords.hash(password));
+      const passwordHash = account && (await hashFor(account.person.user, password));
+      const isMade = passwordHash !== undefined && (await change({ userId, passwordHash, endsSignIns: false, decide: (row) => row }));
+      if (!isMade) throw new IdpError('not_found');
     },
 
-    async setFirstPassword({ id, userName }, password, from) {
-      checkPassword(userName, password);
-      await write(id, await passwords.hash(password, from));
-    },
+    problemOf,
+    hashFor,
+    setFirstHash: write,
+    isSet: async (userId) => (await credentials.get(userId))?.passwordHash !== undefined,
+    setFirstPassword: async (user, password, from) => write(user.id, await hashFor(user, password, from)),
 
     async forget(userId) {
       await credentials.remove(userId);
@@ -127,7 +146,7 @@ export function createCredentials(
       if (passwordHash === undefined) return;
       await credentials.upsert(userId, (row) => {
         if (!row) return newRecord(userId, { passwordHash });
-        return row.updatedAt > since ? row : { ...row, passwordHash, updatedAt: new Date() };
+        return row.updatedAt > since || row.serial !== undefined ? row : { ...row, passwordHash, updatedAt: new Date() };
       });
       await credentials.remove(id);
     },
@@ -161,16 +180,3 @@ export function createCredentials(
 const nobody: ReadonlySet<string> = new Set();
 /** An id that no user has. It stands in for owners that are missing, so that a check takes the same time for a name that nobody has. */
 const NO_USER = '00000000-0000-0000-0000-000000000000';
-
-function checkPassword(userName: string, password: string): void {
-  const expected = expectedPassword(userName, password);
-  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
-}
-
-/** The rule that a password breaks; undefined for one that will do. */
-export function expectedPassword(userName: string, password: string): string | undefined {
-  const length = [...normalised(password)].length;
-  if (length < PASSWORD_MINIMUM) return `at least ${PASSWORD_MINIMUM} characters`;
-  if (length > PASSWORD_LENGTH) return `at most ${PASSWORD_LENGTH} characters`;
-  return userNameKey(password) === userNameKey(userName) ? 'something other than the user name' : undefined;
-}

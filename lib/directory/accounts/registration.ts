@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
 import type { PersonWithUser, Tenant } from '../../store/records/records.js';
 import type { SignInMeans } from '../context.js';
+import { PASSWORD_MINIMUM, type PasswordRule } from '../credentials/password-rules.js';
 import { newId, USER_NAME_LENGTH } from '../identifiers.js';
 import { email, line } from '../input.js';
 import { type Persons, personProperties } from '../persons/persons.js';
@@ -10,7 +11,7 @@ import { hasUser } from '../persons/user-record.js';
 import type { Users } from '../persons/users.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
-import { type Credentials, expectedPassword, PASSWORD_MINIMUM } from './credentials.js';
+import type { Credentials } from './credentials.js';
 
 /** What people say of themselves. */
 export interface RegistrationInput {
@@ -26,14 +27,32 @@ export interface RegistrationProblem {
   readonly field: keyof RegistrationInput;
   /** Somebody has that name in the tenant. */
   readonly isTaken?: true;
+  /** The rule that the password breaks. */
+  readonly rule?: PasswordRule;
+}
+
+/** What people said of themselves, until their address is proven. */
+export interface PreparedRegistration extends Omit<RegistrationInput, 'password'> {
+  readonly passwordHash: string;
 }
 
 /** Accounts that people create for themselves, in a tenant that lets them. */
 export interface Registration {
   /** Undefined where people may not. @param through an invitation lets people in, whatever `signIn.selfRegistration` of the tenant says. */
   rules(through?: 'invitation'): Promise<{ readonly passwordLength: number } | undefined>;
-  /** All problems of the input, at most one for each field. */
-  problems(input: RegistrationInput): Promise<readonly RegistrationProblem[]>;
+  /**
+   * All problems of the input, at most one for each field.
+   * @param options `hidesTaken`: says nothing of a name that is taken.
+   * @throws IdpError `busy` when the password could not be judged.
+   */
+  problems(input: RegistrationInput, options?: { readonly hidesTaken?: boolean }): Promise<readonly RegistrationProblem[]>;
+  /**
+   * A registration that waits for the proof of its address: nothing is written. It holds a hash of the password, so it is kept encrypted.
+   * @throws IdpError as {@link register}, but for `user_name_taken`.
+   */
+  prepare(input: RegistrationInput, from?: readonly string[]): Promise<PreparedRegistration>;
+  /** The address is proven: the person, their user and its password. @throws IdpError as {@link register}. */
+  complete(prepared: PreparedRegistration): Promise<PersonWithUser>;
   /**
    * The person, their user and its password.
    * @param from the address and the name behind the request; requests of one of them wait for each other when there is much to do.
@@ -62,37 +81,54 @@ export function createRegistration({ tenants, persons, users, credentials, means
     // A new account has a password and nothing else.
     return tenant.signIn?.methods?.includes(PASSWORD) === false ? undefined : tenant;
   };
+  async function create(
+    { givenName, familyName, email, passwordHash }: PreparedRegistration,
+    emailVerified: boolean,
+  ): Promise<PersonWithUser> {
+    const user = { id: newId(), userName: email, status: 'active' as const, emailVerified };
+    // A password without a user signs nobody in; a user without a password would keep the name taken.
+    await credentials.setFirstHash(user.id, passwordHash);
+    try {
+      const person = await persons.create({ givenName, familyName, email, user }, 'self');
+      if (hasUser(person)) return person;
+      throw new IdpError('not_found');
+    } catch (error) {
+      await credentials.forget(user.id).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function prepare(input: RegistrationInput, from?: readonly string[], through?: 'invitation'): Promise<PreparedRegistration> {
+    if (!(await open(through))) throw new IdpError('not_found');
+    const { password, ...rest } = input;
+    return { ...rest, passwordHash: await credentials.hashFor({ userName: input.email }, password, from) };
+  }
+
   return {
     async rules(through) {
       const tenant = await open(through);
       return tenant && { passwordLength: PASSWORD_MINIMUM };
     },
 
-    async problems(input) {
+    async problems(input, { hidesTaken = false } = {}) {
       const { email, password } = input;
       const fields = (['givenName', 'familyName', 'email'] as const).filter((name) => !Value.Check(formOf[name], input[name]));
-      const isTaken = !fields.includes('email') && (await users.findByUserName(email)) !== undefined;
+      const problem = await credentials.problemOf({ userName: email }, password);
+      const isTaken = !hidesTaken && !fields.includes('email') && (await users.findByUserName(email)) !== undefined;
       return [
         ...fields.map((field) => ({ field })),
         ...(isTaken ? [{ field: 'email', isTaken } as const] : []),
-        ...(expectedPassword(email, password) === undefined ? [] : [{ field: 'password' } as const]),
+        ...(problem ? [{ field: 'password', rule: problem.rule } as const] : []),
       ];
     },
 
-    async register({ givenName, familyName, email, password }, from, through) {
-      const tenant = await open(through);
-      if (!tenant) throw new IdpError('not_found');
-      const user = { id: newId(), userName: email, status: 'active' as const };
-      // A password without a user signs nobody in; a user without a password would keep the name taken.
-      await credentials.setFirstPassword(user, password, from);
-      try {
-        const person = await persons.create({ givenName, familyName, email, user }, 'self');
-        if (hasUser(person)) return person;
-        throw new IdpError('not_found');
-      } catch (error) {
-        await credentials.forget(user.id).catch(() => undefined);
-        throw error;
-      }
+    prepare: (input, from) => prepare(input, from),
+
+    async complete(prepared) {
+      if (!(await open(undefined))) throw new IdpError('not_found');
+      return create(prepared, true);
     },
+
+    register: async (input, from, through) => create(await prepare(input, from, through), false),
   };
 }

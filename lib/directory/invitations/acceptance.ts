@@ -1,16 +1,17 @@
 import { IdpError } from '../../errors.js';
 import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
-import { type Credentials, expectedPassword, PASSWORD_MINIMUM, type Proof } from '../accounts/credentials.js';
+import type { Credentials, Proof } from '../accounts/credentials.js';
 import { createLinks, type ParentRef } from '../accounts/linking.js';
 import type { DirectoryContext } from '../context.js';
+import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
 import { newId, userNameKey } from '../identifiers.js';
+import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
-import type { InvitationLinks, LinkRef } from './links.js';
 import { onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
@@ -73,7 +74,7 @@ interface Parts {
   readonly tenants: Tenants;
   readonly credentials: Credentials;
   readonly settling: Settling;
-  readonly links: InvitationLinks;
+  readonly links: MailedLinks;
 }
 
 /**
@@ -128,11 +129,10 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       const startedAt = Date.now();
       const { takes, person, tenant, invitation } = await pending(ref);
       if (takes === 'link' || (takes === 'password') !== (password !== undefined)) throw new IdpError('invitation_over');
-      if (password !== undefined) checkPassword(person.user.userName, password);
-      const credentialId = password === undefined ? undefined : newId();
+      const passwordHash = password === undefined ? undefined : await credentials.hashFor(person.user, password, from);
+      const credentialId = passwordHash === undefined ? undefined : newId();
       await settling.announce({ id: ref.id, ...(credentialId && { credentialId }) });
-      if (credentialId !== undefined && password !== undefined)
-        await credentials.setFirstPassword({ id: credentialId, userName: person.user.userName }, password, from);
+      if (credentialId !== undefined && passwordHash !== undefined) await credentials.setFirstHash(credentialId, passwordHash);
       const rows = createPersonRows(onBehalf(context, invitation), tenant.id);
       let isOurs = false;
       const accepted = await rows.update(person.id, (row) => {
@@ -210,9 +210,4 @@ function registered(row: PersonWithUser): PersonWithUser {
     { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: now },
     pendingEvent('UserRegistered', row.tid, data),
   );
-}
-
-function checkPassword(userName: string, password: string): void {
-  const expected = expectedPassword(userName, password);
-  if (expected !== undefined) throw new IdpError('invalid_record', { path: '/password', expected });
 }

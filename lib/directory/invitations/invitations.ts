@@ -13,12 +13,12 @@ import type { Clients } from '../clients/clients.js';
 import type { DirectoryContext } from '../context.js';
 import { idFor } from '../identifiers.js';
 import { checkInput, inputSchema, newRecord } from '../input.js';
+import type { MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
 import type { PersonInput, Persons } from '../persons/persons.js';
 import { hasUser } from '../persons/user-record.js';
 import { createTenantScope } from '../tenants/tenant-scope.js';
-import type { InvitationLinks } from './links.js';
 import { onBehalf } from './metadata.js';
 import type { Settling } from './settling.js';
 
@@ -95,7 +95,7 @@ export interface InvitationParts {
   readonly personsOf: (context: DirectoryContext) => Persons;
   readonly clients: Clients;
   readonly settling: Settling;
-  readonly links: InvitationLinks;
+  readonly links: MailedLinks;
   readonly rules: InvitationRules;
 }
 

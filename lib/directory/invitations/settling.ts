@@ -2,10 +2,10 @@ import { IdpError } from '../../errors.js';
 import type { Delivery, Invitation, Person } from '../../store/records/records.js';
 import type { Credentials } from '../accounts/credentials.js';
 import type { DirectoryContext } from '../context.js';
+import type { MailedLinks } from '../mailed-links.js';
 import type { Deliveries } from '../outbox/deliveries.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
-import type { InvitationLinks } from './links.js';
 import { onBehalf } from './metadata.js';
 
 /** The kind of delivery that goes on where a node left an invitation off, and has its mail sent. */
@@ -45,7 +45,7 @@ interface Parts {
   readonly context: DirectoryContext;
   readonly deliveries: Pick<Deliveries, 'enqueue' | 'handle'>;
   readonly credentials: Pick<Credentials, 'takeOffer' | 'forget'>;
-  readonly links: InvitationLinks;
+  readonly links: MailedLinks;
   /** The page of a link. */
   readonly urlOf: (token: string) => string;
 }

@@ -17,11 +17,12 @@ import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import type { Subsidiaries } from '../tenants/subsidiaries.js';
 import type { Tenants } from '../tenants/tenants.js';
+import { withChangedEmail } from './email-addresses.js';
 import { createNationalIds } from './national-ids.js';
 import type { PersonExport } from './person-export.js';
 import { createPersonList, type PersonQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
-import { newUser, userInput, withNewLink } from './user-record.js';
+import { newUser, userInput } from './user-record.js';
 
 export const personProperties = {
   subsidiaryId: Type.Optional(Type.String()),
@@ -161,8 +162,7 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
       const { nationalId, ...plain } = patch;
       return rows.update(id, (row) => {
         check?.(row);
-        const patchedPerson = patched(row, { ...plain, ...nationalIds.changes(row, nationalId), ...unverified(row, plain) });
-        const next = patchedPerson.email === row.email ? patchedPerson : withNewLink(patchedPerson);
+        const next = withChangedEmail(row, patched(row, { ...plain, ...nationalIds.changes(row, nationalId) }));
         return changed(row, next, pendingEvent('PersonUpdated', tid, { AggregateId: id }));
       });
     },
@@ -171,9 +171,3 @@ export function createPersons(context: DirectoryContext, parts: Parts, tid: stri
     remove: (id) => erase(tid, id),
   };
 }
-
-/** The user of a person whose address changes. */
-const unverified = ({ email, user }: Person, patch: PersonPatch): Pick<Person, 'user'> | undefined =>
-  user?.emailVerified && patch.email !== undefined && (patch.email ?? undefined) !== email
-    ? { user: { ...user, emailVerified: false } }
-    : undefined;

@@ -7,6 +7,7 @@ import { userNameKey } from '../identifiers.js';
 import { type CheckCurrent, checkInput, type Patch, patched } from '../input.js';
 import type { Listed } from '../lists/list.js';
 import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
 import {
@@ -70,7 +71,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
 
   const change = (userId: string, changes: (row: PersonWithUser) => Partial<User>, event: (next: PersonWithUser) => PendingEvent) =>
     rows.updateByUser(userId, (row) => {
-      const next = patched(row, { user: { ...row.user, ...changes(row) } });
+      const next = patched(row, { user: withoutDoubt({ ...row.user, ...changes(row) }) });
       return next === row ? row : withEvents(next, event(next));
     });
   const regroup = async (

@@ -8,6 +8,7 @@
 import { IdpError } from '../../errors.js';
 import type { Delivery, Person } from '../../store/records/records.js';
 import { createLinks } from '../accounts/linking.js';
+import { offeredCredentials } from '../accounts/password-changes.js';
 import type { DirectoryContext, ForgottenPerson } from '../context.js';
 import { attributedCollections } from '../outbox/attribution.js';
 import type { Deliveries } from '../outbox/deliveries.js';
@@ -118,15 +119,13 @@ const announcementOf = ({ id, tid, createdAt, user }: Person, keepsPerson: boole
   personId: id,
   createdAt,
   by,
-  ...(user && { userId: user.id, credentialIds: user.accepted?.credentialId === undefined ? [] : [user.accepted.credentialId] }),
+  ...(user && { userId: user.id, credentialIds: offeredCredentials(user) }),
   ...(keepsPerson && { keepsPerson }),
 });
 
 /** Whether what was announced is all that there is of the person. */
 const isAsAnnounced = ({ tid, user }: Person, announced: Announced): boolean =>
-  tid === announced.tid &&
-  user?.id === announced.userId &&
-  (user?.accepted?.credentialId === undefined || announced.credentialIds?.includes(user.accepted.credentialId) === true);
+  tid === announced.tid && user?.id === announced.userId && offeredCredentials(user).every((id) => announced.credentialIds?.includes(id));
 
 /** The remainder belongs to no tenant, so no service finds it. */
 function remainderOf({ id, createdAt, tid, pendingEvents, version }: Person): Person {

@@ -3,6 +3,7 @@ import type { Logger } from '../../logger.js';
 import type { Row } from '../../store/directory-store.js';
 import type { CheckedCollection } from '../../store/records/checked-directory.js';
 import type { ApiResource, Client, Person, Removal } from '../../store/records/records.js';
+import { offeredCredentials } from '../accounts/password-changes.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { patched } from '../input.js';
@@ -75,8 +76,7 @@ export function createTenantRemoval({ context, forget, ...parts }: TenantRemoval
     await parts.endLinks(person);
     if (user) await parts.endSignIns(user.id);
     for (const id of [personId, ...(user ? [user.id] : [])]) await forgetSeeded(collections, id);
-    const credentialIds = user?.accepted?.credentialId === undefined ? [] : [user.accepted.credentialId];
-    await forget({ tid, personId, ...(user && { userId: user.id, credentialIds }) });
+    await forget({ tid, personId, ...(user && { userId: user.id, credentialIds: offeredCredentials(user) }) });
     await collections.persons.retire(personId, [], (row) => row.tid === tid);
   }
 

@@ -3,6 +3,7 @@
  *
  * This file reads a posted form. `parameters` tells what a request carries, `json-guard` checks a body and an answer against a schema.
  */
+import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
 
 /** Bytes of a form of ours; the OAuth endpoints take as many. */
@@ -33,3 +34,24 @@ export const form = bodyParser({
     throw 'status' in error ? error : Object.assign(new Error('the body cannot be decoded'), { status: 400 });
   },
 });
+
+/**
+ * A text field of a form that {@link form} read; empty when it is missing or repeated.
+ * @example
+ * ```ts
+ * import { type Extension, form, formField } from 'tenant-idp/extension';
+ *
+ * export const echo: Extension = {
+ *   name: 'echo',
+ *   routes(router) {
+ *     router.post('/echo', form, (ctx) => {
+ *       ctx.body = { said: formField(ctx, 'word').trim() };
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export function formField(ctx: Context, name: string): string {
+  const value = (ctx.request.body as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -15,9 +15,23 @@ export async function postedForm(ctx: Context, readForm: Middleware, maxBytes: n
   return Buffer.byteLength(decoded) <= maxBytes ? form : refuseLong();
 }
 
-/** Sends the browser on by GET. */
+/**
+ * Sends the browser on by GET, as the answer to a form.
+ * @param url that the caller trusts.
+ * @example
+ * ```ts
+ * import { type Extension, redirectByGet } from 'tenant-idp/extension';
+ *
+ * export const start: Extension = {
+ *   name: 'start',
+ *   routes(router, { url }) {
+ *     router.get('/start', (ctx) => redirectByGet(ctx, url('/started')));
+ *   },
+ * };
+ * ```
+ */
 export function redirectByGet(ctx: Context, url: string): void {
-  ctx.set('Cache-Control', 'no-store');
+  ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   ctx.status = 303;
   ctx.redirect(url);
 }

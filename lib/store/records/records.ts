@@ -101,6 +101,48 @@ export interface User {
   readonly invitation?: UserInvitation;
   /** The acceptance that made the user active. */
   readonly accepted?: AcceptedInvitation;
+  /** The password that took the place of another last. */
+  readonly newPassword?: NewPassword;
+  /** The link that resets the password: the newest alone holds. */
+  readonly passwordReset?: PasswordReset;
+  /** The link that proves an e-mail address: the newest alone holds. */
+  readonly emailProof?: EmailProof;
+  /** The address that was proven last, while the person's record has another one that nobody proved: mail about the account goes there. */
+  readonly provenEmail?: string;
+  /** Addresses that the person had, until they were told of the change. */
+  readonly formerEmails?: readonly string[];
+}
+
+/** What decides which password of several that are set at once is the user's. */
+export interface NewPassword {
+  /** Grows with each. */
+  readonly serial: number;
+  readonly at: Date;
+  /** The credential that was offered with it, until it is the user's. */
+  readonly credentialId: string;
+  /** Whether the sign-ins of linked accounts end with it, as the user's own do. */
+  readonly endsSignIns: boolean;
+}
+
+/** A link that is mailed on request, and good once. */
+interface MailedLink {
+  /** Number of the link, which grows with each that takes the place of another. */
+  readonly serial: number;
+  /** The request that it answers: asked again, it is the same link. */
+  readonly requestId: string;
+  readonly expiresAt: Date;
+  readonly usedAt?: Date;
+  /** Whose look its pages have. */
+  readonly clientId?: string;
+}
+
+export interface PasswordReset extends MailedLink {
+  /** The sign-in that the request was made in. */
+  readonly uid?: string;
+}
+
+export interface EmailProof extends MailedLink {
+  readonly address: string;
 }
 
 /** What decides which invitation of a user is good, and which of its links. */
@@ -181,6 +223,8 @@ export interface Invitation extends Stored {
 export interface Credential extends Stored {
   /** A PHC string. */
   readonly passwordHash?: string;
+  /** That of the {@link NewPassword} it came from; absent for a first one. */
+  readonly serial?: number;
 }
 
 export interface Group extends Named {

@@ -87,6 +87,7 @@ const signIn = record<Required<records.Tenant>['signIn']>({
   selfRegistration: optional(flag),
 });
 
+const mailedLink = { serial: count, requestId: text, expiresAt: instant, usedAt: optional(instant), clientId: optional(text) };
 const user = record<records.User>({
   id: text,
   userName: text,
@@ -106,6 +107,11 @@ const user = record<records.User>({
     record<records.UserInvitation>({ id: text, serial: count, expiresAt: instant, send: flag, isFetched: optional(flag) }),
   ),
   accepted: optional(record<records.AcceptedInvitation>({ id: text, at: instant, credentialId: optional(text) })),
+  newPassword: optional(record<records.NewPassword>({ serial: count, at: instant, credentialId: text, endsSignIns: flag })),
+  passwordReset: optional(record<records.PasswordReset>({ ...mailedLink, uid: optional(text) })),
+  emailProof: optional(record<records.EmailProof>({ ...mailedLink, address: text })),
+  provenEmail: optional(text),
+  formerEmails: optional(texts),
 });
 
 /** Lists that whoever registers the client with oidc-provider goes through. */
@@ -165,7 +171,7 @@ const rowChecks: {
     expiresAt: instant,
     acceptedAt: optional(instant),
   } satisfies Checks<records.Invitation>,
-  credentials: { ...row, passwordHash: optional(text) } satisfies Checks<records.Credential>,
+  credentials: { ...row, passwordHash: optional(text), serial: optional(count) } satisfies Checks<records.Credential>,
   groups: { ...named, tid: text, name: text, permissionIds: texts } satisfies Checks<records.Group>,
   permissions: { ...named, name: text, description: optional(text) } satisfies Checks<records.Permission>,
   clients: {

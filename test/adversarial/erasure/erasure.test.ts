@@ -20,6 +20,7 @@ import { startIdp, type TestIdp } from '../../support/idp.js';
 import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/invitations.js';
 import { redirectUri } from '../../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/steps.js';
+import { until } from '../../support/until.js';
 
 jest.setTimeout(180_000);
 
@@ -125,11 +126,6 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
   const dump = async () => (await pieces()).filter((piece) => !/"(?:Interaction|PushedAuthorizationRequest)\{/.test(piece)).join('\n');
   const foundIn = (text: string, mark: string) => textsOf(mark).filter((one) => text.toLowerCase().includes(one.toLowerCase()));
 
-  async function until(holds: () => Promise<boolean>, seconds: number): Promise<void> {
-    for (const end = Date.now() + seconds * 1000; !(await holds()) && Date.now() < end; )
-      await new Promise((done) => setTimeout(done, 200));
-  }
-
   beforeAll(async () => {
     stores = [artifacts(), directory()];
     service = await startIdp({
@@ -180,10 +176,10 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     const again = await agent.follow(await agent.get(startUrl(issuer, { prompt: 'none' })));
     expect(again.location).toContain('login_required');
     for (const mark of ['erased', 'invited']) {
-      await until(async () => foundIn(await dump(), mark).length === 0, 20);
+      await until(async () => foundIn(await dump(), mark).length === 0);
       expect(foundIn(await dump(), mark)).toEqual([]);
     }
-    await until(async () => told.length === 2, 10);
+    await until(async () => told.length === 2);
     expect(told).toMatchObject([{ subject: personId, tid, data: { AggregateId: personId } }, { subject: items[0]!.id }]);
     expect(foundIn(JSON.stringify(told), 'erased')).toEqual([]);
     expect((await dump()).includes(`"oid":"${userId}"`)).toBe(false);
@@ -202,10 +198,10 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     expect((await one.agent.follow(await one.agent.get(startUrl(issuer, { prompt: 'none' })))).location).toContain('login_required');
     const refused = await signIn(new Agent(), startUrl(issuer), 'zq.login.tenant@erasure.test', PASSWORD);
     expect(refused.location).toBeUndefined();
-    await until(async () => foundIn(await dump(), 'tenant').length === 0 && !(await dump()).includes('Vanishing'), 30);
+    await until(async () => foundIn(await dump(), 'tenant').length === 0 && !(await dump()).includes('Vanishing'));
     expect(foundIn(await dump(), 'tenant')).toEqual([]);
     expect(await dump()).not.toContain('Vanishing');
-    await until(async () => (await idp.directory.eventFeed.read({ types: ['TenantRemoved'] })).events.length > 0, 30);
+    await until(async () => (await idp.directory.eventFeed.read({ types: ['TenantRemoved'] })).events.length > 0);
     expect((await idp.directory.eventFeed.read({ types: ['TenantRemoved'] })).events).toMatchObject([
       { subject: tid, data: { AggregateId: tid } },
     ]);

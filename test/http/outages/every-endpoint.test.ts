@@ -3,7 +3,7 @@
  * answers; what reads, what writes, or all of it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Health } from 'tenant-idp';
 import { Agent, authorizeUrl } from '../../support/agent.js';
 import { failingStores } from '../../support/failing-stores.js';
@@ -14,8 +14,6 @@ import { testTogether } from '../../support/test-together.js';
 import { browserCases } from './browser-cases.js';
 import { type Case, outages, useFailingIdp } from './failing-idp.js';
 import { oauthCases } from './oauth-cases.js';
-
-jest.setTimeout(60_000);
 
 const idp = useFailingIdp();
 const { service, down, switchOff, recover, sayingOf, keepAtHand } = idp;

@@ -74,7 +74,8 @@ function footer({ showReference }: PageContent, context: PageContext): Html | fa
     frame.reference !== undefined &&
     html`<p class="reference">${text('reference')} <code>${frame.reference}</code></p>`;
   const languages = frame.languages !== undefined && languageMenu(frame.languages, context);
-  const additions = frame.additions !== undefined && html`<ul class="additions">${frame.additions.map(addition)}</ul>`;
+  const atFoot = (frame.additions ?? []).filter(({ place }) => place === 'foot');
+  const additions = atFoot.length > 0 && html`<ul class="additions">${atFoot.map(addition)}</ul>`;
   return (reference || additions || languages) && html`<footer>${reference}${additions}${languages}</footer>`;
 }
 

@@ -1,27 +1,27 @@
 import { timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
-import type { Keyring } from '../../store/keyring.js';
+import type { Keyring } from '../store/keyring.js';
 
-/** One link of an invitation: with each that takes the place of another, the serial grows. */
+/** One link of an invitation, a reset, a proof: with each that takes the place of another, the serial grows. */
 export interface LinkRef {
   readonly id: string;
   readonly serial: number;
 }
 
 /** Links are made from the keys of the service when somebody needs one, so that none is kept. */
-export interface InvitationLinks {
+export interface MailedLinks {
   /** The same each time. */
   tokenOf(ref: LinkRef): string;
   /** What a token is of; undefined for one that was not made here. */
   read(token: string): LinkRef | undefined;
 }
 
-const PURPOSE = 'invitation link';
 /** The id, the serial, and a keyed hash of both. */
 const pattern = /^([\w-]{22})\.([1-9]\d{0,8})\.([\w-]{43})$/;
 
-export function createInvitationLinks({ hashes }: Pick<Keyring, 'hashes'>): InvitationLinks {
-  const secretsOf = ({ id, serial }: LinkRef) => hashes(PURPOSE, JSON.stringify([id, serial]));
+/** @param purpose what its links do: a link of another purpose is none. */
+export function createMailedLinks({ hashes }: Pick<Keyring, 'hashes'>, purpose: string): MailedLinks {
+  const secretsOf = ({ id, serial }: LinkRef) => hashes(purpose, JSON.stringify([id, serial]));
   return {
     tokenOf(ref) {
       const [secret] = secretsOf(ref);

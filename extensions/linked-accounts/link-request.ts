@@ -1,0 +1,50 @@
+/** A link that a person has begun: who they were then, until they have proven the other account as well. */
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'koa';
+import type { Account, ArtifactKind, BrowserSignIn, ExtensionContext, InternalClients, Proof } from '../../lib/extension-door.js';
+
+/** How long ago a sign-in may be that changes links. */
+export const FRESH_SECONDS = 600;
+
+/** Links that were begun, each in its browser. */
+export const begun: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
+
+/** As whom the pages sign people in. */
+export const APPLICATION = 'linked-accounts:page';
+
+export const application = ({ issuer, own }: ExtensionContext): InternalClients => {
+  const page = { name: new URL(issuer).host, returnTo: `${own}/linked-accounts/return` };
+  return { find: (id) => (id === APPLICATION ? page : undefined) };
+};
+
+interface Begun {
+  readonly oid: string;
+  readonly proof: Proof;
+  /** When, in seconds since the epoch. */
+  readonly at: number;
+}
+
+export function createLinkRequests({ artifact, csrf, directory }: ExtensionContext) {
+  /** A token of this browser alone names the record. */
+  const ticket = (ctx: Context, id: string): string => csrf.token(ctx, `linked-accounts ${id}`);
+  return {
+    /** @returns its id, which opens nothing in another browser. */
+    async begin(ctx: Context, { account, oid, authTime }: BrowserSignIn): Promise<string> {
+      const id = randomUUID();
+      const proof = await directory.credentials.proofOf(account, new Date(authTime * 1000));
+      await artifact(begun).put(ticket(ctx, id), { oid, proof, at: Math.floor(Date.now() / 1000) } satisfies Begun);
+      return id;
+    },
+
+    /** The account that the link was begun with, where it is still proven, and somebody has signed in here since. */
+    async first(ctx: Context, id: string, here: BrowserSignIn): Promise<Account | undefined> {
+      const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
+      if (!kept || here.act || here.authTime < kept.at) return undefined;
+      const account = await directory.accounts.findByOid(kept.oid);
+      return account && (await directory.credentials.holds(account, kept.proof)) ? account : undefined;
+    },
+
+    /** Ends it; true for one caller. */
+    end: async (ctx: Context, id: string): Promise<boolean> => (await artifact(begun).take(ticket(ctx, id))) !== undefined,
+  };
+}

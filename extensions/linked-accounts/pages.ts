@@ -1,0 +1,106 @@
+import type { Context } from 'koa';
+import type { Account, ExtensionContext, Text, View, ViewPart } from '../../lib/extension-door.js';
+import { idOf, type Pairing, type Refusal } from './pairing.js';
+
+const nameOf = ({ person, tenant }: Account): string =>
+  `${tenant.name}: ${`${person.givenName} ${person.familyName}`.trim()} (${person.user.userName})`;
+const about = (account: Account): Readonly<Record<string, string>> => ({
+  account: nameOf(account),
+  tenant: account.tenant.name,
+  userName: account.person.user.userName,
+});
+
+/** What the forms of each page are about: a form of one page does nothing on another. */
+export const subjects = {
+  list: (oid: string): string => `linked-accounts ${oid}`,
+  link: (one: Account, other: Account): string => `linked-accounts link ${idOf(one)} ${idOf(other)}`,
+  unlink: (child: Account): string => `linked-accounts unlink ${idOf(child)}`,
+};
+
+export type Notice = 'linked' | 'unlinked';
+
+export function createPages({ url, own, view }: ExtensionContext) {
+  const base = url(`${own}/linked-accounts`);
+  const back: ViewPart = { part: 'link', text: 'linked.back', href: base };
+  const message = (title: Text, text: Text, status: number, parts: readonly ViewPart[] = [back]): View => ({
+    title,
+    status,
+    parts: [{ part: 'text', text }, ...parts],
+  });
+
+  return {
+    /** @param unlinkable those whose link the person may end. */
+    async list(ctx: Context, here: Account, family: readonly Account[], unlinkable: readonly Account[], notice?: Notice): Promise<void> {
+      const others = family.filter((account) => idOf(account) !== idOf(here));
+      await view(ctx, {
+        tenant: here.tenant,
+        title: 'linked.title',
+        lead: { key: 'linked.lead', values: about(here) },
+        form: { action: base, subject: subjects.list(idOf(here)) },
+        parts: [
+          ...(notice === undefined ? [] : [{ part: 'text', text: `linked.${notice}` } as const]),
+          others.length === 0
+            ? { part: 'text', text: 'linked.none' }
+            : { part: 'list', items: others.map((account) => ({ plain: nameOf(account) })) },
+          { part: 'button', text: 'linked.add', name: 'step', value: 'link' },
+          ...unlinkable.map(
+            (account): ViewPart => ({
+              part: 'button',
+              text: { key: 'linked.end', values: about(account) },
+              name: 'unlink',
+              value: idOf(account),
+              look: 'quiet',
+            }),
+          ),
+        ],
+      });
+    },
+
+    /**
+     * Both accounts, before they are linked: with two ways to do it, the person says whose sign-in stays.
+     * @param path of the form, below the page.
+     */
+    confirm: (ctx: Context, path: string, one: Account, other: Account, pairings: readonly Pairing[]): Promise<void> =>
+      view(ctx, {
+        tenant: one.tenant,
+        title: 'linked.confirm.title',
+        lead: 'linked.confirm.lead',
+        form: { action: base + path, subject: subjects.link(one, other) },
+        parts: [
+          { part: 'list', items: [one, other].map((account) => ({ plain: nameOf(account) })) },
+          ...pairings.map(
+            ({ parent }, index): ViewPart => ({
+              part: 'button',
+              text: { key: 'linked.confirm.submit', values: about(parent) },
+              name: 'parent',
+              value: idOf(parent),
+              ...(index === 0 ? {} : { look: 'neutral' }),
+            }),
+          ),
+          { ...back, text: 'linked.confirm.leave' },
+        ],
+      }),
+
+    refused: (ctx: Context, other: Account, reason: Refusal): Promise<void> =>
+      view(ctx, message('linked.refused.title', { key: `linked.refused.${reason}`, values: about(other) }, 409)),
+
+    unlink: (ctx: Context, here: Account, child: Account): Promise<void> =>
+      view(ctx, {
+        tenant: here.tenant,
+        title: 'linked.unlink.title',
+        lead: { plain: nameOf(child) },
+        form: { action: `${base}/unlink`, subject: subjects.unlink(child), fields: { unlink: idOf(child) } },
+        parts: [
+          { part: 'text', text: { key: 'linked.unlink.text', values: about(child) } },
+          { part: 'button', text: 'linked.unlink.submit' },
+          { ...back, text: 'linked.unlink.leave' },
+        ],
+      }),
+
+    /** A step that is over, or was begun in another browser. */
+    lost: (ctx: Context): Promise<void> => view(ctx, message('linked.lost.title', 'linked.lost.text', 400)),
+
+    /** Somebody acts as the person: links are theirs alone. */
+    acting: (ctx: Context): Promise<void> => view(ctx, message('linked.acting.title', 'linked.acting.text', 403, [])),
+  };
+}

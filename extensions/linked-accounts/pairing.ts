@@ -1,0 +1,57 @@
+/** Which of two accounts can become the parent of the other, whose `sub` and credentials the child takes. */
+import type { Account, Directory, ExtensionContext } from '../../lib/extension-door.js';
+
+/** Why two accounts cannot be linked. */
+export type Refusal = 'same' | 'linked' | 'tenant' | 'families' | 'privileged';
+
+export interface Pairing {
+  readonly parent: Account;
+  readonly child: Account;
+}
+
+/** The ways to link two accounts, the first for who does not care; or why there are none. */
+export async function pairingsOf(
+  { directory, personalTenant }: Pick<ExtensionContext, 'directory' | 'personalTenant'>,
+  one: Account,
+  other: Account,
+): Promise<readonly Pairing[] | Refusal> {
+  if (idOf(one) === idOf(other)) return 'same';
+  const [parentOfOne, parentOfOther] = [await parentOf(directory, one), await parentOf(directory, other)];
+  if (!parentOfOne || !parentOfOther) return 'families';
+  if (idOf(parentOfOne) === idOf(parentOfOther)) return 'linked';
+  const pairings = [
+    { parent: parentOfOne, child: other },
+    { parent: parentOfOther, child: one },
+  ].filter(({ child: { person } }) => person.user.parentUserId === undefined && !person.user.isParent);
+  if (pairings.length === 0) return 'families';
+  if (await shareTenant(directory, one, other)) return 'tenant';
+  const allowed: Pairing[] = [];
+  for (const pairing of pairings) if (!(await isPrivileged(directory, pairing.child))) allowed.push(pairing);
+  if (allowed.length === 0) return 'privileged';
+  return allowed.sort((left, right) => Number(isPersonal(right)) - Number(isPersonal(left)));
+
+  function isPersonal({ parent }: Pairing): boolean {
+    return parent.tenant.id === personalTenant;
+  }
+}
+
+export const idOf = ({ person }: Account): string => person.user.id;
+
+async function parentOf({ accounts }: Directory, account: Account): Promise<Account | undefined> {
+  const { parentUserId } = account.person.user;
+  return parentUserId === undefined ? account : accounts.findByOid(parentUserId);
+}
+
+/** A family has one account in each tenant. */
+async function shareTenant({ accounts }: Directory, one: Account, other: Account): Promise<boolean> {
+  const [tids, others] = await Promise.all(
+    [one, other].map(async ({ person }) => (await accounts.family(person)).map(({ tenant }) => tenant.id)),
+  );
+  return tids?.some((tid) => others?.includes(tid)) === true;
+}
+
+/** Linking makes nobody a parent of who may do something in the admin API. */
+async function isPrivileged({ accounts }: Directory, { person }: Account): Promise<boolean> {
+  const groups = await accounts.groups(person);
+  return groups.some(({ permissionIds }) => permissionIds.some((id) => id.startsWith('idp.')));
+}

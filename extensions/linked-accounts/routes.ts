@@ -1,0 +1,153 @@
+/**
+ * The page of linked accounts. A link is made by who proves both accounts: the first by the sign-in that the link is begun with, the other by one after
+ * that. Its end is for the parent, whose credentials open both, and for the child itself.
+ */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type BrowserSignIn,
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  redirectByGet,
+  type SignInAsk,
+} from '../../lib/extension-door.js';
+import { APPLICATION, createLinkRequests, FRESH_SECONDS } from './link-request.js';
+import { createPages, subjects } from './pages.js';
+import { idOf, pairingsOf } from './pairing.js';
+
+export function linkedAccountRoutes(router: Router, context: ExtensionContext): void {
+  const { own, url, directory, csrf, signedIn, requireSignIn, signInAnswer, logger, requestId } = context;
+  const path = `${own}/linked-accounts`;
+  const base = url(path);
+  const pages = createPages(context);
+  const requests = createLinkRequests(context);
+
+  /** @param state where the browser goes on, below the page. */
+  const signInFirst = (ctx: Context, state: string, more: Partial<SignInAsk> = {}): Promise<void> =>
+    requireSignIn(ctx, { client: APPLICATION, state, ...more });
+  const isFresh = ({ authTime }: BrowserSignIn): boolean => Date.now() / 1000 - authTime <= FRESH_SECONDS;
+  const proveAgain = (ctx: Context, { account }: BrowserSignIn, state: string): Promise<void> =>
+    signInFirst(ctx, state, { maxAge: FRESH_SECONDS, loginHint: account.person.user.userName });
+
+  /** Who is signed in here as themselves; undefined once something else was shown. */
+  async function present(ctx: Context, state: string): Promise<BrowserSignIn | undefined> {
+    const here = await signedIn(ctx);
+    if (here && !here.act) return here;
+    await (here ? pages.acting(ctx) : signInFirst(ctx, state));
+    return undefined;
+  }
+
+  const confirmOf = (link: string): string => `/confirm?${new URLSearchParams({ link })}`;
+  const linkOf = (ctx: Context): string => String(ctx.query.link);
+  const isEndable = (here: Account, { person: { user } }: Account): boolean =>
+    user.parentUserId !== undefined && (user.parentUserId === idOf(here) || user.id === idOf(here));
+
+  router.get(path, async (ctx: Context) => {
+    const here = await present(ctx, '');
+    if (!here) return;
+    const family = await directory.accounts.family(here.account.person);
+    const { done } = ctx.query;
+    await pages.list(
+      ctx,
+      here.account,
+      family,
+      family.filter((account) => isEndable(here.account, account)),
+      done === 'linked' || done === 'unlinked' ? done : undefined,
+    );
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const here = await present(ctx, '');
+    if (!here) return;
+    if (!csrf.check(ctx, subjects.list(here.oid), formField(ctx, 'csrf'))) return pages.lost(ctx);
+    const unlink = formField(ctx, 'unlink');
+    const next = unlink === '' ? '/link' : `/unlink?${new URLSearchParams({ unlink })}`;
+    return isFresh(here) ? redirectByGet(ctx, base + next) : proveAgain(ctx, here, next);
+  });
+
+  router.get(`${path}/return`, async (ctx: Context) => {
+    const answer = await signInAnswer(ctx);
+    if (!answer || 'error' in answer) return pages.lost(ctx);
+    redirectByGet(ctx, base + answer.state);
+  });
+
+  router.get(`${path}/link`, async (ctx: Context) => {
+    const here = await present(ctx, '');
+    if (!here) return;
+    if (!isFresh(here)) return proveAgain(ctx, here, '/link');
+    await signInFirst(ctx, confirmOf(await requests.begin(ctx, here)), { prompt: 'login' });
+  });
+
+  /** The two accounts that are proven; undefined once something else was shown. */
+  async function proven(ctx: Context): Promise<{ readonly one: Account; readonly other: Account } | undefined> {
+    const here = await present(ctx, '');
+    const one = here && (await requests.first(ctx, linkOf(ctx), here));
+    if (here && one) return { one, other: here.account };
+    if (here) await pages.lost(ctx);
+    return undefined;
+  }
+
+  router.get(`${path}/confirm`, async (ctx: Context) => {
+    const both = await proven(ctx);
+    if (!both) return;
+    const { one, other } = both;
+    const pairings = await pairingsOf(context, one, other);
+    return typeof pairings === 'string'
+      ? pages.refused(ctx, other, pairings)
+      : pages.confirm(ctx, confirmOf(linkOf(ctx)), one, other, pairings);
+  });
+
+  router.post(`${path}/confirm`, form, async (ctx: Context) => {
+    const both = await proven(ctx);
+    if (!both) return;
+    const { one, other } = both;
+    if (!csrf.check(ctx, subjects.link(one, other), formField(ctx, 'csrf'))) return pages.lost(ctx);
+    const pairings = await pairingsOf(context, one, other);
+    if (typeof pairings === 'string') return pages.refused(ctx, other, pairings);
+    const chosen = pairings.find(({ parent }) => idOf(parent) === formField(ctx, 'parent'));
+    if (!chosen) return pages.confirm(ctx, confirmOf(linkOf(ctx)), one, other, pairings);
+    const { parent, child } = chosen;
+    if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
+    try {
+      const by = directory.as({ actor: `user:${idOf(one)}`, requestId: requestId(ctx) });
+      await by.forTenant(child.tenant.id).linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) });
+    } catch (error) {
+      if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
+      if (IdpError.is(error, 'link_chain', 'link_self', 'already_linked', 'not_found')) return pages.refused(ctx, other, 'families');
+      throw error;
+    }
+    logger.info({ requestId: requestId(ctx), child: idOf(child), parent: idOf(parent) }, 'accounts linked by their person');
+    redirectByGet(ctx, `${base}?done=linked`);
+  });
+
+  /** The child whose link may be ended here; undefined once something else was shown. */
+  async function endable(ctx: Context, oid: string): Promise<{ readonly here: BrowserSignIn; readonly child: Account } | undefined> {
+    const next = `/unlink?${new URLSearchParams({ unlink: oid })}`;
+    const here = await present(ctx, next);
+    if (!here) return undefined;
+    const child = await directory.accounts.findByOid(oid);
+    if (child && isEndable(here.account, child) && isFresh(here)) return { here, child };
+    await (child && isEndable(here.account, child) ? proveAgain(ctx, here, next) : pages.lost(ctx));
+    return undefined;
+  }
+
+  router.get(`${path}/unlink`, async (ctx: Context) => {
+    const found = await endable(ctx, String(ctx.query.unlink));
+    if (found) await pages.unlink(ctx, found.here.account, found.child);
+  });
+
+  router.post(`${path}/unlink`, form, async (ctx: Context) => {
+    const found = await endable(ctx, formField(ctx, 'unlink'));
+    if (!found) return;
+    const { here, child } = found;
+    if (!csrf.check(ctx, subjects.unlink(child), formField(ctx, 'csrf'))) return pages.lost(ctx);
+    const by = directory.as({ actor: `user:${here.oid}`, requestId: requestId(ctx) });
+    const { parentUserId = '' } = child.person.user;
+    await by.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
+    logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');
+    redirectByGet(ctx, `${base}?done=unlinked`);
+  });
+}

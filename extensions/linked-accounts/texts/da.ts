@@ -1,0 +1,31 @@
+import type { en } from './en.js';
+
+export const da: Record<keyof typeof en, string> = {
+  'linked.title': 'Sammenkædede konti',
+  'linked.lead': 'Du er {account}.',
+  'linked.none': 'Ingen anden konto er kædet sammen med denne. Sammenkædede konti har ét fælles login.',
+  'linked.add': 'Tilføj en anden konto',
+  'linked.end': 'Ophæv forbindelsen til {account}',
+  'linked.linked': 'Kontiene er kædet sammen.',
+  'linked.unlinked': 'Forbindelsen er ophævet.',
+  'linked.back': 'Tilbage til sammenkædede konti',
+  'linked.confirm.title': 'Vil du kæde disse konti sammen?',
+  'linked.confirm.lead': 'Så har du ét login til begge og vælger organisation.',
+  'linked.confirm.submit': 'Kæd dem sammen, og log ind som {userName} ({tenant})',
+  'linked.confirm.leave': 'Kæd dem ikke sammen',
+  'linked.refused.title': 'Disse konti kan ikke kædes sammen',
+  'linked.refused.same': 'Du loggede ind på den samme konto to gange. Log ind på den anden konto for at tilføje den.',
+  'linked.refused.linked': 'De er allerede kædet sammen.',
+  'linked.refused.tenant': 'Begge har en konto i samme organisation. Sammenkædede konti har én i hver.',
+  'linked.refused.families': 'Begge er kædet sammen med andre konti. Ophæv først forbindelserne for en af dem.',
+  'linked.refused.privileged': 'Administratorers konti kædes ikke sammen.',
+  'linked.unlink.title': 'Vil du ophæve forbindelsen?',
+  'linked.unlink.text':
+    'Du bliver logget ud af {tenant}. Derefter har {userName} sit eget login. Hvis kontoen ikke har en adgangskode, kan administratoren hos {tenant} hjælpe.',
+  'linked.unlink.submit': 'Ophæv forbindelsen',
+  'linked.unlink.leave': 'Behold forbindelsen',
+  'linked.lost.title': 'Begynd forfra',
+  'linked.lost.text': 'Dette trin er forbi eller blev startet i en anden browser. Intet blev ændret.',
+  'linked.acting.title': 'Ikke mens du optræder som en anden',
+  'linked.acting.text': 'Forbindelser kan kun ændres af personen selv.',
+};

@@ -1,0 +1,31 @@
+import type { en } from './en.js';
+
+export const de: Record<keyof typeof en, string> = {
+  'linked.title': 'Verknüpfte Konten',
+  'linked.lead': 'Sie sind {account}.',
+  'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
+  'linked.add': 'Anderes Konto verknüpfen',
+  'linked.end': 'Verknüpfung mit {account} aufheben',
+  'linked.linked': 'Die Konten sind verknüpft.',
+  'linked.unlinked': 'Die Verknüpfung ist aufgehoben.',
+  'linked.back': 'Zurück zu den verknüpften Konten',
+  'linked.confirm.title': 'Diese Konten verknüpfen?',
+  'linked.confirm.lead': 'Danach haben Sie eine Anmeldung für beide und wählen die Organisation.',
+  'linked.confirm.submit': 'Verknüpfen und als {userName} ({tenant}) anmelden',
+  'linked.confirm.leave': 'Nicht verknüpfen',
+  'linked.refused.title': 'Diese Konten lassen sich nicht verknüpfen',
+  'linked.refused.same': 'Sie haben sich zweimal beim selben Konto angemeldet. Melden Sie sich beim anderen Konto an, um es zu verknüpfen.',
+  'linked.refused.linked': 'Sie sind schon verknüpft.',
+  'linked.refused.tenant': 'Beide haben ein Konto bei derselben Organisation. Verknüpfte Konten haben bei jeder nur eines.',
+  'linked.refused.families': 'Beide sind mit anderen Konten verknüpft. Heben Sie zuerst die Verknüpfungen des einen auf.',
+  'linked.refused.privileged': 'Konten von Administratoren werden nicht verknüpft.',
+  'linked.unlink.title': 'Diese Verknüpfung aufheben?',
+  'linked.unlink.text':
+    'Sie werden bei {tenant} abgemeldet. Danach hat {userName} eine eigene Anmeldung. Hat das Konto kein Passwort, hilft die Administration von {tenant}.',
+  'linked.unlink.submit': 'Verknüpfung aufheben',
+  'linked.unlink.leave': 'Verknüpfung behalten',
+  'linked.lost.title': 'Beginnen Sie noch einmal',
+  'linked.lost.text': 'Dieser Schritt ist vorbei oder wurde in einem anderen Browser begonnen. Es wurde nichts geändert.',
+  'linked.acting.title': 'Nicht, während Sie für jemand anderen handeln',
+  'linked.acting.text': 'Verknüpfungen ändert nur die Person selbst.',
+};

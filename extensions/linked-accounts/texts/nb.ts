@@ -1,0 +1,31 @@
+import type { en } from './en.js';
+
+export const nb: Record<keyof typeof en, string> = {
+  'linked.title': 'Koblede kontoer',
+  'linked.lead': 'Du er {account}.',
+  'linked.none': 'Ingen annen konto er koblet til denne. Kontoer som er koblet, har én felles innlogging.',
+  'linked.add': 'Koble til en annen konto',
+  'linked.end': 'Avslutt koblingen til {account}',
+  'linked.linked': 'Kontoene er koblet.',
+  'linked.unlinked': 'Koblingen er avsluttet.',
+  'linked.back': 'Tilbake til koblede kontoer',
+  'linked.confirm.title': 'Vil du koble disse kontoene?',
+  'linked.confirm.lead': 'Da har du én innlogging for begge, og velger organisasjon.',
+  'linked.confirm.submit': 'Koble dem, og logg inn som {userName} ({tenant})',
+  'linked.confirm.leave': 'Ikke koble dem',
+  'linked.refused.title': 'Disse kontoene kan ikke kobles',
+  'linked.refused.same': 'Du logget inn på samme konto to ganger. Logg inn på den andre kontoen for å koble den.',
+  'linked.refused.linked': 'De er allerede koblet.',
+  'linked.refused.tenant': 'Begge har en konto i samme organisasjon. Koblede kontoer har én i hver.',
+  'linked.refused.families': 'Begge er koblet til andre kontoer. Avslutt koblingene til en av dem først.',
+  'linked.refused.privileged': 'Kontoer for administratorer kobles ikke.',
+  'linked.unlink.title': 'Vil du avslutte koblingen?',
+  'linked.unlink.text':
+    'Du blir logget ut av {tenant}. Deretter har {userName} sin egen innlogging. Hvis den ikke har noe passord, kan administratoren i {tenant} hjelpe.',
+  'linked.unlink.submit': 'Avslutt koblingen',
+  'linked.unlink.leave': 'Behold koblingen',
+  'linked.lost.title': 'Begynn på nytt',
+  'linked.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
+  'linked.acting.title': 'Ikke mens du opptrer som en annen',
+  'linked.acting.text': 'Koblinger kan bare endres av personen selv.',
+};

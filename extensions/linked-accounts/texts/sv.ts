@@ -1,0 +1,31 @@
+import type { en } from './en.js';
+
+export const sv: Record<keyof typeof en, string> = {
+  'linked.title': 'Länkade konton',
+  'linked.lead': 'Du är {account}.',
+  'linked.none': 'Inget annat konto är länkat till detta. Länkade konton har en gemensam inloggning.',
+  'linked.add': 'Länka ett annat konto',
+  'linked.end': 'Avsluta länken till {account}',
+  'linked.linked': 'Kontona är länkade.',
+  'linked.unlinked': 'Länken är avslutad.',
+  'linked.back': 'Tillbaka till länkade konton',
+  'linked.confirm.title': 'Vill du länka de här kontona?',
+  'linked.confirm.lead': 'Då har du en inloggning för båda och väljer organisation.',
+  'linked.confirm.submit': 'Länka dem och logga in som {userName} ({tenant})',
+  'linked.confirm.leave': 'Länka dem inte',
+  'linked.refused.title': 'De här kontona kan inte länkas',
+  'linked.refused.same': 'Du loggade in på samma konto två gånger. Logga in på det andra kontot för att länka det.',
+  'linked.refused.linked': 'De är redan länkade.',
+  'linked.refused.tenant': 'Båda har ett konto i samma organisation. Länkade konton har ett i varje.',
+  'linked.refused.families': 'Båda är länkade till andra konton. Avsluta först länkarna för ett av dem.',
+  'linked.refused.privileged': 'Administratörers konton länkas inte.',
+  'linked.unlink.title': 'Vill du avsluta länken?',
+  'linked.unlink.text':
+    'Du loggas ut från {tenant}. Därefter har {userName} en egen inloggning. Om kontot saknar lösenord kan administratören på {tenant} hjälpa till.',
+  'linked.unlink.submit': 'Avsluta länken',
+  'linked.unlink.leave': 'Behåll länken',
+  'linked.lost.title': 'Börja om',
+  'linked.lost.text': 'Det här steget är över eller påbörjades i en annan webbläsare. Ingenting ändrades.',
+  'linked.acting.title': 'Inte medan du agerar som någon annan',
+  'linked.acting.text': 'Länkar kan bara ändras av personen själv.',
+};

@@ -1,0 +1,95 @@
+/**
+ * “Forgotten password?”: a page of the sign-in that asks for a name, and tells nothing of it. The form goes into the queue, and the name is looked up there,
+ * so that neither what is answered nor how long it takes depends on whether there is such a user.
+ */
+import { randomUUID } from 'node:crypto';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { type ExtensionContext, form, formField, type Interaction, type Text, type View } from '../../lib/extension-door.js';
+import { type Asked, asked, LOOK_UP } from './records.js';
+import type { Throttle } from './throttle.js';
+
+/** Where the password page posts to. */
+export const forgottenPath = (own: string, uid: string): string => `${own}/interaction/${uid}/forgotten`;
+
+/** Characters of what is typed. */
+const LONGEST = 320;
+
+export function forgottenRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
+  const { own, url, interactions, csrf, view, artifact, deliver, directory } = context;
+  if (!context.mail) return;
+  const path = forgottenPath(own, ':uid');
+
+  const signInUrl = ({ uid }: Interaction): string => url(`${own}/interaction/${uid}?restart=yes`);
+  const isOpen = async (interaction: Interaction): Promise<boolean> => (await interactions.ways(interaction)).password;
+
+  const ask = (
+    ctx: Context,
+    interaction: Interaction,
+    identifier: string,
+    more: { problem?: Text; general?: Text; status?: number } = {},
+  ) => {
+    const { problem, general, status = 200 } = more;
+    return view(ctx, {
+      interaction,
+      title: 'passwords.forgotten.title',
+      lead: 'passwords.forgotten.lead',
+      status,
+      ...(general === undefined ? {} : { problem: general }),
+      form: { action: url(forgottenPath(own, interaction.uid)), fields: { step: 'send' } },
+      parts: [
+        {
+          part: 'field',
+          name: 'identifier',
+          label: 'passwords.forgotten.identifier',
+          autocomplete: 'username',
+          value: identifier,
+          ...(problem === undefined ? {} : { problem }),
+        },
+        { part: 'button', text: 'passwords.forgotten.submit' },
+        { part: 'link', text: 'passwords.forgotten.back', href: signInUrl(interaction) },
+      ],
+    });
+  };
+
+  const sent = (identifier: string, interaction: Interaction): View => ({
+    interaction,
+    title: 'passwords.sent.title',
+    parts: [
+      { part: 'text', text: { key: 'passwords.sent.text', values: { name: identifier } } },
+      { part: 'text', text: 'passwords.sent.hint' },
+      { part: 'link', text: 'passwords.forgotten.back', href: signInUrl(interaction) },
+    ],
+  });
+
+  router.get(path, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    if (!(await isOpen(interaction))) return ctx.redirect(signInUrl(interaction));
+    await ask(ctx, interaction, '');
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    const identifier = formField(ctx, 'identifier').trim().slice(0, LONGEST);
+    // The form of another browser is shown as a new one.
+    if (!csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return ask(ctx, interaction, '', { status: 403 });
+    if (!(await isOpen(interaction))) return ctx.redirect(signInUrl(interaction));
+    if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, identifier);
+    if (identifier === '') return ask(ctx, interaction, '', { problem: 'passwords.forgotten.missing', status: 400 });
+    const minutes = await throttle.request(directory.accounts.nameKey(identifier), ctx.ip);
+    if (minutes !== undefined) {
+      ctx.set('Retry-After', String(minutes * 60));
+      const general = { key: 'passwords.often', values: { minutes: String(minutes) } };
+      return ask(ctx, interaction, identifier, { general, status: 429 });
+    }
+    const { tids, client, uid, parameters } = interaction;
+    const locale = parameters.ui_locales?.split(' ')[0];
+    const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
+    const id = randomUUID();
+    await artifact(asked).put(id, request);
+    (await deliver(LOOK_UP, { id })).release();
+    await view(ctx, sent(identifier, interaction));
+  });
+}

@@ -1,0 +1,44 @@
+/** Passwords that were forgotten, e-mail addresses that are proven, and mails about changes to an account. */
+import type { Extension } from '../../lib/extension-door.js';
+import { emailLinkRoutes } from './email-link.js';
+import { forgottenPath, forgottenRoutes } from './forgotten.js';
+import { createSendNotice, listenForChanges } from './notices.js';
+import { errors, passwordOperations } from './operations.js';
+import { createSendProof, ownEmailClient, ownEmailRoutes } from './own-email.js';
+import { ADDRESS, asked, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
+import { resetLinkRoutes } from './reset-link.js';
+import { createResets } from './resets.js';
+import { texts } from './texts/index.js';
+import { createThrottle } from './throttle.js';
+
+export const passwords = (): Extension => ({
+  name: 'passwords',
+  errorCodes: errors.codes,
+  artifacts: [asked, wanted, used, told],
+  texts,
+  pageAdditions: [
+    {
+      name: 'forgotten-password',
+      place: 'password',
+      text: 'passwords.forgotten.link',
+      href: ({ uid }, { own, url, mail }) => (mail ? url(forgottenPath(own, uid)) : undefined),
+    },
+  ],
+  clients: ownEmailClient,
+  resources: passwordOperations,
+  routes(router, context) {
+    const throttle = createThrottle(context);
+    forgottenRoutes(router, context, throttle);
+    resetLinkRoutes(router, context, throttle);
+    ownEmailRoutes(router, context, throttle);
+    emailLinkRoutes(router, context);
+  },
+  deliveries(context) {
+    const { mail } = context;
+    const notice = { [NOTICE]: createSendNotice(context, mail) };
+    if (!mail) return notice;
+    const resets = createResets(context, createThrottle(context));
+    return { ...notice, [LOOK_UP]: resets.lookUp, [RESET]: resets.send(mail), [ADDRESS]: createSendProof(context, mail) };
+  },
+  start: listenForChanges,
+});

@@ -1,0 +1,25 @@
+/** Pages that say something about a link, and ask for nothing. */
+import type { Context } from 'koa';
+import type { ExtensionContext, Look, Text, ViewPart } from '../../lib/extension-door.js';
+
+export function createMessages({ view }: Pick<ExtensionContext, 'view'>) {
+  const message = (ctx: Context, look: Look, name: string, status: number, text: Text, more: readonly ViewPart[] = []): Promise<void> =>
+    view(ctx, { ...look, title: `passwords.${name}.title`, status, parts: [{ part: 'text', text }, ...more] });
+  return {
+    /** The link is none of ours, or nothing is left of it. */
+    unknown: (ctx: Context) => message(ctx, {}, 'unknown', 404, 'passwords.unknown.text'),
+    /** The form is of another browser, or was changed. */
+    foreign: (ctx: Context, look: Look, again: string) =>
+      message(ctx, look, 'foreign', 403, 'passwords.foreign.text', [{ part: 'link', text: 'passwords.foreign.again', href: again }]),
+    often(ctx: Context, look: Look, minutes: number): Promise<void> {
+      ctx.set('Retry-After', String(minutes * 60));
+      return message(ctx, look, 'tooOften', 429, { key: 'passwords.often', values: { minutes: String(minutes) } });
+    },
+    sentAgain: (ctx: Context, look: Look, tenant: string) =>
+      message(ctx, look, 'sent', 200, { key: 'passwords.sent.again', values: { tenant } }),
+    /** What was begun is over, or was another browser's. */
+    lost: (ctx: Context) => message(ctx, {}, 'lost', 400, 'passwords.lost.text'),
+    /** Nobody changes the address of whom they act as. */
+    acting: (ctx: Context) => message(ctx, {}, 'acting', 403, 'passwords.acting.text'),
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * Mails that tell people of changes to their account. A listener puts each event into the durable queue; the person, their address and whether they can
+ * sign in are looked up when the mail is sent.
+ */
+import type { Account, DeliveryHandler, EventName, ExtensionContext, IdpEvent, Mail } from '../../lib/extension-door.js';
+import { noticeLetter, proofLetter } from './letters.js';
+import { type DueNotice, NOTICE, told } from './records.js';
+
+type EventData = Readonly<Record<string, unknown>>;
+
+/** The texts of an event, and whom it is about: users by id. */
+const notices: Readonly<Record<string, { readonly name: string; readonly of?: (data: EventData) => readonly string[] }>> = {
+  UserPasswordChanged: { name: 'password' },
+  UserEmailChanged: { name: 'address' },
+  FactorAdded: { name: 'factorAdded' },
+  FactorRemoved: { name: 'factorRemoved' },
+  UserClaimAdded: { name: 'linked', of: ofBoth },
+  UserClaimRemoved: { name: 'unlinked', of: ofBoth },
+};
+
+const ofOne = ({ AggregateId }: EventData): readonly string[] => [String(AggregateId)];
+
+/** A link is told to the parent as well. */
+function ofBoth({ AggregateId, ClaimType, ClaimValue }: EventData): readonly string[] {
+  return ClaimType === 'sub' ? [String(AggregateId), String(ClaimValue)] : [];
+}
+
+export function listenForChanges({ directory, deliver }: ExtensionContext): void {
+  for (const [type, { of = ofOne }] of Object.entries(notices)) {
+    directory.events.on(type as EventName, async (event: IdpEvent) => {
+      for (const oid of of(event.data as never)) {
+        const due: DueNotice = { event: event.id, type, oid, time: event.time };
+        (await deliver(NOTICE, { ...due })).release();
+      }
+    });
+  }
+}
+
+/** @param mail absent: nobody is told, and former addresses are forgotten. */
+export function createSendNotice(context: ExtensionContext, mail: Mail | undefined): DeliveryHandler {
+  const { directory, artifact } = context;
+
+  /** Sends a part of a notice, unless it was sent when the delivery came before. */
+  async function once(part: string, send: () => Promise<void>): Promise<void> {
+    if (await artifact(told).read(part)) return;
+    await send();
+    await artifact(told).put(part, {});
+  }
+
+  async function addressChanged({ event, oid, time }: DueNotice, { person, tenant }: Account): Promise<void> {
+    const { formerEmails = [], emailVerified, emailProof } = person.user;
+    for (const address of formerEmails)
+      if (mail)
+        await once(`${event} ${address}`, () => mail.send(noticeLetter(context, 'address', new Date(time), address, person, tenant)));
+    await directory.emailProofs.told(oid, formerEmails);
+    const isProven = emailVerified || (emailProof?.usedAt !== undefined && emailProof.address === person.email);
+    if (!mail || isProven || person.email === undefined) return;
+    const due = await directory.emailProofs.begin(oid, { requestId: event });
+    if (due) await once(`${event} proof`, () => mail.send(proofLetter(context, due)));
+  }
+
+  return async ({ data }) => {
+    const due = data as unknown as DueNotice;
+    const account = await directory.accounts.findByOid(due.oid);
+    // Who was never here has nothing to be told.
+    if (!account || account.person.user.status === 'invited') return;
+    if (due.type === 'UserEmailChanged') return addressChanged(due, account);
+    const { person, tenant } = account;
+    const to = person.user.provenEmail ?? person.email;
+    const name = notices[due.type]?.name;
+    if (!mail || to === undefined || name === undefined) return;
+    await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(context, name, new Date(due.time), to, person, tenant)));
+  };
+}

@@ -1,0 +1,42 @@
+/** Resets in the admin API, for who helps people. */
+import { type Account, defineErrors, defineOperation, type ExtensionContext, IdpError, type Operation } from '../../lib/extension-door.js';
+import { type DueReset, RESET } from './records.js';
+
+export const errors = defineErrors({
+  user_privileged: { status: 403, description: 'The user, or one that is linked to it, may do more in the admin API than who asks.' },
+  reset_unavailable: {
+    status: 409,
+    description: 'The user has no password to reset: it is not active, is linked to a parent, or its tenant does not allow passwords.',
+  },
+});
+
+/** What a user, and those who share its password, may do in the admin API. */
+async function privilegesOf({ accounts }: ExtensionContext['directory'], { person }: Account): Promise<readonly string[]> {
+  const all = await accounts.family(person);
+  const groups = await Promise.all(all.map((account) => accounts.groups(account.person)));
+  return groups.flat().flatMap(({ permissionIds }) => permissionIds.filter((id) => id.startsWith('idp.')));
+}
+
+export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonly Operation[] => [
+  defineOperation({
+    method: 'POST',
+    path: '/tenants/{tid}/users/{id}/password-reset',
+    scope: 'idp.users:write',
+    summary: 'E-mails a user a link that resets the password',
+    errors: ['mail_not_configured', 'email_required', 'reset_unavailable', 'user_privileged'],
+    async handle({ params, directory, administrator, newId }) {
+      const { user } = await directory.forTenant(params.tid).users.require(params.id);
+      const account = await directory.accounts.findByOid(user.id);
+      if (!account) throw new IdpError('not_found');
+      const { person, tenant } = account;
+      if (!administrator.ofAllTenants && !(await privilegesOf(directory, account)).every(administrator.holds))
+        throw errors('user_privileged');
+      if (!mail) throw new IdpError('mail_not_configured');
+      const isAllowed = tenant.status === 'active' && (tenant.signIn?.methods?.includes('password') ?? true);
+      if (user.status !== 'active' || user.parentUserId !== undefined || !isAllowed) throw errors('reset_unavailable');
+      if ((person.user.provenEmail ?? person.email) === undefined) throw new IdpError('email_required');
+      const due: DueReset = { oid: user.id, requestId: newId(), isAssisted: true };
+      (await deliver(RESET, { ...due })).release();
+    },
+  }),
+];

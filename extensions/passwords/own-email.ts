@@ -1,0 +1,124 @@
+/** The page on which people change their e-mail address, after a sign-in of a moment ago. The new one counts once it was proven. */
+import { randomUUID } from 'node:crypto';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type BrowserSignIn,
+  type DeliveryHandler,
+  type ExtensionContext,
+  form,
+  formField,
+  type InternalClients,
+  type Mail,
+  redirectByGet,
+  type Text,
+} from '../../lib/extension-door.js';
+import { proofLetter, takenLetter } from './letters.js';
+import { createMessages } from './messages.js';
+import { ADDRESS, type Wanted, wanted } from './records.js';
+import type { Throttle } from './throttle.js';
+
+const APPLICATION = 'passwords:email';
+/** Seconds that a sign-in is recent. */
+const FRESH_SECONDS = 300;
+/** As the directory takes addresses. */
+const addressPattern = /^[^\s@]{1,190}@[^\s@]{1,63}$/;
+
+/** The application that people sign in for here. */
+export function ownEmailClient({ own, issuer }: ExtensionContext): InternalClients {
+  const application = { name: new URL(issuer).host, returnTo: `${own}/email/return` };
+  return { find: (id) => (id === APPLICATION ? application : undefined) };
+}
+
+export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
+  const { own, url, csrf, view, artifact, deliver, signedIn, requireSignIn, signInAnswer, directory } = context;
+  if (!context.mail) return;
+  const messages = createMessages(context);
+  const path = `${own}/email`;
+  const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
+
+  /** Who signed in here a moment ago; undefined once something else was shown. */
+  async function present(ctx: Context): Promise<BrowserSignIn | undefined> {
+    const here = await signedIn(ctx);
+    if (here?.act) {
+      await messages.acting(ctx);
+      return undefined;
+    }
+    if (here && Date.now() / 1000 - here.authTime <= FRESH_SECONDS) return here;
+    const hint = here && { maxAge: FRESH_SECONDS, loginHint: here.account.person.user.userName };
+    await requireSignIn(ctx, { client: APPLICATION, state: 'email', ...hint });
+    return undefined;
+  }
+
+  async function ask(ctx: Context, here: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
+    const { person, tenant } = here.account;
+    const { email = '' } = person;
+    const key = email === '' ? 'passwords.email.none' : 'passwords.email.lead';
+    await view(ctx, {
+      tenant,
+      title: 'passwords.email.title',
+      lead: { key, values: { address: email, tenant: tenant.name } },
+      status,
+      form: { action: url(path), subject: subjectOf(here) },
+      parts: [
+        {
+          part: 'field',
+          name: 'email',
+          label: 'passwords.email.label',
+          autocomplete: 'email',
+          value,
+          ...(problem === undefined ? {} : { problem }),
+        },
+        { part: 'text', text: 'passwords.email.until' },
+        { part: 'button', text: 'passwords.email.submit' },
+      ],
+    });
+  }
+
+  router.get(path, async (ctx: Context) => {
+    const here = await present(ctx);
+    if (here) await ask(ctx, here, '');
+  });
+
+  router.get(`${path}/return`, async (ctx: Context) => {
+    const answer = await signInAnswer(ctx);
+    if (!answer || 'error' in answer) return messages.lost(ctx);
+    redirectByGet(ctx, url(path));
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const here = await present(ctx);
+    if (!here) return;
+    if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
+    const address = formField(ctx, 'email').trim();
+    if (!addressPattern.test(address)) return ask(ctx, here, address, 'passwords.email.invalid', 400);
+    if (address === here.account.person.email && here.account.person.user.emailVerified)
+      return ask(ctx, here, address, 'passwords.email.same', 400);
+    const minutes = await throttle.request(`email of ${here.oid} ${directory.accounts.nameKey(address)}`, ctx.ip);
+    const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
+    if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
+    const id = randomUUID();
+    await artifact(wanted).put(id, { oid: here.oid, address } satisfies Wanted);
+    (await deliver(ADDRESS, { id })).release();
+    await view(ctx, {
+      tenant: here.account.tenant,
+      title: 'passwords.sent.title',
+      parts: [
+        { part: 'text', text: { key: 'passwords.email.sent', values: { address } } },
+        { part: 'text', text: 'passwords.sent.hint' },
+      ],
+    });
+  });
+}
+
+/** Mails the link to the address, or says there that it is another account's. */
+export const createSendProof =
+  (context: ExtensionContext, mail: Mail): DeliveryHandler =>
+  async ({ data }) => {
+    const requestId = String(data.id);
+    const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
+    if (!request) return;
+    const due = await context.directory.emailProofs.begin(request.oid, { requestId, address: request.address });
+    if (due) await mail.send(due.isTaken ? takenLetter(context, due) : proofLetter(context, due));
+    await context.artifact(wanted).remove(requestId);
+  };

@@ -1,0 +1,49 @@
+/** What waits for the queue, which holds ids alone, and what a browser did a moment ago. */
+import type { ArtifactKind } from '../../lib/extension-door.js';
+
+/** A name that somebody typed who forgot a password, until it is looked up. */
+export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
+/** An address that somebody wants, until the link is on its way. */
+export const wanted: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
+/** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
+export const used: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
+/** Events that were told of, so that a delivery that comes twice sends one mail. */
+export const told: ArtifactKind = { name: 'passwords.told', lifetimeSeconds: 172_800 };
+
+export interface Asked {
+  readonly identifier: string;
+  readonly tids?: readonly string[];
+  readonly clientId: string;
+  readonly uid: string;
+  readonly locale?: string;
+}
+
+export interface Wanted {
+  readonly oid: string;
+  readonly address: string;
+}
+
+/** Kinds of deliveries. */
+export const LOOK_UP = 'passwords.look-up';
+export const RESET = 'passwords.reset';
+export const ADDRESS = 'passwords.address';
+export const NOTICE = 'passwords.notice';
+
+/** A link to be mailed to the owner of a password. */
+export interface DueReset {
+  readonly oid: string;
+  readonly requestId: string;
+  readonly clientId?: string;
+  readonly uid?: string;
+  readonly locale?: string;
+  readonly isAssisted?: boolean;
+}
+
+/** An event that its person is to hear of. */
+export interface DueNotice {
+  readonly event: string;
+  readonly type: string;
+  readonly oid: string;
+  /** When it happened, ISO 8601. */
+  readonly time: string;
+}

@@ -1,0 +1,39 @@
+/** Whom a request for a reset is for, and the mail with the link. Nobody waits for an answer here. */
+import type { Account, DeliveryHandler, ExtensionContext, Mail } from '../../lib/extension-door.js';
+import { resetLetter } from './letters.js';
+import { type Asked, asked, type DueReset, RESET } from './records.js';
+import type { Throttle } from './throttle.js';
+
+/** Whose password signs the account in. */
+const ownerOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
+
+export function createResets(context: ExtensionContext, throttle: Throttle) {
+  const { directory, artifact, deliver, logger } = context;
+
+  const lookUp: DeliveryHandler = async ({ data }) => {
+    const requestId = String(data.id);
+    const request = (await artifact(asked).read(requestId)) as Asked | undefined;
+    if (!request) return;
+    const { identifier, tids, clientId, uid, locale } = request;
+    const found = await directory.accounts.candidates(identifier, { tids, method: 'password' });
+    for (const oid of new Set(found.map(ownerOf))) {
+      if (await throttle.isTooMany(oid)) {
+        logger.info({ user: oid }, 'reset of a password not sent, because there were too many');
+        continue;
+      }
+      const due: DueReset = { oid, requestId, clientId, uid, ...(locale === undefined ? {} : { locale }) };
+      (await deliver(RESET, { ...due })).release();
+    }
+    await artifact(asked).remove(requestId);
+  };
+
+  const send =
+    (mail: Mail): DeliveryHandler =>
+    async ({ data }) => {
+      const { oid, locale, ...request } = data as unknown as DueReset;
+      const due = await directory.passwordResets.begin(oid, request);
+      if (due) await mail.send(resetLetter(context, due, locale));
+    };
+
+  return { lookUp, send };
+}

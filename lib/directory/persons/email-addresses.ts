@@ -1,0 +1,45 @@
+/** What becomes of a user when the e-mail address of its person changes. */
+import type { Person, PersonWithUser, User } from '../../store/records/records.js';
+import { userNameKey } from '../identifiers.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { withNewLink } from './user-record.js';
+
+/** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
+export const accountEmailOf = ({ email, user }: PersonWithUser): string | undefined => user.provenEmail ?? email;
+
+/**
+ * The document with another address: links that went to the one before are void, and it is told of the change.
+ * @param before the document as it was.
+ */
+export function withChangedEmail(before: Person, next: Person): Person {
+  const { user } = next;
+  if (before.email === next.email) return next;
+  if (!user) return next;
+  const { provenEmail = before.user?.emailVerified ? before.email : undefined, formerEmails = [], passwordReset, ...rest } = user;
+  const former = before.email === undefined ? formerEmails : [...formerEmails.filter((address) => address !== before.email), before.email];
+  const changed: User = {
+    ...rest,
+    emailVerified: false,
+    ...(provenEmail !== undefined && next.email !== undefined && provenEmail !== next.email && { provenEmail }),
+    ...(former.length > 0 && { formerEmails: former.slice(-MOST) }),
+    ...(passwordReset && { passwordReset: { ...passwordReset, expiresAt: new Date(0) } }),
+  };
+  const event = pendingEvent('UserEmailChanged', next.tid, { AggregateId: user.id });
+  return withEvents(withNewLink({ ...next, user: changed }), event);
+}
+
+/** Former addresses that wait to be told, at most. */
+const MOST = 5;
+
+/** The user, whose address the mailed link proved. `emailVerified` is about the user name. @see service specification, claims */
+export function withProvenEmail(person: PersonWithUser, address: string): PersonWithUser {
+  if (address !== person.email) return person;
+  const { provenEmail: _, ...user } = person.user;
+  const emailVerified = user.emailVerified || userNameKey(address) === user.userNameKey;
+  return { ...person, user: { ...user, emailVerified } };
+}
+
+/** What somebody says is verified takes the place of the address that was proven before. */
+export function withoutDoubt({ provenEmail, ...user }: User): User {
+  return provenEmail === undefined || user.emailVerified ? user : { ...user, provenEmail };
+}

@@ -1,0 +1,172 @@
+/**
+ * Passwords that are reset by a mailed link.
+ *
+ * The person's document has the number of the one link that is good, and when it ends. The link is made from the keys of the service when it is mailed.
+ */
+import { IdpError } from '../../errors.js';
+import type { PasswordReset, PersonWithUser, Tenant } from '../../store/records/records.js';
+import { type Account, type Accounts, isUsable } from '../accounts/accounts.js';
+import type { Credentials } from '../accounts/credentials.js';
+import type { ChangePassword } from '../accounts/password-changes.js';
+import type { DirectoryContext } from '../context.js';
+import { PASSWORD_MINIMUM } from '../credentials/password-rules.js';
+import type { LinkRef, MailedLinks } from '../mailed-links.js';
+import { accountEmailOf, withProvenEmail } from '../persons/email-addresses.js';
+import { hasUser } from '../persons/user-record.js';
+import { PASSWORD } from '../tenants/sign-in-policy.js';
+
+/** `replaced`: a newer link took the place of this one. `unavailable`: the user cannot sign in by a password now. */
+export type ResetState = 'pending' | 'used' | 'replaced' | 'expired' | 'unavailable';
+
+/** Who asked for a link, and where. */
+export interface ResetRequest {
+  /** Names the request: the same one again answers the same link. */
+  readonly requestId: string;
+  /** Whose look the pages have. */
+  readonly clientId?: string;
+  /** The sign-in that the request was made in. */
+  readonly uid?: string;
+  /** Whether somebody else asked, who may: then a user without a password gets a link too. */
+  readonly isAssisted?: boolean;
+}
+
+/** A link that is to be mailed now. */
+export interface DueLink {
+  readonly to: string;
+  readonly url: string;
+  readonly expiresAt: Date;
+  readonly person: PersonWithUser;
+  readonly tenant: Tenant;
+  readonly clientId?: string;
+}
+
+/** A reset, as who has its link sees it. */
+export interface OpenedReset {
+  readonly ref: LinkRef;
+  readonly state: ResetState;
+  readonly person: PersonWithUser;
+  readonly tenant: Tenant;
+  readonly clientId?: string;
+  /** The sign-in that the reset was asked for in. */
+  readonly uid?: string;
+  /** Characters of a password, at least. */
+  readonly passwordLength: number;
+}
+
+/** Resets of users in whatever tenant. Reading changes nothing. */
+export interface PasswordResets {
+  /** Makes a link for a user, in the place of those before; undefined for a user who gets none. */
+  begin(userId: string, request: ResetRequest): Promise<DueLink | undefined>;
+  /** The link that a token is of; undefined for a token that was not made here. */
+  read(token: string): LinkRef | undefined;
+  /** Undefined when there is nothing of the reset any more. */
+  open(ref: LinkRef): Promise<OpenedReset | undefined>;
+  /**
+   * Sets the password, and ends all sign-ins and tokens of the user and of users that are linked to it. Of any number at once, one succeeds.
+   * @param from the address behind the request.
+   * @throws IdpError `reset_over`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
+   */
+  accept(ref: LinkRef, password: string, from?: readonly string[]): Promise<void>;
+}
+
+export interface RecoveryParts {
+  readonly context: DirectoryContext;
+  readonly accounts: Accounts;
+  readonly credentials: Credentials;
+  readonly change: ChangePassword;
+  readonly links: MailedLinks;
+  /** Seconds that a link is good for. */
+  readonly lifetimeSeconds: number;
+  /** The page of a link. */
+  readonly urlOf: (token: string) => string;
+}
+
+export function createPasswordResets({
+  context,
+  accounts,
+  credentials,
+  change,
+  links,
+  lifetimeSeconds,
+  urlOf,
+}: RecoveryParts): PasswordResets {
+  const { persons } = context.collections;
+
+  async function open(ref: LinkRef): Promise<OpenedReset | undefined> {
+    const account = await accounts.findByOid(ref.id);
+    const reset = account?.person.user.passwordReset;
+    if (!account || !reset || ref.serial > reset.serial) return undefined;
+    const { person, tenant } = account;
+    const { clientId, uid } = reset;
+    return {
+      ref,
+      state: stateOf(ref, reset, account),
+      person,
+      tenant,
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(uid === undefined ? {} : { uid }),
+      passwordLength: PASSWORD_MINIMUM,
+    };
+  }
+
+  return {
+    read: links.read,
+    open,
+
+    async begin(userId, { requestId, clientId, uid, isAssisted = false }) {
+      const account = await accounts.findByOid(userId);
+      if (!account || !canHavePassword(account) || accountEmailOf(account.person) === undefined) return undefined;
+      if (!isAssisted && !(await credentials.isSet(userId))) return undefined;
+      const person = await persons.update(account.person.id, (row) => {
+        if (!hasUser(row) || row.user.id !== userId || row.user.passwordReset?.requestId === requestId) return row;
+        const passwordReset: PasswordReset = {
+          serial: (row.user.passwordReset?.serial ?? 0) + 1,
+          requestId,
+          expiresAt: new Date(Date.now() + lifetimeSeconds * 1000),
+          ...(clientId === undefined ? {} : { clientId }),
+          ...(uid === undefined ? {} : { uid }),
+        };
+        return { ...row, user: { ...row.user, passwordReset }, updatedAt: new Date() };
+      });
+      const reset = person?.user?.passwordReset;
+      if (!hasUser(person) || !reset || reset.requestId !== requestId) return undefined;
+      const to = accountEmailOf(person);
+      const ref = { id: userId, serial: reset.serial };
+      if (to === undefined || stateOf(ref, reset, { ...account, person }) !== 'pending') return undefined;
+      const { expiresAt } = reset;
+      const { tenant } = account;
+      return { to, url: urlOf(links.tokenOf(ref)), expiresAt, person, tenant, ...(clientId === undefined ? {} : { clientId }) };
+    },
+
+    async accept(ref, password, from = []) {
+      const opened = await open(ref);
+      if (opened?.state !== 'pending') throw new IdpError('reset_over');
+      const { tenant } = opened;
+      const passwordHash = await credentials.hashFor(opened.person.user, password, from);
+      const isMade = await change({
+        userId: ref.id,
+        passwordHash,
+        endsSignIns: true,
+        decide: (row) => {
+          const { passwordReset } = row.user;
+          if (!passwordReset || stateOf(ref, passwordReset, { person: row, tenant }) !== 'pending') return undefined;
+          const used = { ...row, user: { ...row.user, passwordReset: { ...passwordReset, usedAt: new Date() } } };
+          // Who has the link has the mail.
+          return withProvenEmail(used, accountEmailOf(row) ?? '');
+        },
+      });
+      if (!isMade) throw new IdpError('reset_over');
+    },
+  };
+}
+
+/** While it is linked, a user signs in by the password of its parent. */
+const canHavePassword = (account: Account): boolean =>
+  isUsable(account) && account.person.user.parentUserId === undefined && (account.tenant.signIn?.methods?.includes(PASSWORD) ?? true);
+
+function stateOf({ serial }: LinkRef, reset: PasswordReset, account: Account): ResetState {
+  if (serial !== reset.serial) return 'replaced';
+  if (reset.usedAt !== undefined) return 'used';
+  if (reset.expiresAt.getTime() <= Date.now()) return 'expired';
+  return canHavePassword(account) ? 'pending' : 'unavailable';
+}
