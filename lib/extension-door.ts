@@ -21,10 +21,12 @@ export type {
   CallerState,
   Extension,
   ExtensionContext,
+  ExtensionSeed,
   Interaction,
   Interactions,
   KnownAccount,
   ProtocolPage,
+  SeedNames,
   ShowPage,
   SignIn,
 } from './contract/extension.js';
@@ -44,7 +46,7 @@ export {
   pageQuery,
   type Reach,
 } from './contract/resources.js';
-export { defineSeed, type ExtensionSeed, type SeedNames } from './contract/seed.js';
+export { defineSeed } from './contract/seed.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';

@@ -5,10 +5,10 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
-import type { Static, TObject } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
+import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
@@ -26,7 +26,6 @@ import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
-import type { ExtensionSeed } from './seed.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
@@ -220,6 +219,21 @@ export interface ExtensionContext {
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
   requestId(ctx: Context): string;
+}
+
+/** What stands under `seed.extensions.<name>`, and how it becomes records. */
+export interface ExtensionSeed<Schema extends TSchema = TSchema> {
+  readonly form: Schema;
+  /**
+   * The records, in the order that they are made in: before the tenants of the seed, whose policies may name them. The seed makes each once, and changes
+   * what nobody else changed meanwhile.
+   */
+  pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
+}
+
+export interface SeedNames {
+  /** The id of the tenant that the seed calls so; the name itself where it calls none so. */
+  tenantId(name: string): string;
 }
 
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */

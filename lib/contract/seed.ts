@@ -1,22 +1,6 @@
-/** Records of an extension in the option `seed`. */
-import type { Static, TSchema } from '@sinclair/typebox';
-import type { SeedPiece } from '../directory/index.js';
-import type { ExtensionContext } from './extension.js';
-
-/** What stands under `seed.extensions.<name>`, and how it becomes records. */
-export interface ExtensionSeed<Schema extends TSchema = TSchema> {
-  readonly form: Schema;
-  /**
-   * The records, in the order that they are made in: before the tenants of the seed, whose policies may name them. The seed makes each once, and changes
-   * what nobody else changed meanwhile.
-   */
-  pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
-}
-
-export interface SeedNames {
-  /** The id of the tenant that the seed calls so; the name itself where it calls none so. */
-  tenantId(name: string): string;
-}
+/** Types records of an extension in the option `seed`. */
+import type { TSchema } from '@sinclair/typebox';
+import type { ExtensionSeed } from './extension.js';
 
 /**
  * Types a seed.

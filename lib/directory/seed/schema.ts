@@ -19,6 +19,8 @@ const seedUser = inputSchema({
   id,
   userName: line(USER_NAME_LENGTH),
   emailVerified: Type.Optional(Type.Boolean()),
+  /** Who the user is at connections and other sign-in methods. */
+  externalIdentities: Type.Optional(Type.Array(inputSchema({ idp: line(), subject: line(1000) }))),
   /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
   status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
