@@ -59,6 +59,11 @@ export interface EventMap {
   WebhookSecretAdded: { readonly AggregateId: string };
   /** The service switched a webhook off: its receiver failed for five days, or answered 410. */
   WebhookDisabled: { readonly AggregateId: string; readonly Reason: 'failing' | 'gone' };
+  /** The user can prove themselves by another factor: an authenticator app, a passkey, a new set of recovery codes. */
+  FactorAdded: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
+  FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
+  /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
+  PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
   /**
    * A refresh token came back after it was replaced, so it is in two hands: every token of its grant was ended. `SessionId` is the `sid` of the
    * client's ID tokens, `SpentAt` when the token was first used (ISO 8601).

@@ -46,7 +46,7 @@ export {
 } from './contract/resources.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
-export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
+export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   InternalClient,
   InternalClients,

@@ -51,8 +51,13 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'link':
     case 'button':
       return { ...part, text: words(part.text) };
+    case 'action':
+      return { ...part, text: words(part.text), ...(part.done === undefined ? {} : { done: words(part.done) }) };
     case 'list':
       return { ...part, items: part.items.map(words) };
+    case 'qr':
+    case 'copy':
+      return { ...part, label: words(part.label) };
     case 'field':
       return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
     case 'check':

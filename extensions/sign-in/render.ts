@@ -10,7 +10,7 @@ import { continueView, submitScript } from './views/continue.js';
 import { createView } from './views/create.js';
 import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
-import { identifierView } from './views/identifier.js';
+import { identifierScript, identifierView } from './views/identifier.js';
 import { logoutView } from './views/logout.js';
 import { organisationView } from './views/organisation.js';
 import { frameLogo, layout, type PageContent, type PageContext } from './views/parts/layout.js';
@@ -52,11 +52,12 @@ export function renderPage<Name extends PageName>(view: PageView<Name>, frame: P
 /** What the document of the same view and frame may load, for `pageHeaders`. */
 export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
   const image = frameLogo(frame);
+  const script = view.page === 'identifier' ? identifierScript(view) : view.page === 'view' ? view.script : undefined;
   const frames = view.page === 'signed-out' ? (view.frames ?? []) : [];
   return {
     styles: [sheetSource, brandStyle(frame.branding).source],
     ...(view.page === 'continue' && { script: submitSource }),
-    ...(view.page === 'view' && view.script !== undefined && { script: hashSource(view.script) }),
+    ...(script !== undefined && { script: hashSource(script) }),
     ...(frames.length > 0 && { script: framesSource, frames: frames.map(({ uri }) => uri) }),
     ...(image !== undefined && { image }),
   };

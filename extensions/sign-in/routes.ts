@@ -32,8 +32,9 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   const registration = createRegistrationStep(context, attempts, steps);
 
   /** With the words of its key, in each language. */
-  const labelled = ({ idp, label }: SignInButton) => ({
+  const labelled = ({ idp, label, script }: SignInButton) => ({
     idp,
+    ...(script && { script }),
     label:
       typeof label === 'string'
         ? (Object.fromEntries(locales.map((locale) => [locale, context.texts(locale)[label] ?? label])) as Record<Locale, string>)

@@ -1,5 +1,5 @@
 /** What each page shows: plain data, the same for the HTML pages and for a host's own. */
-import type { Branding, ViewPart } from '../../lib/extension-door.js';
+import type { Branding, ButtonScript, ViewPart } from '../../lib/extension-door.js';
 import type { Locale } from './texts/index.js';
 
 /** What is wrong with what was sent: the key of the text that says so. */
@@ -76,7 +76,11 @@ interface PageModels {
     readonly create?: string;
     readonly others?: {
       readonly action: string;
-      readonly buttons: readonly { readonly idp: string; readonly label: Readonly<Record<Locale, string>> }[];
+      readonly buttons: readonly {
+        readonly idp: string;
+        readonly label: Readonly<Record<Locale, string>>;
+        readonly script?: ButtonScript;
+      }[];
     };
   } & Problems<'identifier.missing' | 'attempts.exceeded' | 'busy'>;
   /** Posts `identifier` and `password`, and `organisation` when it asks for it; `restart` goes back to the identifier. */

@@ -66,6 +66,18 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+export interface Factor {
+  readonly id: string;
+  readonly kind: 'totp' | 'passkey' | 'recovery';
+  readonly name?: string;
+  /** ISO 8601 */
+  readonly createdAt: string;
+  /** ISO 8601 */
+  readonly lastUsedAt?: string;
+  /** of recovery codes */
+  readonly codesLeft?: number;
+}
+
 export interface Group {
   readonly id: string;
   readonly name: string;
@@ -119,6 +131,40 @@ export interface Person {
   readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: string };
   readonly createdAt: string;
   readonly updatedAt: string;
+}
+
+export interface PersonExport {
+  readonly tenant: { readonly id: string; readonly name?: string };
+  readonly subsidiary?: { readonly id: string; readonly name: string };
+  readonly person: {
+    readonly id: string;
+    readonly subsidiaryId?: string;
+    readonly givenName: string;
+    readonly familyName: string;
+    readonly email?: string;
+    readonly secondEmail?: string;
+    readonly phoneNumber?: string;
+    readonly phoneNumberVerified: boolean;
+    readonly pictureUrl?: string;
+    readonly externalId?: string;
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** the number itself is never answered */
+    readonly hasNationalId: boolean;
+    readonly createdAt: string;
+    readonly updatedAt: string;
+  };
+  readonly user?: User;
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+  readonly password?: { readonly changedAt: string };
+  readonly consents: readonly {
+    readonly clientId: string;
+    readonly scopes: readonly string[];
+    readonly claims?: readonly string[];
+    readonly at: string;
+  }[];
+  readonly invitations: readonly Readonly<Record<string, unknown>>[];
+  /** sessions, grants, and what extensions keep, by the names of their collections */
+  readonly others: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 }
 
 export interface Secret {
@@ -274,6 +320,11 @@ export interface Operations {
     };
     readonly answer: Tenant;
   };
+  /** Removes a tenant. Scope `idp.tenants:write`. */
+  'DELETE /tenants/{tid}': {
+    readonly params: { readonly tid: string };
+    readonly answer: undefined;
+  };
   /** Ends every sign-in of the tenant, and allows no other. Scope `idp.tenants:write`. */
   'POST /tenants/{tid}/disable': {
     readonly params: { readonly tid: string };
@@ -385,6 +436,11 @@ export interface Operations {
   'DELETE /tenants/{tid}/persons/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
+  };
+  /** All that is kept of a person, for that person to read. Scope `idp.exports:read`. */
+  'GET /tenants/{tid}/persons/{id}/export': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: PersonExport;
   };
   /** Lists users. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users': {
@@ -1000,6 +1056,21 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
+  /** Lists the second factors and passkeys of a user. Scope `idp.factors:read`. */
+  'GET /tenants/{tid}/users/{id}/factors': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: { readonly items: readonly Factor[] };
+  };
+  /** Removes all factors of a user, and signs the user out everywhere. Scope `idp.factors:write`. */
+  'DELETE /tenants/{tid}/users/{id}/factors': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Removes a factor of a user, and signs the user out everywhere. Scope `idp.factors:write`. */
+  'DELETE /tenants/{tid}/users/{id}/factors/{factorId}': {
+    readonly params: { readonly tid: string; readonly id: string; readonly factorId: string };
+    readonly answer: undefined;
+  };
 }
 
 /** Codes of refusals. */
@@ -1011,6 +1082,7 @@ export type AdminErrorCode =
   | 'conflict'
   | 'cursor_expired'
   | 'email_required'
+  | 'factor_privileged'
   | 'grant_exceeds_own'
   | 'group_refs_mixed'
   | 'group_unknown'

@@ -57,8 +57,13 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
     },
     serves,
     async fill(context) {
-      const owned = extensions.flatMap(({ name: owner, requirements: of }) =>
+      const all = extensions.flatMap(({ name: owner, requirements: of }) =>
         (of?.(context) ?? []).map((requirement) => ({ owner, requirement })),
+      );
+      const owned = all.filter(
+        (one) =>
+          !one.requirement.givesWay ||
+          !all.some((other) => other.owner !== one.owner && other.requirement.serves === one.requirement.serves),
       );
       const ways = extensions.flatMap(({ name: owner, signInMethods: of }) => (of?.(context) ?? []).map((method) => ({ owner, method })));
       const invalid = [
@@ -83,12 +88,17 @@ const namePattern = /^[a-z][a-z0-9-]{0,59}$/;
 const reserved = new Set(['login', 'consent', 'select_account', 'create', 'none', 'requirement']);
 
 function problemsOf(owner: string, requirement: Requirement): readonly ConfigProblem[] {
-  const { name, after = [], serves, check, error, silent, show } = requirement;
+  const { name, after = [], serves, givesWay, check, error, silent, show } = requirement;
   const path = `extensions.${owner}.requirements${typeof name === 'string' ? `.${name}` : ''}`;
   const checks: readonly (readonly [string, string, boolean])[] = [
     ['name', 'lower-case letters, digits and hyphens', namePattern.test(name) && !reserved.has(name)],
     ['after', 'an array of names', Array.isArray(after) && after.every((each) => typeof each === 'string')],
     ['serves', demands.join(' or '), serves === undefined || demands.includes(serves)],
+    [
+      'givesWay',
+      'true or false, for one that serves a demand',
+      givesWay === undefined || (serves !== undefined && typeof givesWay === 'boolean'),
+    ],
     ['check', 'a function', typeof check === 'function'],
     ['error', `one of ${requirementErrors.join(', ')}`, requirementErrors.includes(error)],
     ['silent', 'refuse or pass', silent === 'refuse' || silent === 'pass'],
@@ -101,12 +111,13 @@ function problemsOf(owner: string, requirement: Requirement): readonly ConfigPro
 const methodPattern = /^[!-~]{1,200}$/;
 const ownMethods = new Set(['local', 'password']);
 
-function problemsOfMethod(owner: string, { name, serves, buttons, idpOf, begin }: SignInMethod): readonly ConfigProblem[] {
+function problemsOfMethod(owner: string, { name, serves, isLocal, buttons, idpOf, begin }: SignInMethod): readonly ConfigProblem[] {
   const path = `extensions.${owner}.signInMethods${typeof name === 'string' ? `.${name}` : ''}`;
   const optional = (value: unknown): boolean => value === undefined || typeof value === 'function';
   const checks: readonly (readonly [string, string, boolean])[] = [
     ['name', 'a name without spaces, other than password and local', methodPattern.test(name) && !ownMethods.has(name)],
     ['serves', 'a function', optional(serves)],
+    ['isLocal', 'true or false', isLocal === undefined || typeof isLocal === 'boolean'],
     ['buttons', 'a function', optional(buttons)],
     ['idpOf', 'a function', optional(idpOf)],
     ['begin', 'a function', typeof begin === 'function'],

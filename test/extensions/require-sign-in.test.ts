@@ -82,7 +82,7 @@ describe('requireSignIn', () => {
     const agent = new Agent();
     await agent.follow(await enter(agent, { prompt: 'none' }));
     expect(answered()).toMatchObject({ state: 'a state', error: 'login_required' });
-    await agent.follow(await enter(agent, { acrValues: 'mfa' }));
+    await agent.follow(await enter(agent, { acrValues: 'impersonate' }));
     expect(answered()).toMatchObject({ error: 'unmet_authentication_requirements' });
     const page = await agent.follow(await enter(agent));
     const [, cancel = ''] = /formaction="([^"]*)" formnovalidate>Cancel</.exec(page.body) ?? [];

@@ -274,7 +274,7 @@ test('4.2 acr_values: `tenant:` is a constraint on the session as well', async (
   expect(isSignInPage(await respond({ acr_values: `tenant:${id}` }))).toBe(true);
 });
 
-test.each(['mfa', 'mfa:true', 'impersonate', 'impersonate:somebody', 'idp:eid'])(
+test.each(['impersonate:true', 'impersonate', 'impersonate:somebody', 'idp:eid'])(
   '4.2 acr_values: %s, which nothing here can meet, is refused instead of weakened',
   async (acrValues) => {
     expect(await responseTo({ acr_values: acrValues })).toMatchObject({

@@ -93,7 +93,7 @@ describe('OpenID Connect Core §6.1: what the object lacks', () => {
     for (const [beside, error] of [
       [{ scope: 'openid email' }, 'invalid_scope'],
       [{ scope: '' }, 'invalid_request'],
-      [{ acr_values: 'mfa' }, 'unmet_authentication_requirements'],
+      [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
       [{ response_type: 'id_token' }, 'invalid_request'],
       [{ state: 'x'.repeat(5000) }, 'invalid_request'],
       [{ registration: '{}' }, 'registration_not_supported'],

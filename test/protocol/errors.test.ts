@@ -45,7 +45,7 @@ test('Errors: an authorization failure sends the browser to redirect_uri with an
     [{ scope: 'openid unknown' }, 'invalid_scope'],
     [{ response_type: 'code id_token', nonce: 'n' }, 'unauthorized_client'],
     [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-    [{ acr_values: 'mfa' }, 'unmet_authentication_requirements'],
+    [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
     [{ prompt: 'create' }, 'access_denied'],
   ];
   for (const [parameters, error] of failures) {

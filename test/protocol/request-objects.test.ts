@@ -128,7 +128,7 @@ describe('4.2 request: a JWT carrying the parameters', () => {
       [{ scope: undefined }, 'invalid_request'],
       [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
       [plain, 'invalid_request'],
-      [{ acr_values: 'mfa' }, 'unmet_authentication_requirements'],
+      [{ acr_values: 'impersonate' }, 'unmet_authentication_requirements'],
     ] as const)
       expect(membersOf(await get({ request: await sign(members) }))).toMatchObject({ error });
     await service.idp.directory.clients.update(client.id, { allowPlainPkce: true });

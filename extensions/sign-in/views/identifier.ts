@@ -10,9 +10,11 @@ export function identifierView(view: PageView<'identifier'>, context: PageContex
   const { text } = context;
   const problem = problemText(view, context);
   const atFault = view.problem === 'identifier.missing';
+  const script = identifierScript(view);
   return {
     title: signInTitle(context),
     problem: problem !== undefined,
+    ...(script === undefined ? {} : { script }),
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(problem, atFault ? 'identifier' : undefined)}
 ${hiddenFields({ csrf: view.csrf })}
@@ -37,10 +39,18 @@ ${cancelButton(view, context)}
   };
 }
 
+/** The scripts of the buttons, each in a scope of its own. */
+export function identifierScript({ others }: PageView<'identifier'>): string | undefined {
+  const sources = new Set(others?.buttons.flatMap(({ script }) => script?.source ?? []));
+  return sources.size === 0 ? undefined : [...sources].map((source) => `{${source}}`).join('\n');
+}
+
 const otherWays = ({ others, isElsewhere }: PageView<'identifier'>, { text, frame }: PageContext): Html | false =>
   others !== undefined &&
-  html`${!isElsewhere && html`<p class="or">${text('signIn.or')}</p>`}
+  html`${!isElsewhere && html`<p class="or"${others.buttons.every(({ script }) => script) && html` hidden`}>${text('signIn.or')}</p>`}
 ${others.buttons.map(
-  ({ idp, label }) =>
-    html`<button class="button neutral" type="submit" formaction="${others.action}" formnovalidate name="idp" value="${idp}">${label[frame.locale]}</button>`,
+  ({ idp, label, script }) =>
+    html`<button class="button neutral" type="submit"${
+      script !== undefined && html` hidden data-action="${idp}" data-value="${script.value}"`
+    } formaction="${others.action}" formnovalidate name="idp" value="${idp}">${label[frame.locale]}</button>`,
 )}`;

@@ -13,7 +13,8 @@ export type Text = string | { readonly key: string; readonly values: Readonly<Re
 
 /** @typeParam Words as the extension gives them, or in the page's language. */
 export type ViewPart<Words = Text> =
-  | { readonly part: 'text'; readonly text: Words }
+  /** With `isForNoScript`, for browsers alone where no JavaScript runs. */
+  | { readonly part: 'text'; readonly text: Words; readonly isForNoScript?: boolean }
   | { readonly part: 'list'; readonly items: readonly Words[] }
   /** `href`: http(s), or a path of this origin. */
   | { readonly part: 'link'; readonly text: Words; readonly href: string }
@@ -29,6 +30,22 @@ export type ViewPart<Words = Text> =
       readonly isOptional?: boolean;
       /** What is wrong with it. */
       readonly problem?: Words;
+    }
+  /** A QR code of the content. `label` says what it is for. */
+  | { readonly part: 'qr'; readonly content: string; readonly label: Words }
+  /** Lines to be copied character by character, under their label. */
+  | { readonly part: 'copy'; readonly name: string; readonly label: Words; readonly lines: readonly string[] }
+  /**
+   * A button for the page's script, which shows it and handles it. The script finds it by `data-action`, its value in `data-value`, and what the button
+   * may say when it is done in `data-done`.
+   */
+  | {
+      readonly part: 'action';
+      readonly text: Words;
+      readonly action: string;
+      readonly value?: string;
+      readonly done?: Words;
+      readonly look?: 'neutral' | 'quiet';
     }
   /** Posts `yes` under its name when it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }

@@ -53,6 +53,8 @@ export interface Interaction {
   readonly tids?: readonly string[];
   /** The user that is signed in, if any. */
   readonly oid?: string;
+  /** When that user signed in, in seconds since the epoch. */
+  readonly authTime?: number;
   /** Who acts as that user. */
   readonly act?: SignIn['act'];
   /** Whether the application can be sent a response: its redirect URI is still registered. */

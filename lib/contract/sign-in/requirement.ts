@@ -59,6 +59,8 @@ export interface Requirement {
   readonly after?: readonly string[];
   /** The demand that its page lets people meet. Whether the demand stands, and is met, is decided for it: `check` can only ask for more. */
   readonly serves?: Demand;
+  /** Leaves the requirement out where one of another extension serves the same demand. @default false */
+  readonly givesWay?: boolean;
   /**
    * Whether the sign-in has what it takes for this request: `open` shows the page, `refused` answers `access_denied`. Asked at every authorization
    * request, and again after each page: what a page posted counts for nothing by itself.

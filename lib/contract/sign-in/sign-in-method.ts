@@ -10,6 +10,16 @@ export interface SignInButton {
   readonly idp: string;
   /** A key of the extension's `texts`, or the words in each of the pages' languages. */
   readonly label: string | Readonly<Record<Locale, string>>;
+  /** Makes it a button that needs JavaScript: without it, the button is not there. */
+  readonly script?: ButtonScript;
+}
+
+/** A script that a button is for: it shows the button, which is hidden, and handles it. */
+export interface ButtonScript {
+  /** A constant, whose hash is in the page's policy. It may call nobody. */
+  readonly source: string;
+  /** What it gets to know of this page: the button's `data-value`. */
+  readonly value: string;
 }
 
 export interface SignInMethod {
@@ -21,13 +31,15 @@ export interface SignInMethod {
    * @default its own name alone
    */
   readonly serves?: (idp: string) => Awaitable<boolean>;
+  /** Whether people prove something to the service itself: its sign-ins have the `idp` `local`, and the method's name as their `method`. @default false */
+  readonly isLocal?: boolean;
   /** Its buttons on the sign-in page; of those, the ones that the request and its tenant allow are shown. @default none */
   readonly buttons?: (interaction: Interaction) => Awaitable<readonly SignInButton[]>;
   /** The provider that people of this e-mail or user name sign in at; undefined: they are asked for a password. @default undefined */
   readonly idpOf?: (identifier: string, interaction: Interaction) => Awaitable<string | undefined>;
   /**
    * Takes the browser over: shows a page, or sends it elsewhere. What comes back goes to a route of the extension, which ends in `interactions.signIn`
-   * with this `idp`, or in `abort`.
+   * with this `idp` (`local` for a method that is), or in `abort`.
    */
   begin(ctx: Context, interaction: Interaction, idp: string): Awaitable<void>;
 }

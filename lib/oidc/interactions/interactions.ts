@@ -80,7 +80,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const record = clientOf(client);
       if (!client || !record) return expired(ctx);
       const parameters = parametersOf(details);
-      const { act } = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : {};
+      const signedIn = details.session?.accountId ? ((await provider().Session.get(ctx)) as OurSession) : undefined;
       restart.remember(ctx, uid, { parameters, browser });
       const tids = allowedTenants(record.allowedTenants, parameters.acr_values);
       return {
@@ -93,7 +93,8 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
         ...(tids ? { tids } : {}),
         ...askedIdp(parameters),
         ...(details.session?.accountId ? { oid: details.session.accountId } : {}),
-        ...(act ? { act } : {}),
+        ...(signedIn?.loginTs === undefined ? {} : { authTime: signedIn.loginTs }),
+        ...(signedIn?.act ? { act: signedIn.act } : {}),
         missingScopes: missingScopes(details.prompt.details, claims),
       };
     },

@@ -17,12 +17,18 @@ export function createSignInWays({ offers, directory }: OidcParts): Ways {
     return tenant?.signIn?.methods;
   }
 
-  const isAllowed = (asked: string | undefined, allowed: readonly string[] | undefined, idp: string, method: string): boolean =>
-    (asked === undefined || asked === idp || asked === method) && (allowed?.some((name) => name === idp || name === method) ?? true);
+  const isAllowed = (
+    asked: string | undefined,
+    allowed: readonly string[] | undefined,
+    idp: string,
+    { name: method, isLocal = false }: Pick<SignInMethod, 'name' | 'isLocal'>,
+  ): boolean =>
+    (asked === undefined || asked === idp || asked === method || (isLocal && asked === 'local')) &&
+    (allowed?.some((name) => name === idp || name === method) ?? true);
 
   async function usable(interaction: Interaction, idp: string): Promise<SignInMethod | undefined> {
     const method = await offers.methodOf(idp);
-    return method && isAllowed(interaction.idp, await allowedBy(interaction), idp, method.name) ? method : undefined;
+    return method && isAllowed(interaction.idp, await allowedBy(interaction), idp, method) ? method : undefined;
   }
 
   async function onlyWay(interaction: Interaction, password: boolean, names: readonly string[]): Promise<string | undefined> {
@@ -45,12 +51,12 @@ export function createSignInWays({ offers, directory }: OidcParts): Ways {
     async ways(interaction) {
       const allowed = await allowedBy(interaction);
       const buttons = await Promise.all(
-        offers.methods().map(async ({ name, buttons: of }) => {
-          const all = (await of?.(interaction)) ?? [];
-          return all.filter(({ idp }) => isAllowed(interaction.idp, allowed, idp, name));
+        offers.methods().map(async (method) => {
+          const all = (await method.buttons?.(interaction)) ?? [];
+          return all.filter(({ idp }) => isAllowed(interaction.idp, allowed, idp, method));
         }),
       );
-      const password = isAllowed(interaction.idp, allowed, 'local', 'password');
+      const password = isAllowed(interaction.idp, allowed, 'local', { name: 'password' });
       const only = await onlyWay(interaction, password, [...(allowed ?? []), ...buttons.flat().map(({ idp }) => idp)]);
       return { password, buttons: buttons.flat(), ...(only === undefined ? {} : { only }) };
     },

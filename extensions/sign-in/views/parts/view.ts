@@ -5,6 +5,7 @@ import { cancelButton, field, person, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
+import { qrCode } from './qr-code.js';
 
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
@@ -38,7 +39,7 @@ const kinds = {
 function renderPart(part: PartModel, focused: string | undefined): Html {
   switch (part.part) {
     case 'text':
-      return html`<p>${part.text}</p>`;
+      return part.isForNoScript ? html`<noscript><p>${part.text}</p></noscript>` : html`<p>${part.text}</p>`;
     case 'list':
       return html`<ul class="points">${part.items.map((item) => html`<li>${item}</li>`)}</ul>`;
     case 'link':
@@ -64,6 +65,16 @@ function renderPart(part: PartModel, focused: string | undefined): Html {
       )}</ul>`;
     case 'button':
       return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="submit"${part.name !== undefined && html` name="${part.name}" value="${part.value ?? ''}"`}>${part.text}</button>`;
+    case 'qr':
+      return qrCode(part.content, part.label);
+    case 'copy':
+      return html`<div class="copy"><p id="${part.name}-label">${part.label}</p><ul id="${part.name}" aria-labelledby="${part.name}-label">${part.lines.map(
+        (line) => html`<li><code>${line}</code></li>`,
+      )}</ul></div>`;
+    case 'action':
+      return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="button" hidden data-action="${part.action}"${
+        part.value !== undefined && html` data-value="${part.value}"`
+      }${part.done !== undefined && html` data-done="${part.done}"`}>${part.text}</button>`;
     case 'markup':
       return part.markup;
   }

@@ -1,0 +1,148 @@
+/** The second factor at a sign-in: a code, a passkey, or a recovery code. */
+import type Router from '@koa/router';
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import type { Context } from 'koa';
+import { type ExtensionContext, form, formField, redirectByGet, type Text, type ViewPart } from '../../lib/extension-door.js';
+import type { Enrolled } from './enrolled.js';
+import { createGuesses } from './guesses.js';
+import { passkeyScript } from './passkeys/script.js';
+import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
+import type { FactorRow } from './records.js';
+import type { Step, Steps } from './step.js';
+
+interface Problem {
+  /** The field that is wrong; absent: the form as a whole. */
+  readonly field?: 'code' | 'recovery';
+  readonly text: Text;
+  readonly status: number;
+  /** No code is taken any more. */
+  readonly isOver?: boolean;
+}
+
+/** Recovery codes that are few enough to say so. */
+const FEW = 3;
+
+export const passkeysOf = (rows: readonly FactorRow[]) => rows.flatMap(({ passkey }) => passkey ?? []);
+
+export function createChallenge(
+  context: ExtensionContext,
+  { enrolled, steps, webauthn }: { enrolled: Enrolled; steps: Steps; webauthn: Webauthn | undefined },
+) {
+  const { view, logger, requestId } = context;
+  const guesses = createGuesses(context);
+  const subjectOf = ({ interaction, owner }: Step): string => `second ${interaction.uid} ${interaction.browser} ${owner.person.user.id}`;
+
+  async function show(ctx: Context, step: Step, problem?: Problem): Promise<void> {
+    const { interaction, own } = step;
+    const link = (to: string): string => `${steps.at(interaction)}?with=${to}`;
+    const wanted = problem?.field ?? (ctx.query.with === 'recovery' ? 'recovery' : 'code');
+    const asksCode = wanted === 'code' && own.totp !== undefined;
+    const asksRecovery = wanted === 'recovery';
+    const hasPasskeys = webauthn !== undefined && own.passkeys.length > 0;
+    const parts: ViewPart[] = [];
+    const field = (name: 'code' | 'recovery', kind: 'code' | 'text'): ViewPart => ({
+      part: 'field',
+      name,
+      label: `factors.challenge.${name}`,
+      kind,
+      ...(problem?.field === name ? { problem: problem.text } : {}),
+    });
+    if (problem?.isOver) parts.push({ part: 'link', text: 'factors.challenge.again', href: steps.at(interaction, '/restart') });
+    else {
+      if (asksCode || asksRecovery) {
+        parts.push(asksCode ? field('code', 'code') : field('recovery', 'text'));
+        parts.push({ part: 'button', text: 'factors.challenge.submit' });
+      }
+      if (hasPasskeys && !asksRecovery) {
+        const value = JSON.stringify({
+          url: steps.at(interaction, '/factors/passkey'),
+          options: webauthn.asked(subjectOf(step), passkeysOf(own.passkeys), 'preferred'),
+        });
+        parts.push({
+          part: 'action',
+          text: 'factors.challenge.passkey',
+          action: 'passkey',
+          value,
+          ...(asksCode ? { look: 'quiet' as const } : {}),
+        });
+        if (!asksCode) parts.push({ part: 'text', text: 'factors.passkey.script', isForNoScript: true });
+      }
+      if (asksRecovery) parts.push({ part: 'link', text: 'factors.challenge.other', href: link('code') });
+      else if (own.recovery) parts.push({ part: 'link', text: 'factors.challenge.useRecovery', href: link('recovery') });
+    }
+    await view(ctx, {
+      interaction,
+      title: 'factors.challenge.title',
+      lead: asksRecovery ? 'factors.challenge.recoveryLead' : asksCode ? 'factors.challenge.codeLead' : 'factors.challenge.passkeyLead',
+      ...(problem && problem.field === undefined ? { problem: problem.text } : {}),
+      ...(problem ? { status: problem.status } : {}),
+      form: { action: steps.at(interaction, '/factors/code') },
+      parts,
+      ...(hasPasskeys ? { script: passkeyScript } : {}),
+    });
+  }
+
+  const refused = (ctx: Context, { interaction, account }: Step, reason: string): void =>
+    logger.info({ requestId: requestId(ctx), reason, client: interaction.client.id, tenant: account.tenant.id }, 'second factor refused');
+
+  function routes(router: Router, base: string): void {
+    router.post(`${base}/factors/code`, form, async (ctx: Context) => {
+      const step = await steps.posted(ctx);
+      if (!step) return;
+      if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
+      const before = await steps.provenIn(step);
+      if (before !== undefined) return before === 'done' ? steps.strengthen(ctx, step) : redirectByGet(ctx, steps.at(step.interaction));
+      const [name, typed] =
+        formField(ctx, 'recovery') === ''
+          ? (['code', formField(ctx, 'code')] as const)
+          : (['recovery', formField(ctx, 'recovery')] as const);
+      const field = name === 'code' && step.own.totp ? 'code' : 'recovery';
+      if (typed.trim() === '') return show(ctx, step, { field, text: `factors.challenge.${field}Missing`, status: 400 });
+      const attempt = await guesses.begin(step.interaction.uid, step.owner.person.user.id);
+      if ('isOver' in attempt) {
+        refused(ctx, step, 'challenge over');
+        return show(ctx, step, { text: 'factors.challenge.over', status: 429, isOver: true });
+      }
+      if ('minutes' in attempt) {
+        refused(ctx, step, 'too many codes');
+        return show(ctx, step, {
+          text: { key: 'factors.challenge.often', values: { minutes: String(attempt.minutes) } },
+          status: 429,
+          isOver: true,
+        });
+      }
+      if (name === 'recovery') {
+        const left = await enrolled.useRecoveryCode(step.owner, step.own, typed);
+        if (left === undefined) {
+          refused(ctx, step, 'wrong recovery code');
+          return show(ctx, step, { field: 'recovery', text: 'factors.challenge.recoveryWrong', status: 400 });
+        }
+        await attempt.succeeded();
+        return steps.prove(ctx, step, left <= FEW ? { left } : {});
+      }
+      const outcome = await enrolled.useTotp(step.owner, step.own, typed);
+      if (outcome !== 'right') {
+        refused(ctx, step, `${outcome} code`);
+        return show(ctx, step, { field: 'code', text: `factors.challenge.code${outcome === 'wrong' ? 'Wrong' : 'Reused'}`, status: 400 });
+      }
+      await attempt.succeeded();
+      return steps.prove(ctx, step);
+    });
+
+    router.post(`${base}/factors/passkey`, form, async (ctx: Context) => {
+      const step = await steps.posted(ctx);
+      if (!step) return;
+      if (!step.isGenuine) return show(ctx, step, { text: 'factors.foreign', status: 403 });
+      const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));
+      const row = given && webauthn && (await enrolled.passkeyOf(step.owner, given.credentialId));
+      const counter = row && (await webauthn.verify(given, subjectOf(step), row.passkey, false));
+      if (!row || counter === undefined || !(await enrolled.usePasskey(step.owner, row, counter))) {
+        refused(ctx, step, 'wrong passkey');
+        return show(ctx, step, { text: 'factors.passkey.wrong', status: 400 });
+      }
+      return steps.prove(ctx, step);
+    });
+  }
+
+  return { show, routes };
+}

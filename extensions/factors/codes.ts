@@ -1,0 +1,58 @@
+/** Codes that people type: those of an authenticator app, and recovery codes. */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+
+const PERIOD_SECONDS = 30;
+/** Steps before and after the current one that are taken too. @see RFC 6238 §5.2 */
+const WINDOW = [0, -1, 1];
+/** Bytes of a secret. @see RFC 4226 §4, R6 */
+const SECRET_BYTES = 20;
+
+/** A new secret, in base32. */
+export const newSecret = (): string => new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer }).base32;
+
+const totpOf = (secret: string, label = '', issuer = ''): TOTP =>
+  new TOTP({ issuer, label, algorithm: 'SHA1', digits: 6, period: PERIOD_SECONDS, secret: Secret.fromBase32(secret) });
+
+/** What the QR code says. A colon would end the name of the issuer. */
+export const totpUri = (secret: string, userName: string, organisation: string): string =>
+  totpOf(secret, userName.replaceAll(':', ' '), organisation.replaceAll(':', ' ')).toString();
+
+/** A code as it was meant: people type spaces, and some keyboards wide digits. */
+export const readCode = (typed: string): string => typed.normalize('NFKC').replace(/[\s-]/g, '');
+
+/** The step that the code is of, near the time; undefined where it is of none. @see RFC 6238 §4 */
+export function stepOf(secret: string, code: string, at: number): number | undefined {
+  if (!/^\d{6}$/.test(code)) return undefined;
+  const totp = totpOf(secret);
+  const given = Buffer.from(code);
+  const now = Math.floor(at / 1000 / PERIOD_SECONDS);
+  const fitting = WINDOW.map((delta) => now + delta).filter((step) =>
+    timingSafeEqual(Buffer.from(totp.generate({ timestamp: step * PERIOD_SECONDS * 1000 })), given),
+  );
+  return fitting[0];
+}
+
+/** The secret in groups, as people type it. */
+export const grouped = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ');
+
+/** Without letters that look like another. @see Crockford's base32 */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const CODE_LENGTH = 12;
+const CODES = 10;
+
+/** Ten new codes of 60 bits. */
+export const newRecoveryCodes = (): readonly string[] =>
+  Array.from({ length: CODES }, () => {
+    const letters = [...randomBytes(CODE_LENGTH)].map((byte) => ALPHABET[byte & 31]).join('');
+    return letters.replace(/(.{4})(?=.)/g, '$1-');
+  });
+
+/** A recovery code as it was meant. */
+export const readRecoveryCode = (typed: string): string =>
+  typed
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^0-9a-z]/g, '')
+    .replaceAll('o', '0')
+    .replace(/[il]/g, '1');

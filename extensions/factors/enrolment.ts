@@ -1,0 +1,120 @@
+/** Setting a factor up: the parts of its pages, at a sign-in that asks for one and on the person's own page. */
+import { randomUUID } from 'node:crypto';
+import type { RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type Attribution,
+  type ExtensionContext,
+  formField,
+  IdpError,
+  type Text,
+  type ViewPart,
+} from '../../lib/extension-door.js';
+import { passkeysOf } from './challenge.js';
+import { grouped, newSecret, readCode, stepOf, totpUri } from './codes.js';
+import type { Enrolled, OwnFactors } from './enrolled.js';
+import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
+import { pending } from './records.js';
+
+interface Pending {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Who sets a factor up, and where: `key` names the sign-in or session, so that a reload shows the same. */
+export interface Enrolling {
+  readonly owner: Account;
+  readonly own: OwnFactors;
+  readonly key: string;
+  readonly by: Attribution;
+}
+
+/** What became of a form: the codes to show once, `done` without any, or what is wrong. */
+export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
+
+export type Enrolment = ReturnType<typeof createEnrolment>;
+
+export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  async function pendingOf({ key }: Enrolling): Promise<Pending> {
+    const fresh: Pending = { id: randomUUID(), secret: newSecret() };
+    for (;;) {
+      const found = (await artifact(pending).read(key)) as Pending | undefined;
+      if (found) return found;
+      if (await artifact(pending).put(key, fresh)) return fresh;
+    }
+  }
+
+  const subjectOf = ({ key, owner }: Enrolling): string => `enrol ${key} ${owner.person.user.id}`;
+
+  /** Recovery codes for who has none. */
+  const firstCodes = async ({ owner, by }: Enrolling): Promise<{ readonly codes?: readonly string[] }> =>
+    (await enrolled.of(owner)).recovery ? {} : { codes: await enrolled.newRecoveryCodes(owner, by) };
+
+  return {
+    /** The QR code, the secret and the field for the first code. */
+    async appParts(enrolling: Enrolling, problem?: Text): Promise<readonly ViewPart[]> {
+      const { owner } = enrolling;
+      const { secret } = await pendingOf(enrolling);
+      return [
+        { part: 'qr', content: totpUri(secret, owner.person.user.userName, owner.tenant.name), label: 'factors.app.qr' },
+        { part: 'copy', name: 'secret', label: 'factors.app.secret', lines: [grouped(secret)] },
+        { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...(problem === undefined ? {} : { problem }) },
+        { part: 'button', text: 'factors.app.submit' },
+      ];
+    },
+
+    /** The app shows the code that was posted: from now on it is a factor. */
+    async addApp(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
+      const { owner, by, key } = enrolling;
+      const found = (await artifact(pending).read(key)) as Pending | undefined;
+      const code = readCode(formField(ctx, 'code'));
+      if (code === '') return { problem: 'factors.challenge.codeMissing', isOfField: true };
+      const lastStep = found && stepOf(found.secret, code, Date.now());
+      if (!found || lastStep === undefined) return { problem: 'factors.app.wrong', isOfField: true };
+      try {
+        await enrolled.addTotp(owner, { ...found, lastStep }, by);
+      } catch (error) {
+        if (!IdpError.is(error, 'conflict')) throw error;
+        // The form came twice, or another tab was first.
+        return (await enrolled.of(owner)).totp?.id === found.id ? {} : { problem: 'factors.app.there' };
+      }
+      return firstCodes(enrolling);
+    },
+
+    /** The button for a new passkey; undefined where there are none. @param url where its answer is posted */
+    passkeyPart(enrolling: Enrolling, url: string, text: string): ViewPart | undefined {
+      if (!webauthn) return undefined;
+      const { owner, own } = enrolling;
+      const { user, givenName, familyName } = owner.person;
+      const person = { id: user.id, name: user.userName, displayName: `${givenName} ${familyName}`.trim() };
+      const options = webauthn.offered(subjectOf(enrolling), person, owner.tenant.name, passkeysOf(own.passkeys));
+      return { part: 'action', text, action: 'passkey', value: JSON.stringify({ url, options, isNew: true }), look: 'quiet' };
+    },
+
+    async addPasskey(ctx: Context, enrolling: Enrolling): Promise<Outcome> {
+      const { owner, by } = enrolling;
+      const given = readAnswer<RegistrationResponseJSON>(formField(ctx, 'response'));
+      const passkey = given && (await webauthn?.verifyNew(given, subjectOf(enrolling)));
+      if (!passkey) return { problem: 'factors.passkey.wrong' };
+      try {
+        await enrolled.addPasskey(owner, passkey, undefined, by);
+      } catch (error) {
+        if (!IdpError.is(error, 'conflict')) throw error;
+        logger.info({ err: error }, 'new passkey refused');
+        return { problem: 'factors.passkey.there' };
+      }
+      return firstCodes(enrolling);
+    },
+
+    /** Recovery codes, to be kept by the person. */
+    codesParts: (codes: readonly string[]): readonly ViewPart[] => [
+      { part: 'text', text: 'factors.codes.text' },
+      { part: 'copy', name: 'codes', label: 'factors.codes.label', lines: codes },
+      { part: 'action', text: 'factors.codes.copy', action: 'copy', done: 'factors.codes.copied', look: 'quiet' },
+      { part: 'action', text: 'factors.codes.download', action: 'download', value: 'recovery-codes.txt', look: 'quiet' },
+      { part: 'action', text: 'factors.codes.print', action: 'print', look: 'quiet' },
+      { part: 'button', text: 'factors.codes.saved' },
+    ],
+  };
+}

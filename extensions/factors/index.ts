@@ -1,0 +1,52 @@
+/** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
+import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { createEnrolled, type Enrolled } from './enrolled.js';
+import { errors, factorOperations } from './operations.js';
+import { createOwnPage, createOwnPageClients } from './own-page.js';
+import { createPasskeySignIn } from './passkeys/sign-in.js';
+import { createWebauthn, offersPasskeys } from './passkeys/webauthn.js';
+import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
+import { createSecondFactor } from './requirement.js';
+import { texts } from './texts/index.js';
+
+/** The parts of one service. */
+function createParts(context: ExtensionContext) {
+  const enrolled: Enrolled = createEnrolled(context);
+  const webauthn = offersPasskeys(context.issuer) ? createWebauthn(context) : undefined;
+  return {
+    enrolled,
+    secondFactor: createSecondFactor(context, enrolled, webauthn),
+    ...(webauthn && { passkeySignIn: createPasskeySignIn(context, enrolled, webauthn) }),
+    ownPage: createOwnPage(context, enrolled, webauthn),
+  };
+}
+
+export function factors(): Extension {
+  const made = new WeakMap<ExtensionContext, ReturnType<typeof createParts>>();
+  const partsOf = (context: ExtensionContext) => {
+    const parts = made.get(context) ?? createParts(context);
+    made.set(context, parts);
+    return parts;
+  };
+  return {
+    name: 'factors',
+    errorCodes: errors.codes,
+    collections: [collection],
+    artifacts: [pending, proven, seen, spent, choosing],
+    events: ['FactorAdded', 'FactorRemoved', 'PasskeyCounterWentBack'],
+    texts,
+    routes(router, context) {
+      const { secondFactor, passkeySignIn, ownPage } = partsOf(context);
+      secondFactor.routes(router);
+      passkeySignIn?.routes(router);
+      ownPage(router);
+    },
+    requirements: (context) => [partsOf(context).secondFactor.requirement],
+    signInMethods: (context) => {
+      const { passkeySignIn } = partsOf(context);
+      return passkeySignIn ? [passkeySignIn.method] : [];
+    },
+    clients: createOwnPageClients,
+    resources: (context) => factorOperations(context, partsOf(context).enrolled),
+  };
+}

@@ -1,0 +1,91 @@
+/** Factors in the admin API: what a help desk sees of them, and removes when a phone is lost. */
+import {
+  type Account,
+  defineErrors,
+  defineOperation,
+  type ExtensionContext,
+  IdpError,
+  type Operation,
+  type OperationRequest,
+  Type,
+} from '../../lib/extension-door.js';
+import type { Enrolled } from './enrolled.js';
+import { describedFactor } from './records.js';
+import { signOutOf } from './sign-out.js';
+
+const text = () => Type.String();
+const Factor = Type.Object(
+  {
+    id: text(),
+    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('recovery')]),
+    name: Type.Optional(Type.String()),
+    createdAt: Type.String({ description: 'ISO 8601' }),
+    lastUsedAt: Type.Optional(Type.String({ description: 'ISO 8601' })),
+    codesLeft: Type.Optional(Type.Integer({ description: 'of recovery codes' })),
+  },
+  { $id: 'Factor', additionalProperties: false },
+);
+
+export const errors = defineErrors({
+  factor_privileged: { status: 403, description: 'The user may do more in the admin API than who would remove the factor.' },
+});
+
+const path = '/tenants/{tid}/users/{id}/factors';
+const write = 'idp.factors:write';
+
+type Request = Pick<OperationRequest, 'directory' | 'administrator' | 'by'> & {
+  readonly params: { readonly tid: string; readonly id: string };
+};
+
+/** A user of the tenant, whose own factors they are: a linked user uses those of another, which are in the tenant of that one. */
+async function ownerIn({ directory, params: { tid, id } }: Request): Promise<Account> {
+  const account = await directory.accounts.findByOid(id);
+  if (account?.tenant.id !== tid) throw new IdpError('not_found');
+  return account;
+}
+
+/** Without a factor, a password is enough to be the user, and everybody linked to them: nobody weakens who may do more than they may themselves. */
+async function checkPrivileges({ directory, administrator }: Request, owner: Account): Promise<void> {
+  if (administrator.ofAllTenants) return;
+  for (const { person, tenant } of await directory.accounts.family(owner.person)) {
+    const groups = await directory.accounts.groups(person);
+    const privileged = groups.flatMap(({ permissionIds }) => permissionIds.filter((id) => id.startsWith('idp.')));
+    const isHeld = administrator.administers(tenant.id) && privileged.every((id) => administrator.holds(id));
+    if (privileged.length > 0 && !isHeld) throw errors('factor_privileged');
+  }
+}
+
+export const factorOperations = ({ sessions }: ExtensionContext, enrolled: Enrolled): readonly Operation[] => {
+  const remove = async (request: Request, removal: (owner: Account) => Promise<void>): Promise<void> => {
+    const owner = await ownerIn(request);
+    await checkPrivileges(request, owner);
+    await removal(owner);
+    await signOutOf({ sessions, directory: request.directory }, owner, request.by);
+  };
+  return [
+    defineOperation({
+      method: 'GET',
+      path,
+      scope: 'idp.factors:read',
+      summary: 'Lists the second factors and passkeys of a user',
+      answer: Type.Object({ items: Type.Array(Factor) }, { additionalProperties: false }),
+      handle: async (request) => ({ items: (await enrolled.of(await ownerIn(request))).all.map(describedFactor) }),
+    }),
+    defineOperation({
+      method: 'DELETE',
+      path,
+      scope: write,
+      summary: 'Removes all factors of a user, and signs the user out everywhere',
+      errors: ['factor_privileged'],
+      handle: (request) => remove(request, (owner) => enrolled.removeAll(owner, request.by)),
+    }),
+    defineOperation({
+      method: 'DELETE',
+      path: `${path}/{factorId}`,
+      scope: write,
+      summary: 'Removes a factor of a user, and signs the user out everywhere',
+      errors: ['factor_privileged'],
+      handle: (request) => remove(request, (owner) => enrolled.remove(owner, request.params.factorId, request.by)),
+    }),
+  ];
+};

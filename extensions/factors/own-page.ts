@@ -1,0 +1,221 @@
+/** The signed-in person's own factors: a list, and what adds and removes them. Each change takes a sign-in of the last ten minutes. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type BrowserSignIn,
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  type InternalClients,
+  redirectByGet,
+  type Text,
+  type View,
+  type ViewPart,
+} from '../../lib/extension-door.js';
+import { codesScript } from './codes-script.js';
+import type { Enrolled } from './enrolled.js';
+import { createEnrolment, type Enrolling, type Outcome } from './enrolment.js';
+import { passkeyScript } from './passkeys/script.js';
+import { PASSKEY } from './passkeys/sign-in.js';
+import type { Webauthn } from './passkeys/webauthn.js';
+import type { FactorRow } from './records.js';
+import { signOutOf } from './sign-out.js';
+
+/** Seconds since the sign-in within which factors may be changed. */
+const FRESH_SECONDS = 600;
+
+export const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
+
+/** The application that the person signs in to. */
+export const createOwnPageClients = (context: ExtensionContext): InternalClients => {
+  const client = { name: new URL(context.issuer).host, returnTo: `${ownPath(context)}/return` };
+  return { find: (id) => (id === CLIENT ? client : undefined) };
+};
+const CLIENT = 'factors:own';
+
+/** A browser that may change factors. */
+interface Here {
+  readonly signedIn: BrowserSignIn;
+  readonly enrolling: Enrolling;
+}
+
+export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  const { url, directory, csrf, view, brandingOf, signedIn, requireSignIn, signInAnswer } = context;
+  const base = ownPath(context);
+  const enrolment = createEnrolment(context, enrolled, webauthn);
+  const subjectOf = ({ signedIn: { session } }: Here): string => `factors ${session}`;
+
+  /** Who is signed in here, in a sign-in that is recent, and of two factors where the person has them; undefined once the browser was sent to sign in. */
+  async function here(ctx: Context): Promise<Here | undefined> {
+    const found = await signedIn(ctx);
+    const owner = found && (await enrolled.ownerOf(found.account));
+    if (!found || !owner) {
+      await requireSignIn(ctx, { client: CLIENT, state: '', maxAge: FRESH_SECONDS });
+      return undefined;
+    }
+    if (found.act) {
+      await page(ctx, owner, { title: 'factors.own.title', status: 403, problem: 'factors.own.acting', parts: [] });
+      return undefined;
+    }
+    const own = await enrolled.of(owner);
+    const isFresh = Date.now() / 1000 - found.authTime <= FRESH_SECONDS;
+    if (!isFresh || (own.isEnrolled && !found.amr.includes('mfa'))) {
+      const acrValues = own.isEnrolled ? { acrValues: `mfa tenant:${found.account.tenant.id}` } : {};
+      await requireSignIn(ctx, {
+        client: CLIENT,
+        state: '',
+        maxAge: FRESH_SECONDS,
+        loginHint: found.account.person.user.userName,
+        ...acrValues,
+      });
+      return undefined;
+    }
+    return {
+      signedIn: found,
+      enrolling: { owner, own, key: `own ${found.session} ${found.authTime}`, by: { actor: `user:${found.oid}` } },
+    };
+  }
+
+  const page = async (ctx: Context, { tenant }: Account, model: View): Promise<void> =>
+    view(ctx, { ...(await brandingOf(tenant.id)), ...model });
+
+  /** The same, for a form of our page. */
+  async function posted(ctx: Context): Promise<Here | undefined> {
+    const found = await here(ctx);
+    if (!found || csrf.check(ctx, subjectOf(found), formField(ctx, 'csrf'))) return found;
+    await list(ctx, found, { text: 'factors.foreign', status: 403 });
+    return undefined;
+  }
+
+  const nameOf = ({ kind, recovery, createdAt }: FactorRow): Text => ({
+    key: `factors.kind.${kind}`,
+    values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
+  });
+
+  async function list(ctx: Context, found: Here, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
+    const { own, owner } = found.enrolling;
+    const passkey = enrolment.passkeyPart(found.enrolling, url(`${base}/passkey`), 'factors.own.addPasskey');
+    const rows = own.all.map((row): ViewPart[] => [
+      { part: 'text', text: nameOf(row) },
+      ...(row.kind === 'recovery'
+        ? []
+        : [{ part: 'button' as const, text: 'factors.own.remove', name: 'remove', value: row.id, look: 'quiet' as const }]),
+    ]);
+    await page(ctx, owner, {
+      title: 'factors.own.title',
+      lead: own.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
+      ...(problem ? { problem: problem.text, status: problem.status } : {}),
+      form: { action: url(base), subject: subjectOf(found) },
+      parts: [
+        ...rows.flat(),
+        ...(own.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
+        ...(passkey ? [passkey] : []),
+        ...(own.isEnrolled
+          ? [{ part: 'button' as const, text: 'factors.own.newCodes', name: 'add', value: 'codes', look: 'quiet' as const }]
+          : []),
+      ],
+      ...(passkey ? { script: passkeyScript } : {}),
+    });
+  }
+
+  const showCodes = (ctx: Context, found: Here, codes: readonly string[]): Promise<void> =>
+    page(ctx, found.enrolling.owner, {
+      title: 'factors.codes.title',
+      form: { action: url(base), subject: subjectOf(found) },
+      parts: enrolment.codesParts(codes),
+      script: codesScript,
+    });
+
+  const showApp = async (ctx: Context, found: Here, problem?: Text): Promise<void> =>
+    page(ctx, found.enrolling.owner, {
+      title: 'factors.enrol.title',
+      lead: 'factors.enrol.lead',
+      ...(problem === undefined ? {} : { status: 400 }),
+      form: { action: url(`${base}/app`), subject: subjectOf(found) },
+      parts: [...(await enrolment.appParts(found.enrolling, problem)), { part: 'link', text: 'factors.own.back', href: url(base) }],
+    });
+
+  const showRemoval = (ctx: Context, found: Here, row: FactorRow): Promise<void> =>
+    page(ctx, found.enrolling.owner, {
+      title: 'factors.remove.title',
+      lead: nameOf(row),
+      form: { action: url(base), subject: subjectOf(found) },
+      parts: [
+        { part: 'text', text: 'factors.remove.text' },
+        { part: 'button', text: 'factors.remove.submit', name: 'removed', value: row.id },
+        { part: 'link', text: 'factors.own.back', href: url(base) },
+      ],
+    });
+
+  /** The factor goes, and with it every sign-in that may rest on it. This browser is signed in again by the proof that it gave just now. */
+  async function remove(ctx: Context, { signedIn: { oid, amr, idp }, enrolling: { owner, by } }: Here, id: string): Promise<void> {
+    await enrolled.remove(owner, id, by);
+    await signOutOf(context, owner, by);
+    const account = await directory.accounts.findByOid(oid);
+    if (!account) throw new IdpError('not_found');
+    const proof = await directory.credentials.proofOf(account, new Date());
+    const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
+    await requireSignIn(ctx, {
+      client: CLIENT,
+      state: '',
+      prompt: 'login',
+      loginHint: account.person.user.userName,
+      signIn: { oid, amr, idp, ...method, proof },
+    });
+  }
+
+  const done = (ctx: Context, found: Here, outcome: Outcome, again: (problem: Text) => Promise<void>): Promise<void> | void => {
+    if ('problem' in outcome) return again(outcome.problem);
+    return outcome.codes ? showCodes(ctx, found, outcome.codes) : redirectByGet(ctx, url(base));
+  };
+
+  return function routes(router: Router): void {
+    router.get(`${base}/return`, async (ctx: Context) => {
+      const answer = await signInAnswer(ctx);
+      if (answer && 'signedIn' in answer) return redirectByGet(ctx, url(base));
+      await view(ctx, {
+        title: 'factors.own.title',
+        problem: 'factors.own.signedOut',
+        status: 403,
+        parts: [{ part: 'link', text: 'factors.signIn.again', href: url(base) }],
+      });
+    });
+
+    router.get(base, async (ctx: Context) => {
+      const found = await here(ctx);
+      if (found) await list(ctx, found);
+    });
+
+    router.post(base, form, async (ctx: Context) => {
+      const found = await posted(ctx);
+      if (!found) return;
+      const { own, owner, by } = found.enrolling;
+      const row = own.all.find(({ id, kind }) => kind !== 'recovery' && id === (formField(ctx, 'remove') || formField(ctx, 'removed')));
+      if (row && formField(ctx, 'removed') !== '') return remove(ctx, found, row.id);
+      if (row) return showRemoval(ctx, found, row);
+      if (formField(ctx, 'add') === 'app') return redirectByGet(ctx, url(`${base}/app`));
+      if (formField(ctx, 'add') === 'codes' && own.isEnrolled) return showCodes(ctx, found, await enrolled.newRecoveryCodes(owner, by));
+      return redirectByGet(ctx, url(base));
+    });
+
+    router.get(`${base}/app`, async (ctx: Context) => {
+      const found = await here(ctx);
+      if (!found) return;
+      if (found.enrolling.own.totp) return redirectByGet(ctx, url(base));
+      await showApp(ctx, found);
+    });
+
+    router.post(`${base}/app`, form, async (ctx: Context) => {
+      const found = await posted(ctx);
+      if (found) await done(ctx, found, await enrolment.addApp(ctx, found.enrolling), (problem) => showApp(ctx, found, problem));
+    });
+
+    router.post(`${base}/passkey`, form, async (ctx: Context) => {
+      const found = await posted(ctx);
+      if (found)
+        await done(ctx, found, await enrolment.addPasskey(ctx, found.enrolling), (text) => list(ctx, found, { text, status: 400 }));
+    });
+  };
+}

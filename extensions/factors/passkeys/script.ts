@@ -1,0 +1,55 @@
+/** The script of pages with passkeys. It calls nobody: what it got goes with the form. */
+
+/**
+ * Shows the buttons of passkeys where the browser has them, and posts what the authenticator answers. `data-value` is JSON: `url` is where to post,
+ * `options` what to ask for, `isNew` whether to make one, `isConditional` whether to offer passkeys in the autofill of the name.
+ */
+export const passkeyScript = `
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));
+const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\\+/g, '-').replace(/\\//g, '_').replace(/=+$/, '');
+const ids = (list) => list && list.map((each) => ({ ...each, id: bytes(each.id) }));
+const button = document.querySelector('[data-action="passkey"]');
+if (button && window.PublicKeyCredential) {
+  const { url, options, isNew, isConditional } = JSON.parse(button.dataset.value);
+  const publicKey = { ...options, challenge: bytes(options.challenge) };
+  if (isNew) publicKey.user = { ...options.user, id: bytes(options.user.id) };
+  if (publicKey.allowCredentials) publicKey.allowCredentials = ids(publicKey.allowCredentials);
+  if (publicKey.excludeCredentials) publicKey.excludeCredentials = ids(publicKey.excludeCredentials);
+  const send = (credential) => {
+    const { id, type, response } = credential;
+    const answer = { clientDataJSON: text(response.clientDataJSON) };
+    if (isNew) {
+      answer.attestationObject = text(response.attestationObject);
+      answer.transports = response.getTransports ? response.getTransports() : [];
+    } else {
+      answer.authenticatorData = text(response.authenticatorData);
+      answer.signature = text(response.signature);
+      if (response.userHandle) answer.userHandle = text(response.userHandle);
+    }
+    const field = document.createElement('input');
+    field.type = 'hidden';
+    field.name = 'response';
+    field.value = JSON.stringify({ id, rawId: id, type, response: answer, clientExtensionResults: {} });
+    button.form.append(field);
+    button.form.action = url;
+    button.form.submit();
+  };
+  let waiting;
+  const ask = (mediation) => {
+    if (waiting) waiting.abort();
+    waiting = new AbortController();
+    const request = { publicKey, signal: waiting.signal, ...(mediation ? { mediation } : {}) };
+    return (isNew ? navigator.credentials.create(request) : navigator.credentials.get(request)).then((credential) => credential && send(credential), () => {});
+  };
+  for (let each = button; each && each.hidden; each = each.previousElementSibling) each.hidden = false;
+  button.addEventListener('click', (event) => {
+    event.preventDefault();
+    ask();
+  });
+  const name = document.getElementById('identifier');
+  if (isConditional && name && PublicKeyCredential.isConditionalMediationAvailable) {
+    name.autocomplete = 'username webauthn';
+    PublicKeyCredential.isConditionalMediationAvailable().then((isThere) => isThere && !waiting && ask('conditional'));
+  }
+}
+`;

@@ -1,0 +1,152 @@
+/** Passkeys in the place of name and password. */
+import type Router from '@koa/router';
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type ExtensionContext,
+  form,
+  formField,
+  type Interaction,
+  redirectByGet,
+  type SignInMethod,
+} from '../../../lib/extension-door.js';
+import type { Enrolled } from '../enrolled.js';
+import { choosing } from '../records.js';
+import { passkeyScript } from './script.js';
+import { readAnswer, type Webauthn } from './webauthn.js';
+
+/** The name of the method. */
+export const PASSKEY = 'passkey';
+
+interface Choosing {
+  readonly owner: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export function createPasskeySignIn(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn) {
+  const { own, url, interactions, directory, csrf, artifact, view, logger, requestId } = context;
+  const at = ({ uid }: Interaction, path = ''): string => url(`${own}/interaction/${uid}${path}`);
+  const subjectOf = ({ uid, browser }: Interaction): string => `first ${uid} ${browser}`;
+  const script = (interaction: Interaction, isConditional: boolean) => ({
+    source: passkeyScript,
+    value: JSON.stringify({
+      url: at(interaction, '/passkey'),
+      options: webauthn.asked(subjectOf(interaction), [], 'required'),
+      isConditional,
+    }),
+  });
+
+  const method: SignInMethod = {
+    name: PASSKEY,
+    isLocal: true,
+    buttons: (interaction) => [{ idp: PASSKEY, label: 'factors.signIn.button', script: script(interaction, true) }],
+    begin: (ctx, interaction) =>
+      view(ctx, {
+        interaction,
+        title: 'factors.signIn.title',
+        lead: 'factors.signIn.lead',
+        form: { action: at(interaction, '/passkey') },
+        parts: [
+          { part: 'action', text: 'factors.signIn.button', action: PASSKEY, value: script(interaction, false).value },
+          { part: 'text', text: 'factors.passkey.script', isForNoScript: true },
+        ],
+        script: passkeyScript,
+      }),
+  };
+
+  /** One answer for a passkey that nobody has, and for one of somebody who cannot sign in here. */
+  async function refused(ctx: Context, interaction: Interaction, reason: string): Promise<void> {
+    logger.info({ requestId: requestId(ctx), reason, client: interaction.client.id }, 'sign-in refused');
+    await view(ctx, {
+      interaction,
+      title: 'factors.signIn.refused',
+      problem: 'factors.signIn.refusedText',
+      status: 400,
+      parts: [{ part: 'link', text: 'factors.signIn.again', href: `${at(interaction)}?restart=yes` }],
+    });
+  }
+
+  /** The accounts that the owner's credential signs in to here. */
+  async function accountsOf(owner: string, { tids }: Interaction): Promise<readonly Account[]> {
+    const all = await directory.accounts.named(owner);
+    return all.filter(
+      ({ tenant: { id, signIn } }) => (tids?.includes(id) ?? true) && (signIn?.methods === undefined || signIn.methods.includes(PASSKEY)),
+    );
+  }
+
+  async function signIn(ctx: Context, interaction: Interaction, account: Account, provenAt: Date): Promise<void> {
+    const proof = await directory.credentials.proofOf(account, provenAt);
+    const { id: oid } = account.person.user;
+    const target = await interactions.signIn(ctx, interaction, { oid, amr: ['pop', 'mfa'], idp: 'local', method: PASSKEY, proof });
+    return target === undefined ? refused(ctx, interaction, 'passkey of no use here') : redirectByGet(ctx, target);
+  }
+
+  const choice = (ctx: Context, interaction: Interaction, accounts: readonly Account[]): Promise<void> =>
+    view(ctx, {
+      interaction,
+      title: 'factors.signIn.choose',
+      form: { action: at(interaction, '/passkey-organisation') },
+      parts: [
+        {
+          part: 'choices',
+          name: 'oid',
+          choices: accounts.map(({ person, tenant }) => ({
+            value: person.user.id,
+            title: { plain: tenant.name },
+            lines: [{ plain: person.user.userName }],
+          })),
+        },
+      ],
+    });
+
+  /** The interaction of a posted form; undefined once the request was answered. */
+  async function posted(ctx: Context): Promise<Interaction | undefined> {
+    const interaction = await interactions.load(ctx);
+    if (interaction && !csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) {
+      await view(ctx, {
+        interaction,
+        title: 'factors.signIn.refused',
+        problem: 'factors.foreign',
+        status: 403,
+        parts: [{ part: 'link', text: 'factors.signIn.again', href: at(interaction) }],
+      });
+      return undefined;
+    }
+    return interaction;
+  }
+
+  function routes(router: Router): void {
+    const base = `${own}/interaction/:uid`;
+
+    router.post(`${base}/passkey`, form, async (ctx: Context) => {
+      const provenAt = new Date();
+      const interaction = await posted(ctx);
+      if (!interaction) return;
+      const given = readAnswer<AuthenticationResponseJSON>(formField(ctx, 'response'));
+      if (!given) return refused(ctx, interaction, 'no answer of a passkey');
+      const owner = given.userHandle === undefined ? undefined : await directory.accounts.findByOid(given.userHandle);
+      const row = owner && (await enrolled.passkeyOf(owner, given.credentialId));
+      const counter = await webauthn.verify(given, subjectOf(interaction), row?.passkey, true);
+      if (!owner || !row || counter === undefined) return refused(ctx, interaction, 'wrong passkey');
+      const [account, ...others] = await accountsOf(owner.person.user.id, interaction);
+      if (!account || !(await enrolled.usePasskey(owner, row, counter))) return refused(ctx, interaction, 'passkey of no use here');
+      if (others.length === 0) return signIn(ctx, interaction, account, provenAt);
+      await artifact(choosing).put(interaction.uid, { owner: owner.person.user.id, at: provenAt.getTime() } satisfies Choosing);
+      return choice(ctx, interaction, [account, ...others]);
+    });
+
+    router.post(`${base}/passkey-organisation`, form, async (ctx: Context) => {
+      const interaction = await posted(ctx);
+      if (!interaction) return;
+      const kept = (await artifact(choosing).read(interaction.uid)) as Choosing | undefined;
+      const accounts = kept ? await accountsOf(kept.owner, interaction) : [];
+      const chosen = accounts.find(({ person }) => person.user.id === formField(ctx, 'oid'));
+      if (!kept || !chosen) return redirectByGet(ctx, `${at(interaction)}?restart=yes`);
+      return signIn(ctx, interaction, chosen, new Date(kept.at));
+    });
+  }
+
+  return { method, routes };
+}

@@ -1,0 +1,164 @@
+/** Passkeys: what browsers are asked, and whether their answers hold. The signatures are checked by `@simplewebauthn/server`, an optional peer. */
+import { createRequire } from 'node:module';
+import { isIP } from 'node:net';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { Factor } from '../records.js';
+import { createChallenges } from './challenges.js';
+
+type Passkey = NonNullable<Factor['passkey']>;
+
+const PEER = '@simplewebauthn/server';
+const TIMEOUT_MS = 300_000;
+/** Ed25519, ES256, RS256. @see RFC 9053 §2, RFC 8812 §2 */
+const ALGORITHMS = [-8, -7, -257];
+
+/** Whether passkeys work here: not without the peer, and for no issuer at an IP address, which is nobody's domain. @see WebAuthn Level 3 §5.1.2 */
+export function offersPasskeys(issuer: string): boolean {
+  const { hostname, protocol } = new URL(issuer);
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return false;
+  // A browser has passkeys in secure contexts alone.
+  if (protocol !== 'https:' && hostname !== 'localhost' && !hostname.endsWith('.localhost')) return false;
+  try {
+    createRequire(import.meta.url).resolve(PEER);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the answer of a browser says, before anything of it was checked. */
+export interface Given<Response> {
+  readonly response: Response;
+  readonly credentialId: string;
+  /** Of a passkey that says whose it is. */
+  readonly userHandle?: string;
+}
+
+/** A posted answer; undefined for what cannot be one. */
+export function readAnswer<Response extends AuthenticationResponseJSON | RegistrationResponseJSON>(
+  posted: string,
+): Given<Response> | undefined {
+  try {
+    const response = JSON.parse(posted) as Response;
+    const { id, rawId, type, response: inner } = response;
+    const isAnswer = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id) && rawId === id && type === 'public-key' && isObject(inner);
+    if (!isAnswer) return undefined;
+    const { userHandle } = inner as { readonly userHandle?: unknown };
+    const handle = typeof userHandle === 'string' ? Buffer.from(userHandle, 'base64url').toString() : undefined;
+    return { response, credentialId: id, ...(handle === undefined ? {} : { userHandle: handle }) };
+  } catch {
+    return undefined;
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** Stands in for the passkey that nobody has, at the same cost: the key is thrown away. */
+const decoy = async (): Promise<Passkey> => {
+  const { privateKey: _, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+  const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey);
+  // A COSE key of EC2, ES256, P-256. @see RFC 9053 §7.1.1
+  const cose = [Buffer.from('a5010203262001215820', 'hex'), Buffer.from(x, 'base64url')];
+  const bytes = Buffer.concat([...cose, Buffer.from('225820', 'hex'), Buffer.from(y, 'base64url')]);
+  return { credentialId: '', publicKey: bytes.toString('base64url'), counter: 0, transports: [] };
+};
+
+export function createWebauthn(context: ExtensionContext) {
+  const { issuer, logger } = context;
+  const { origin, hostname: rpId } = new URL(issuer);
+  const challenges = createChallenges(context);
+  const library = () => import('@simplewebauthn/server');
+  let nobodys: Promise<Passkey> | undefined;
+
+  return {
+    /** What the script of a page asks the browser for, to prove a passkey. @param passkeys of the user; empty: any that says whose it is. */
+    asked: (subject: string, passkeys: readonly Passkey[], userVerification: 'required' | 'preferred') => ({
+      challenge: challenges.make(subject),
+      rpId,
+      timeout: TIMEOUT_MS,
+      userVerification,
+      allowCredentials: passkeys.map(({ credentialId: id, transports }) => ({ type: 'public-key', id, transports })),
+    }),
+
+    /** The same, to make one. */
+    offered: (
+      subject: string,
+      user: { readonly id: string; readonly name: string; readonly displayName: string },
+      rpName: string,
+      known: readonly Passkey[],
+    ) => ({
+      challenge: challenges.make(subject),
+      rp: { id: rpId, name: rpName },
+      user: { ...user, id: Buffer.from(user.id).toString('base64url') },
+      pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+      timeout: TIMEOUT_MS,
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'preferred', requireResidentKey: false, userVerification: 'preferred' },
+      excludeCredentials: known.map(({ credentialId: id, transports }) => ({ type: 'public-key', id, transports })),
+    }),
+
+    /**
+     * The counter of an answer that holds: for this subject, by this passkey, at this origin. Undefined for any other.
+     * @param passkey undefined: nobody's, which takes as long and never holds.
+     */
+    async verify(
+      { response }: Given<AuthenticationResponseJSON>,
+      subject: string,
+      passkey: Passkey | undefined,
+      requireUserVerification: boolean,
+    ): Promise<number | undefined> {
+      nobodys ??= decoy();
+      const { publicKey, transports } = passkey ?? (await nobodys);
+      try {
+        const { verifyAuthenticationResponse } = await library();
+        const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+          response,
+          expectedChallenge: (challenge) => challenges.spend(subject, challenge),
+          expectedOrigin: origin,
+          expectedRPID: rpId,
+          requireUserVerification,
+          // The counter is compared where it is kept, in the same write.
+          credential: {
+            id: response.id,
+            publicKey: new Uint8Array(Buffer.from(publicKey, 'base64url')),
+            counter: 0,
+            transports: [...transports] as never,
+          },
+        });
+        return verified && passkey ? authenticationInfo.newCounter : undefined;
+      } catch (err) {
+        logger.info({ err }, 'passkey refused');
+        return undefined;
+      }
+    },
+
+    /** The passkey of an answer that holds. */
+    async verifyNew({ response }: Given<RegistrationResponseJSON>, subject: string): Promise<Passkey | undefined> {
+      try {
+        const { verifyRegistrationResponse } = await library();
+        const { verified, registrationInfo } = await verifyRegistrationResponse({
+          response,
+          expectedChallenge: (challenge) => challenges.spend(subject, challenge),
+          expectedOrigin: origin,
+          expectedRPID: rpId,
+          requireUserVerification: false,
+          supportedAlgorithmIDs: ALGORITHMS,
+        });
+        if (!verified) return undefined;
+        const { id, publicKey, counter, transports = [] } = registrationInfo.credential;
+        return {
+          credentialId: id,
+          publicKey: Buffer.from(publicKey).toString('base64url'),
+          counter,
+          transports: transports.map(String).slice(0, 8),
+        };
+      } catch (err) {
+        logger.info({ err }, 'new passkey refused');
+        return undefined;
+      }
+    },
+  };
+}
+
+export type Webauthn = ReturnType<typeof createWebauthn>;

@@ -1,0 +1,80 @@
+/** What is kept of factors. */
+import { type ArtifactKind, defineCollection, type ExtensionRow, type Static, Type } from '../../lib/extension-door.js';
+
+const Factor = Type.Object(
+  {
+    /** Whose credential it belongs to: linked users use their parent's. */
+    userId: Type.String(),
+    personId: Type.String(),
+    kind: Type.Union([Type.Literal('totp'), Type.Literal('passkey'), Type.Literal('recovery')]),
+    /** What there is one of: an authenticator app and a set of recovery codes for each user, a passkey for each credential id. */
+    slot: Type.String(),
+    name: Type.Optional(Type.String()),
+    createdAt: Type.String(),
+    lastUsedAt: Type.Optional(Type.String()),
+    /** The secret, sealed, and the step of the last code that was taken. @see RFC 6238 §4.2 */
+    totp: Type.Optional(Type.Object({ secret: Type.String(), lastStep: Type.Integer() })),
+    /** Keyed hashes of the codes that are left. */
+    recovery: Type.Optional(Type.Object({ codes: Type.Array(Type.String()) })),
+    passkey: Type.Optional(
+      Type.Object({
+        credentialId: Type.String(),
+        publicKey: Type.String(),
+        counter: Type.Integer(),
+        transports: Type.Array(Type.String()),
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type Factor = Static<typeof Factor>;
+export type FactorRow = ExtensionRow<Factor>;
+export type FactorKind = Factor['kind'];
+
+export const factors = defineCollection({
+  name: 'factors.enrolled',
+  row: Factor,
+  indexes: {
+    byUser: { fields: ['userId'] },
+    byPerson: { fields: ['personId'] },
+    bySlot: { fields: ['slot'], unique: true },
+  },
+  events: true,
+  async erase(rows, { personId }) {
+    for (const { id } of await rows.find('byPerson', [personId])) await rows.remove(id);
+  },
+  async userRemoved(rows, { userId }) {
+    for (const { id } of await rows.find('byUser', [userId])) await rows.remove(id);
+  },
+  async export(rows, { personId }) {
+    return (await rows.find('byPerson', [personId])).map(describedFactor);
+  },
+});
+
+/** What may be told of a factor: nothing that proves anything. */
+export const describedFactor = ({ id, kind, name, createdAt, lastUsedAt, recovery }: FactorRow) => ({
+  id,
+  kind,
+  ...(name === undefined ? {} : { name }),
+  createdAt,
+  ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+  ...(recovery ? { codesLeft: recovery.codes.length } : {}),
+});
+
+export const slotOf = {
+  totp: (userId: string): string => `totp ${userId}`,
+  recovery: (userId: string): string => `recovery ${userId}`,
+  passkey: (credentialId: string): string => `passkey ${credentialId}`,
+};
+
+/** Authenticator apps that are being set up: their secret, until a code proves that the app has it. */
+export const pending: ArtifactKind = { name: 'factors.pending', lifetimeSeconds: 1800 };
+/** Sign-ins whose factor was proven a moment ago, with what is still to be shown. */
+export const proven: ArtifactKind = { name: 'factors.proven', lifetimeSeconds: 600 };
+/** Sign-ins of {@link proven} in which the person has seen what was to be shown. */
+export const seen: ArtifactKind = { name: 'factors.seen', lifetimeSeconds: 600 };
+/** Challenges that were answered. */
+export const spent: ArtifactKind = { name: 'factors.spent', lifetimeSeconds: 900 };
+/** Passkeys that sign in to several organisations, until one is chosen. */
+export const choosing: ArtifactKind = { name: 'factors.choosing', lifetimeSeconds: 600 };

@@ -1,0 +1,126 @@
+/** The requirement that serves the demand `mfa`: the challenge for who has a factor, enrolment for who has none. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
+import { createChallenge } from './challenge.js';
+import { codesScript } from './codes-script.js';
+import type { Enrolled } from './enrolled.js';
+import { createEnrolment, type Enrolling } from './enrolment.js';
+import { passkeyScript } from './passkeys/script.js';
+import type { Webauthn } from './passkeys/webauthn.js';
+import { createSteps, REQUIREMENT, type Step } from './step.js';
+
+/** Seconds since the sign-in within which a first factor may be set up: whoever took over an older session gets no factor of their own. */
+const FRESH_SECONDS = 600;
+
+export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  const { own, interactions, view } = context;
+  const steps = createSteps(context, enrolled);
+  const challenge = createChallenge(context, { enrolled, steps, webauthn });
+  const enrolment = createEnrolment(context, enrolled, webauthn);
+
+  const enrollingOf = ({ owner, own: factors, key, account }: Step): Enrolling => ({
+    owner,
+    own: factors,
+    key,
+    by: { actor: `user:${account.person.user.id}` },
+  });
+
+  /** Whether the sign-in is recent enough to set a factor up. */
+  const isFresh = ({ interaction: { authTime = 0 } }: Step): boolean => Date.now() / 1000 - authTime <= FRESH_SECONDS;
+
+  async function signInAgain(ctx: Context, { interaction }: Step): Promise<void> {
+    const target = await interactions.restart(ctx, interaction.uid, 'login');
+    redirectByGet(ctx, target ?? (await interactions.abort(ctx, interaction)));
+  }
+
+  async function showEnrolment(
+    ctx: Context,
+    step: Step,
+    problem?: { readonly text: Text; readonly isOfField?: boolean; readonly status: number },
+  ): Promise<void> {
+    if (!isFresh(step)) return signInAgain(ctx, step);
+    const { interaction } = step;
+    const enrolling = enrollingOf(step);
+    const passkey = enrolment.passkeyPart(enrolling, steps.at(interaction, '/factors/enrol-passkey'), 'factors.enrol.passkey');
+    await view(ctx, {
+      interaction,
+      title: 'factors.enrol.title',
+      lead: 'factors.enrol.lead',
+      ...(problem ? { status: problem.status, ...(problem.isOfField ? {} : { problem: problem.text }) } : {}),
+      form: { action: steps.at(interaction, '/factors/enrol') },
+      parts: [...(await enrolment.appParts(enrolling, problem?.isOfField ? problem.text : undefined)), ...(passkey ? [passkey] : [])],
+      ...(passkey ? { script: passkeyScript } : {}),
+    });
+  }
+
+  const requirement: Requirement = {
+    name: REQUIREMENT,
+    serves: 'mfa',
+    givesWay: true,
+    error: 'interaction_required',
+    silent: 'refuse',
+
+    /** Who set a factor up is asked for it at each sign-in with the password, also where nobody else asks: else a stolen password would do. */
+    async check(account, { amr, idp, act, authTime }, { isSilent }) {
+      if (isSilent || act || idp !== 'local' || amr.includes('mfa')) return 'met';
+      return (await enrolled.isEnrolledAt(account, authTime * 1000)) ? 'open' : 'met';
+    },
+
+    async show(ctx, interaction) {
+      const step = await steps.of(interaction);
+      // Nobody proves a factor in the name of somebody else.
+      if (!step) return redirectByGet(ctx, await interactions.abort(ctx, interaction));
+      const proven = await steps.provenIn(step);
+      if (proven === 'done') return steps.strengthen(ctx, step);
+      if (proven) {
+        const { codes, left = 0 } = proven;
+        return view(ctx, {
+          interaction,
+          title: codes
+            ? 'factors.codes.title'
+            : { key: left === 1 ? 'factors.left.one' : 'factors.left.title', values: { count: String(left) } },
+          form: { action: steps.at(interaction, '/factors/seen') },
+          parts: codes
+            ? enrolment.codesParts(codes)
+            : [
+                { part: 'text', text: 'factors.left.text' },
+                { part: 'button', text: 'factors.left.submit' },
+              ],
+          ...(codes ? { script: codesScript } : {}),
+        });
+      }
+      return step.own.isEnrolled ? challenge.show(ctx, step) : showEnrolment(ctx, step);
+    },
+  };
+
+  function routes(router: Router): void {
+    const base = `${own}/interaction/:uid`;
+    challenge.routes(router, base);
+
+    const enrol = (add: 'addApp' | 'addPasskey') => async (ctx: Context) => {
+      const step = await steps.posted(ctx);
+      if (!step) return;
+      if (!step.isGenuine) return showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
+      const before = await steps.provenIn(step);
+      // Who has a factor proves it: this page is for those who have none.
+      if (before !== undefined || step.own.isEnrolled) return redirectByGet(ctx, steps.at(step.interaction));
+      if (!isFresh(step)) return signInAgain(ctx, step);
+      const outcome = await enrolment[add](ctx, enrollingOf(step));
+      if ('problem' in outcome)
+        return showEnrolment(ctx, step, { text: outcome.problem, ...(outcome.isOfField ? { isOfField: true } : {}), status: 400 });
+      return steps.prove(ctx, step, outcome);
+    };
+    router.post(`${base}/factors/enrol`, form, enrol('addApp'));
+    router.post(`${base}/factors/enrol-passkey`, form, enrol('addPasskey'));
+
+    router.post(`${base}/factors/seen`, form, async (ctx: Context) => {
+      const step = await steps.posted(ctx);
+      if (!step) return;
+      if (!step.isGenuine) return redirectByGet(ctx, steps.at(step.interaction));
+      return steps.saw(ctx, step);
+    });
+  }
+
+  return { requirement, routes };
+}

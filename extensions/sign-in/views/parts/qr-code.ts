@@ -1,0 +1,13 @@
+/** A QR code as inline SVG: dark on light in both colour schemes, because some cameras read no other. */
+import { encode } from 'uqr';
+import { type Html, html } from '../../../../lib/extension-door.js';
+
+/** Modules of the quiet zone around it. @see ISO/IEC 18004 §6.3.8 */
+const QUIET = 4;
+
+export function qrCode(content: string, label: string): Html {
+  const { data, size } = encode(content, { ecc: 'M', border: QUIET });
+  const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  return html`<svg class="qr" role="img" aria-label="${label}" viewBox="0 0 ${String(size)} ${String(size)}" shape-rendering="crispEdges">
+<rect width="100%" height="100%" fill="#ffffff" stroke="none"/><path d="${dark.join('')}" fill="#000000" stroke="none"/></svg>`;
+}
