@@ -133,6 +133,40 @@ export interface Person {
   readonly updatedAt: string;
 }
 
+export interface PersonExport {
+  readonly tenant: { readonly id: string; readonly name?: string };
+  readonly subsidiary?: { readonly id: string; readonly name: string };
+  readonly person: {
+    readonly id: string;
+    readonly subsidiaryId?: string;
+    readonly givenName: string;
+    readonly familyName: string;
+    readonly email?: string;
+    readonly secondEmail?: string;
+    readonly phoneNumber?: string;
+    readonly phoneNumberVerified: boolean;
+    readonly pictureUrl?: string;
+    readonly externalId?: string;
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** the number itself is never answered */
+    readonly hasNationalId: boolean;
+    readonly createdAt: string;
+    readonly updatedAt: string;
+  };
+  readonly user?: User;
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+  readonly password?: { readonly changedAt: string };
+  readonly consents: readonly {
+    readonly clientId: string;
+    readonly scopes: readonly string[];
+    readonly claims?: readonly string[];
+    readonly at: string;
+  }[];
+  readonly invitations: readonly Readonly<Record<string, unknown>>[];
+  /** sessions, grants, and what extensions keep, by the names of their collections */
+  readonly others: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+}
+
 export interface Secret {
   /** shown this once */
   readonly secret: string;
@@ -286,6 +320,11 @@ export interface Operations {
     };
     readonly answer: Tenant;
   };
+  /** Removes a tenant. Scope `idp.tenants:write`. */
+  'DELETE /tenants/{tid}': {
+    readonly params: { readonly tid: string };
+    readonly answer: undefined;
+  };
   /** Ends every sign-in of the tenant, and allows no other. Scope `idp.tenants:write`. */
   'POST /tenants/{tid}/disable': {
     readonly params: { readonly tid: string };
@@ -397,6 +436,11 @@ export interface Operations {
   'DELETE /tenants/{tid}/persons/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
+  };
+  /** All that is kept of a person, for that person to read. Scope `idp.exports:read`. */
+  'GET /tenants/{tid}/persons/{id}/export': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: PersonExport;
   };
   /** Lists users. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users': {

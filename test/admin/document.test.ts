@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
     const ids = Object.values(own);
     const statuses = new Map<number, number>();
     // It would end what the others are about.
-    const drawn = operations.filter(({ path }) => !path.endsWith('/disable'));
+    const drawn = operations.filter(({ method, path }) => !path.endsWith('/disable') && `${method} ${path}` !== 'DELETE /tenants/{tid}');
     for (let request = 0; request < REQUESTS; request += 1) {
       const { method, path, operation } = oneOf(draw, drawn);
       const url = path.replace(/\{(\w+)\}/g, (_, name) =>

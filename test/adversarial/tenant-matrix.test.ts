@@ -201,7 +201,7 @@ describe('4.2 tenant: with the pages', () => {
     fits(name, one) ? name : names.find((other) => isAlice(name) && isAlice(other) && fits(other, one));
 
   const withPages = cases.flatMap((one) => names.map((who) => ({ one, who })));
-  const seed = randomInt(2 ** 31);
+  const seed = process.env.PROVE ? randomInt(2 ** 31) : 1;
   test(`4.2 of ${withPages.length} combinations some (seed ${seed}): an account that fits, or none`, async () => {
     const minted = new Set<boolean>();
     const tryOne = async ({ one, who }: (typeof withPages)[number]): Promise<void> => {
