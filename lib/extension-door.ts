@@ -73,8 +73,10 @@ export type {
   OpenedInvitation,
   OpenedReset,
   PersonRef,
+  PreparedRegistration,
   Proof,
   RegistrationInput,
+  RegistrationProblem,
   RowEvent,
   TenantDirectory,
 } from './directory/index.js';
