@@ -16,7 +16,7 @@ import {
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';
-import { createRegistrationStep } from './registration.js';
+import { createRegistrationStep } from './registration/registration.js';
 import { show } from './show.js';
 import { createSteps, nameOf } from './steps.js';
 import type { OrganisationChoice, PageView } from './view-models.js';

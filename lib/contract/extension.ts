@@ -209,6 +209,10 @@ export interface ExtensionContext {
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
+  readonly lifetimes: {
+    /** Seconds of a link that proves an e-mail address. */
+    readonly emailProof: number;
+  };
   readonly limits: {
     readonly signInFailures: number;
     readonly signInWindow: number;
