@@ -5,10 +5,10 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
-import type { Static, TObject } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
+import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
@@ -138,8 +138,10 @@ export interface ExtensionContext {
   operations(): readonly MountedOperation[];
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
-  /** The rows of all tenants, and of the instance: for jobs. @throws TypeError for a collection that no extension declares. */
-  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
+  /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
+  collectionOfAllTenants<Schema extends TObject>(
+    collection: ExtensionCollection<Schema>,
+  ): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
   /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
   readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
@@ -223,6 +225,21 @@ export interface ExtensionContext {
   requestId(ctx: Context): string;
 }
 
+/** What stands under `seed.extensions.<name>`, and how it becomes records. */
+export interface ExtensionSeed<Schema extends TSchema = TSchema> {
+  readonly form: Schema;
+  /**
+   * The records, in the order that they are made in: before the tenants of the seed, whose policies may name them. The seed makes each once, and changes
+   * what nobody else changed meanwhile.
+   */
+  pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
+}
+
+export interface SeedNames {
+  /** The id of the tenant that the seed calls so; the name itself where it calls none so. */
+  tenantId(name: string): string;
+}
+
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
 export interface Extension {
   readonly name: string;
@@ -243,6 +260,8 @@ export interface Extension {
   readonly collections?: readonly ExtensionCollection<any>[];
   /** Kinds of short-lived records of its own. */
   readonly artifacts?: readonly ArtifactKind[];
+  /** Its records in the option `seed`, under `extensions.<name>`, made by `defineSeed`. */
+  readonly seed?: ExtensionSeed;
   /** Looks at what the extension was made with, together with all other options: nothing is open yet. */
   readonly check?: (report: ReportProblem) => void;
   /** Before the service answers, with stores open and keys loaded. What it throws stops the start. */

@@ -8,7 +8,7 @@ import { expectQuietLog } from '../support/leaks.js';
 import { drawing, oneOf, sample } from '../support/schema-samples.js';
 import { useIdp } from '../support/use-idp.js';
 
-jest.setTimeout(process.env.PROVE ? 600_000 : 60_000);
+jest.setTimeout(process.env.PROVE ? 600_000 : 180_000);
 const REQUESTS = process.env.PROVE ? 20_000 : 500;
 
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 1_000_000 } });

@@ -20,7 +20,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 **
 const RENEWED_AFTER = 500;
 const AT_ONCE = 8;
 const TIMEOUT = 20_000;
-jest.setTimeout(60_000 + 40 * REQUESTS);
+jest.setTimeout(180_000 + 40 * REQUESTS);
 
 let service: ChildProcess;
 let issuer: string;
