@@ -55,6 +55,7 @@ body {
 }
 h1, h2, p, ul, dl, dd { margin: 0; }
 ul { padding: 0; list-style: none; }
+[hidden] { display: none !important; }
 a { color: var(--link); text-underline-offset: 0.2em; text-decoration-thickness: 1px; }
 a:hover { text-decoration-thickness: 2px; }
 svg { display: block; flex: none; fill: none; stroke: currentcolor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
@@ -124,6 +125,26 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: -1px; }
 .field input[aria-invalid] { border-color: var(--danger); }
 .field input[aria-invalid]:focus-visible { outline-color: var(--danger); }
+.secret { position: relative; }
+.secret input { padding-inline-end: 3.25rem; }
+.secret input::-ms-reveal { display: none; }
+.reveal {
+  position: absolute;
+  inset-block: 0;
+  inset-inline-end: 0;
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  width: 3rem;
+  padding: 0;
+  border: 0;
+  border-radius: var(--radius);
+  background: transparent;
+  color: var(--muted);
+  cursor: pointer;
+}
+.reveal:hover { color: var(--ink); }
+.reveal[aria-pressed="false"] .shut { display: none; }
 .field-problem { margin-top: 0.375rem; color: var(--danger); font-size: 0.9375rem; font-weight: 500; }
 
 .button {

@@ -16,6 +16,7 @@ export const da: Texts = {
   'identifier.submit': 'Fortsæt',
   'identifier.missing': 'Indtast din e-mail eller dit brugernavn.',
   'password.label': 'Adgangskode',
+  'password.reveal': 'Vis adgangskode',
   'password.submit': 'Log ind',
   'password.restart': 'Ikke dig?',
   'password.organisation': 'Organisation (valgfrit)',

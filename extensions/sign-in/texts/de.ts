@@ -16,6 +16,7 @@ export const de: Texts = {
   'identifier.submit': 'Weiter',
   'identifier.missing': 'Geben Sie Ihre E-Mail-Adresse oder Ihren Benutzernamen ein.',
   'password.label': 'Passwort',
+  'password.reveal': 'Passwort anzeigen',
   'password.submit': 'Anmelden',
   'password.restart': 'Nicht Sie?',
   'password.organisation': 'Organisation (optional)',

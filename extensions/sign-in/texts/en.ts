@@ -15,6 +15,7 @@ export const en = {
   'identifier.submit': 'Continue',
   'identifier.missing': 'Enter your e-mail or user name.',
   'password.label': 'Password',
+  'password.reveal': 'Show password',
   'password.submit': 'Sign in',
   'password.restart': 'Not you?',
   'password.organisation': 'Organisation (optional)',

@@ -16,6 +16,7 @@ export const fi: Texts = {
   'identifier.submit': 'Jatka',
   'identifier.missing': 'Anna sähköpostiosoite tai käyttäjätunnus.',
   'password.label': 'Salasana',
+  'password.reveal': 'Näytä salasana',
   'password.submit': 'Kirjaudu',
   'password.restart': 'Etkö tämä ole sinä?',
   'password.organisation': 'Organisaatio (valinnainen)',

@@ -16,6 +16,7 @@ export const nb: Texts = {
   'identifier.submit': 'Fortsett',
   'identifier.missing': 'Skriv inn e-posten eller brukernavnet ditt.',
   'password.label': 'Passord',
+  'password.reveal': 'Vis passord',
   'password.submit': 'Logg inn',
   'password.restart': 'Ikke deg?',
   'password.organisation': 'Organisasjon (valgfritt)',

@@ -16,6 +16,7 @@ export const sv: Texts = {
   'identifier.submit': 'Fortsätt',
   'identifier.missing': 'Ange din e-post eller ditt användarnamn.',
   'password.label': 'Lösenord',
+  'password.reveal': 'Visa lösenord',
   'password.submit': 'Logga in',
   'password.restart': 'Inte du?',
   'password.organisation': 'Organisation (valfritt)',
