@@ -231,6 +231,8 @@ button.account > svg { color: var(--muted); }
 .qr { width: 13rem; max-width: 100%; height: auto; justify-self: center; border-radius: var(--radius); }
 .copy ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; margin-top: 0.375rem; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: var(--radius); user-select: all; }
 .or { text-align: center; color: var(--muted); }
+.links { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-block: -0.5rem; }
+.links .text-link { padding: 0; font-weight: 400; }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 

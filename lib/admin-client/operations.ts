@@ -3,6 +3,20 @@
 export interface ApiResource {
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly scopeDescriptions?: Readonly<
+    Record<
+      string,
+      | string
+      | {
+          readonly en?: string;
+          readonly nb?: string;
+          readonly sv?: string;
+          readonly da?: string;
+          readonly fi?: string;
+          readonly de?: string;
+        }
+    >
+  >;
   readonly introspects: 'own' | 'all';
   readonly allowedTenants?: readonly string[];
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -389,7 +403,7 @@ export interface Operations {
       readonly nationalId?: string | null;
       readonly pictureUrl?: string | null;
       readonly externalId?: string | null;
-      readonly attributes?: Readonly<Record<string, unknown>>;
+      readonly attributes?: Readonly<Record<string, unknown | null>>;
     };
     readonly answer: Person;
   };
@@ -629,7 +643,7 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly body: {
       readonly name?: string;
-      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly metadata?: Readonly<Record<string, unknown | null>>;
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean | null;
       readonly allowPlainPkce?: boolean;
@@ -681,6 +695,20 @@ export interface Operations {
     readonly body: {
       readonly name: string;
       readonly scopes: readonly string[];
+      readonly scopeDescriptions?: Readonly<
+        Record<
+          string,
+          | string
+          | {
+              readonly en?: string;
+              readonly nb?: string;
+              readonly sv?: string;
+              readonly da?: string;
+              readonly fi?: string;
+              readonly de?: string;
+            }
+        >
+      >;
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[];
       readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -700,6 +728,23 @@ export interface Operations {
     readonly body: {
       readonly name?: string;
       readonly scopes?: readonly string[];
+      readonly scopeDescriptions?: Readonly<
+        Record<
+          string,
+          | (
+              | string
+              | {
+                  readonly en?: string;
+                  readonly nb?: string;
+                  readonly sv?: string;
+                  readonly da?: string;
+                  readonly fi?: string;
+                  readonly de?: string;
+                }
+            )
+          | null
+        >
+      > | null;
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[] | null;
       readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;

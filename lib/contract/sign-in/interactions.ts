@@ -48,5 +48,5 @@ export interface Interactions {
    * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
    * @param prompt what the person wants in the place of a sign-in
    */
-  restart(ctx: Context, uid: string, prompt?: 'create' | 'login'): Promise<string | undefined>;
+  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'select_account'): Promise<string | undefined>;
 }

@@ -14,6 +14,7 @@ import { idFor } from '../identifiers.js';
 import {
   branding,
   type CheckCurrent,
+  checkBranding,
   checkInput,
   defined,
   inputSchema,
@@ -100,6 +101,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     enable: (tid) => update(tid, (row) => patched(row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
+      checkBranding(input.branding, '/branding');
       await checkMethods(input.signIn?.methods);
       const { id, ...given } = input;
       if (id !== undefined && (await collections.removals.has(id.toLowerCase()))) throw new IdpError('conflict', { path: '/id' });
@@ -118,6 +120,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     },
     async update(tid, patch, check) {
       checkInput(tenantPatch, patch);
+      checkBranding(patch.branding, '/branding');
       await checkMethods(patch.signIn?.methods);
       return update(tid, (row) => {
         check?.(row);

@@ -87,6 +87,8 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   };
 }
 
-/** What asks for a sign-in gives way; what asks for anything else stays. */
-const withPrompt = (asked: string | undefined, prompt: string): string =>
-  [prompt, ...(asked?.split(' ') ?? []).filter((each) => each === 'consent')].join(' ');
+/** What asks for a sign-in gives way to a new account, but not to the choice of one. What asks for anything else stays. */
+function withPrompt(asked: string | undefined, prompt: string): string {
+  const lasting = prompt === 'select_account' ? ['consent', 'login'] : ['consent'];
+  return [prompt, ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');
+}

@@ -42,7 +42,7 @@ export function initials(name: string): string {
 }
 
 /** The picture that names whose page it is. */
-export const frameLogo = ({ client, branding }: PageFrame): string | undefined => logoUrl(client?.logoUri) ?? logoUrl(branding?.logoUri);
+export const frameLogo = ({ branding }: PageFrame): string | undefined => logoUrl(branding?.logoUri);
 
 function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
   if (mark) return html`<div class="mark ${mark.problem ? 'problem' : 'status'}">${mark.icon}</div>`;
