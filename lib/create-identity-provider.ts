@@ -22,6 +22,8 @@ import {
   lettersOf,
   operationsOf,
   pagesOf,
+  seedFormsOf,
+  seedPiecesOf,
 } from './contract/contributions.js';
 import type { Extension, ExtensionContext } from './contract/extension.js';
 import { createSignInOffers } from './contract/sign-in-offers.js';
@@ -200,7 +202,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
   const writeLetter = lettersOf(extensions)(context);
   sendParticipantNotices({ participants, directory });
   await begun(offers.fill(context));
-  await begun(applySeed(directory, options.seed, logger));
+  await begun(applySeed(directory, options.seed, logger, seedPiecesOf(extensions, context)));
   await begun(checkApiResources(claimSets, async () => (await directory.apiResources.find()).map(({ id }) => id)));
   await begun(directory.policies.begin());
   const discovery = discoveryOf(extensions, context);
@@ -305,6 +307,7 @@ async function findProblems(input: IdentityProviderOptions, extensions: readonly
       invalid.length > 0 ? [] : [...extensions, ...(given ?? [])],
     ),
     identityScopes: findIdentityScopes(input, standard),
+    formsOfExtensions: seedFormsOf(invalid.length > 0 ? extensions : [...extensions, ...(given ?? [])]),
   });
   return { invalid: [...invalid, ...ofSeed], conflicts };
 }

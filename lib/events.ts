@@ -11,8 +11,11 @@ export interface EventMap {
   UserRemoved: { readonly AggregateId: string; readonly PersonId: string };
   /** An invitation waits for the user to accept it. */
   UserInvited: { readonly AggregateId: string; readonly InvitationId: string };
-  /** The user accepted the invitation, and is active. */
-  UserRegistered: { readonly AggregateId: string; readonly InvitationId: string };
+  /** The invited user is active: by the invitation, or by the first sign-in with an external identity that was recorded for them. */
+  UserRegistered: { readonly AggregateId: string; readonly InvitationId?: string };
+  /** The user signs in at the identity provider `Idp` as well from now on. */
+  UserIdentityAdded: { readonly AggregateId: string; readonly Idp: string };
+  UserIdentityRemoved: { readonly AggregateId: string; readonly Idp: string };
   /** The host's mail took the invitation. */
   InvitationSent: { readonly AggregateId: string; readonly UserId: string };
   /** The invitation cannot be accepted any more. */
@@ -53,6 +56,11 @@ export interface EventMap {
   ApiResourceUpdated: { readonly AggregateId: string };
   ApiResourceRemoved: { readonly AggregateId: string };
   ApiResourceSecretAdded: { readonly AggregateId: string };
+  ConnectionCreated: { readonly AggregateId: string };
+  ConnectionUpdated: { readonly AggregateId: string };
+  ConnectionRemoved: { readonly AggregateId: string };
+  /** A connection got another client secret, or another key. */
+  ConnectionSecretAdded: { readonly AggregateId: string };
   WebhookCreated: { readonly AggregateId: string };
   WebhookUpdated: { readonly AggregateId: string };
   WebhookRemoved: { readonly AggregateId: string };
@@ -106,6 +114,8 @@ export const eventNames = [
   'UserCreated',
   'UserInvited',
   'UserRegistered',
+  'UserIdentityAdded',
+  'UserIdentityRemoved',
   'InvitationSent',
   'InvitationRevoked',
   'InvitationLinkFetched',
@@ -139,6 +149,10 @@ export const eventNames = [
   'ApiResourceUpdated',
   'ApiResourceRemoved',
   'ApiResourceSecretAdded',
+  'ConnectionCreated',
+  'ConnectionUpdated',
+  'ConnectionRemoved',
+  'ConnectionSecretAdded',
   'WebhookCreated',
   'WebhookUpdated',
   'WebhookRemoved',

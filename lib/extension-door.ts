@@ -21,10 +21,12 @@ export type {
   CallerState,
   Extension,
   ExtensionContext,
+  ExtensionSeed,
   Interaction,
   Interactions,
   KnownAccount,
   ProtocolPage,
+  SeedNames,
   ShowPage,
   SignIn,
 } from './contract/extension.js';
@@ -44,6 +46,7 @@ export {
   pageQuery,
   type Reach,
 } from './contract/resources.js';
+export { defineSeed } from './contract/seed.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -73,9 +76,13 @@ export type {
   OpenedInvitation,
   OpenedReset,
   PersonRef,
+  PreparedRegistration,
   Proof,
   RegistrationInput,
+  RegistrationProblem,
   RowEvent,
+  SeedPart,
+  SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
@@ -103,4 +110,4 @@ export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
-export type { ApiResource, Branding, Client, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
+export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

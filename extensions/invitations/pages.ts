@@ -18,6 +18,9 @@ export const admitted: ArtifactKind = { name: 'invitations.admitted', lifetimeSe
 /** Browsers in which an invitation was accepted a moment ago: a form that is sent twice is answered like the first. */
 export const accepted: ArtifactKind = { name: 'invitations.accepted', lifetimeSeconds: 600 };
 
+/** What is wrong with a password that is long enough. */
+export const ofRules: Readonly<Record<string, string>> = { weak: 'invitations.accept.easy', leaked: 'invitations.accept.leaked' };
+
 /** What names one link, in forms and addresses: the link itself takes its secret as well. */
 export const nameOf = ({ id, serial }: LinkRef): string => `${id}.${serial}`;
 

@@ -13,13 +13,14 @@ import {
   IdpError,
   type LinkRef,
   type OpenedInvitation,
+  type RegistrationProblem,
   redirectByGet,
   type Tenant,
   type Text,
 } from '../../lib/extension-door.js';
 import { applicationOf } from './applications.js';
 import type { createFinish, ReturnState } from './finish.js';
-import { admitted, type CreateForm, nameOf, type Pages } from './pages.js';
+import { admitted, type CreateForm, nameOf, ofRules, type Pages } from './pages.js';
 import { privilegesOf } from './privileges.js';
 import { turnsOf } from './requests.js';
 
@@ -36,6 +37,8 @@ interface Admission {
 
 /** Personal accounts that one invitation can make in a day. */
 const MOST_ACCOUNTS = 5;
+/** Forms that one invitation can send in a day: each tells whether a name is taken. */
+const MOST_FORMS = 30;
 const DAY_MS = 86_400_000;
 
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
@@ -136,7 +139,17 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     const refused = (more: Parameters<typeof showCreate>[3]) => showCreate(ctx, found, input, more);
     const { registration } = directory.forTenant(personal.id);
     const taken = { status: 400, problems: { email: 'invitations.create.taken' } };
-    const problems = await registration.problems(input);
+    const forms = await attempts(JSON.stringify(['invitation forms', opened.ref.id]), DAY_MS);
+    if (forms.count > MOST_FORMS) return refused({ status: 429, problem: 'invitations.create.often' });
+    const busy = (error: IdpError) => {
+      ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
+      return refused({ status: 503, problem: 'invitations.accept.busy' });
+    };
+    const problems = await registration.problems(input).catch((error: unknown) => {
+      if (IdpError.is(error, 'busy')) return error;
+      throw error;
+    });
+    if (problems instanceof IdpError) return busy(problems);
     if (problems.length > 0) return refused({ status: 400, problems: Object.fromEntries(problems.map(problemOf)) });
     const counter = JSON.stringify(['invitation accounts', opened.ref.id]);
     if ((await attempts(counter, DAY_MS)).count > MOST_ACCOUNTS) return refused({ status: 429, problem: 'invitations.create.often' });
@@ -156,8 +169,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
       await attempts(counter, DAY_MS, -1);
       if (IdpError.is(error, 'user_name_taken')) return refused(taken);
       if (!IdpError.is(error, 'busy')) throw error;
-      ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
-      await refused({ status: 503, problem: 'invitations.accept.busy' });
+      await busy(error);
     }
   });
 
@@ -213,7 +225,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
 }
 
 /** The text about a field that registration refuses. */
-const problemOf = ({ field: name, isTaken }: { readonly field: string; readonly isTaken?: true }): readonly [string, string] => [
-  name,
-  isTaken ? 'invitations.create.taken' : `invitations.create.${name}Problem`,
+const problemOf = ({ field, isTaken, rule }: RegistrationProblem): readonly [string, string] => [
+  field,
+  isTaken ? 'invitations.create.taken' : (ofRules[rule ?? ''] ?? `invitations.create.${field}Problem`),
 ];

@@ -11,7 +11,7 @@ import {
   type Proof,
 } from '../../lib/extension-door.js';
 import { createFinish } from './finish.js';
-import { accepted, createPages, nameOf, type Other } from './pages.js';
+import { accepted, createPages, nameOf, type Other, ofRules } from './pages.js';
 import { personalRoutes } from './personal.js';
 import { turnsOf } from './requests.js';
 
@@ -81,7 +81,10 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
       await artifact(accepted).put(secondTime(ctx, ref), { ...(proof && { proof }) } satisfies JustAccepted);
       await finish.signInTo(ctx, found, proof);
     } catch (error) {
-      if (IdpError.is(error, 'invalid_record')) return again('invitations.accept.weak', 400, { length: String(found.passwordLength) });
+      if (IdpError.is(error, 'invalid_record')) {
+        const key = ofRules[String(error.details.rule)] ?? 'invitations.accept.weak';
+        return again(key, 400, { length: String(found.passwordLength) });
+      }
       if (IdpError.is(error, 'busy')) {
         ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
         return again('invitations.accept.busy', 503);

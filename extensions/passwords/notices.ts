@@ -28,6 +28,8 @@ function ofBoth({ AggregateId, ClaimType, ClaimValue }: EventData): readonly str
 export function listenForChanges({ directory, deliver }: ExtensionContext): void {
   for (const [type, { of = ofOne }] of Object.entries(notices)) {
     directory.events.on(type as EventName, async (event: IdpEvent) => {
+      // A seed sets accounts up: to their people nothing has changed.
+      if (event.actor === 'seed') return;
       for (const oid of of(event.data as never)) {
         const due: DueNotice = { event: event.id, type, oid, time: event.time };
         (await deliver(NOTICE, { ...due })).release();

@@ -16,7 +16,7 @@ import {
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
 import { createPasswordAttempt } from './password-attempt.js';
-import { createRegistrationStep } from './registration.js';
+import { createRegistrationStep } from './registration/registration.js';
 import { show } from './show.js';
 import { createSteps, nameOf } from './steps.js';
 import type { OrganisationChoice, PageView } from './view-models.js';
@@ -82,7 +82,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   /** Asks for the password of a name, unless a sign-in method knows the name. */
   async function askPassword(ctx: Context, interaction: Interaction, identifier: string): Promise<void> {
     const idp = await interactions.idpOf(interaction, identifier);
-    if (idp !== undefined && (await interactions.begin(ctx, interaction, idp))) return;
+    const named = { ...interaction, parameters: { ...interaction.parameters, login_hint: identifier } };
+    if (idp !== undefined && (await interactions.begin(ctx, named, idp))) return;
     const { password } = await interactions.ways(interaction);
     await page(ctx, interaction, password ? passwordView(ctx, interaction, identifier) : await identifierView(ctx, interaction));
   }

@@ -12,7 +12,14 @@ export type Problem =
   | 'busy';
 
 /** What is wrong with a field of a new account: its name comes first. */
-export type RegistrationProblem = 'givenName.missing' | 'familyName.missing' | 'email.invalid' | 'email.taken' | 'password.weak';
+export type RegistrationProblem =
+  | 'givenName.missing'
+  | 'familyName.missing'
+  | 'email.invalid'
+  | 'email.taken'
+  | 'password.weak'
+  | 'password.easy'
+  | 'password.leaked';
 
 /** `attempts.exceeded` says how long to wait, in minutes. */
 type Problems<Code extends Problem> =

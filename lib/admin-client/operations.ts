@@ -64,6 +64,52 @@ export interface Client {
   readonly updatedAt: string;
 }
 
+export interface Connection {
+  readonly id: string;
+  readonly preset: 'oidc' | 'google' | 'entra';
+  readonly name: string;
+  readonly status: 'active' | 'disabled';
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientAuth: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+  readonly keyAlgorithm: 'RS256' | 'ES256';
+  readonly scopes: readonly string[];
+  readonly subjectClaim: string;
+  readonly requiredClaims: readonly { readonly claim: string; readonly value: string }[];
+  readonly requireVerifiedEmail: boolean;
+  readonly mapping: {
+    readonly userName?: { readonly claim: string };
+    readonly givenName?: { readonly claim: string; readonly update?: boolean };
+    readonly familyName?: { readonly claim: string; readonly update?: boolean };
+    readonly email?: { readonly claim: string; readonly update?: boolean };
+    readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+    readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
+    readonly externalId?: { readonly claim: string; readonly update?: boolean };
+    readonly groups?: {
+      readonly claim: string;
+      readonly update?: boolean;
+      readonly values: readonly { readonly value: string; readonly groupId: string }[];
+    };
+  };
+  readonly createUsersIn?: string;
+  readonly linkBySignIn: boolean;
+  readonly hasButton: boolean;
+  readonly domains: readonly string[];
+  readonly mfa: { readonly amr: readonly string[]; readonly acr: readonly string[] };
+  readonly parameters: readonly { readonly name: string; readonly value: string }[];
+  readonly renamed: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+  readonly endSession: boolean;
+  readonly hasSecret: boolean;
+  /** What to register at the provider */
+  readonly redirectUri: string;
+  readonly postLogoutRedirectUri: string;
+  /** Its public keys, for `private_key_jwt` */
+  readonly jwksUri?: string;
+  readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
 export interface Event {
   readonly specversion: '1.0';
   readonly id: string;
@@ -145,6 +191,40 @@ export interface Person {
   readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: string };
   readonly createdAt: string;
   readonly updatedAt: string;
+}
+
+export interface PersonExport {
+  readonly tenant: { readonly id: string; readonly name?: string };
+  readonly subsidiary?: { readonly id: string; readonly name: string };
+  readonly person: {
+    readonly id: string;
+    readonly subsidiaryId?: string;
+    readonly givenName: string;
+    readonly familyName: string;
+    readonly email?: string;
+    readonly secondEmail?: string;
+    readonly phoneNumber?: string;
+    readonly phoneNumberVerified: boolean;
+    readonly pictureUrl?: string;
+    readonly externalId?: string;
+    readonly attributes: Readonly<Record<string, unknown>>;
+    /** the number itself is never answered */
+    readonly hasNationalId: boolean;
+    readonly createdAt: string;
+    readonly updatedAt: string;
+  };
+  readonly user?: User;
+  readonly groups: readonly { readonly id: string; readonly name: string }[];
+  readonly password?: { readonly changedAt: string };
+  readonly consents: readonly {
+    readonly clientId: string;
+    readonly scopes: readonly string[];
+    readonly claims?: readonly string[];
+    readonly at: string;
+  }[];
+  readonly invitations: readonly Readonly<Record<string, unknown>>[];
+  /** sessions, grants, and what extensions keep, by the names of their collections */
+  readonly others: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 }
 
 export interface Secret {
@@ -300,6 +380,11 @@ export interface Operations {
     };
     readonly answer: Tenant;
   };
+  /** Removes a tenant. Scope `idp.tenants:write`. */
+  'DELETE /tenants/{tid}': {
+    readonly params: { readonly tid: string };
+    readonly answer: undefined;
+  };
   /** Ends every sign-in of the tenant, and allows no other. Scope `idp.tenants:write`. */
   'POST /tenants/{tid}/disable': {
     readonly params: { readonly tid: string };
@@ -411,6 +496,11 @@ export interface Operations {
   'DELETE /tenants/{tid}/persons/{id}': {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
+  };
+  /** All that is kept of a person, for that person to read. Scope `idp.exports:read`. */
+  'GET /tenants/{tid}/persons/{id}/export': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: PersonExport;
   };
   /** Lists users. Scope `idp.users:read`. */
   'GET /tenants/{tid}/users': {
@@ -1057,6 +1147,228 @@ export interface Operations {
     readonly params: { readonly tid: string; readonly id: string };
     readonly answer: undefined;
   };
+  /** Creates a connection to an OpenID provider. Scope `idp.connections:write`. */
+  'POST /tenants/{tid}/connections': {
+    readonly params: { readonly tid: string };
+    readonly body: {
+      /** The `idp` of its sign-ins */
+      readonly id?: string;
+      readonly preset?: 'oidc' | 'google' | 'entra';
+      readonly name: string;
+      readonly issuer?: string;
+      readonly clientId: string;
+      /** Never answered */
+      readonly clientSecret?: string;
+      readonly createUsersIn?: string;
+      readonly status?: 'active' | 'disabled';
+      readonly clientAuth?: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+      readonly keyAlgorithm?: 'RS256' | 'ES256';
+      readonly scopes?: readonly string[];
+      readonly subjectClaim?: string;
+      readonly requiredClaims?: readonly { readonly claim: string; readonly value: string }[];
+      readonly requireVerifiedEmail?: boolean;
+      readonly mapping?: {
+        readonly userName?: { readonly claim: string };
+        readonly givenName?: { readonly claim: string; readonly update?: boolean };
+        readonly familyName?: { readonly claim: string; readonly update?: boolean };
+        readonly email?: { readonly claim: string; readonly update?: boolean };
+        readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
+        readonly externalId?: { readonly claim: string; readonly update?: boolean };
+        readonly groups?: {
+          readonly claim: string;
+          readonly update?: boolean;
+          readonly values: readonly { readonly value: string; readonly groupId: string }[];
+        };
+      };
+      readonly linkBySignIn?: boolean;
+      readonly hasButton?: boolean;
+      readonly domains?: readonly string[];
+      readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
+      readonly parameters?: readonly { readonly name: string; readonly value: string }[];
+      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly endSession?: boolean;
+    };
+    readonly answer: Connection;
+  };
+  /** Lists connections. Scope `idp.connections:read`. */
+  'GET /tenants/{tid}/connections': {
+    readonly params: { readonly tid: string };
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly Connection[]; readonly next?: string };
+  };
+  /** Reads a connection, without its secret. Scope `idp.connections:read`. */
+  'GET /tenants/{tid}/connections/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Connection;
+  };
+  /** Changes a connection; its issuer stays, because identities are recorded for it. Scope `idp.connections:write`. */
+  'PATCH /tenants/{tid}/connections/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      readonly name?: string;
+      readonly clientId?: string;
+      readonly createUsersIn?: string | null;
+      readonly status?: 'active' | 'disabled';
+      readonly clientAuth?: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+      readonly keyAlgorithm?: 'RS256' | 'ES256';
+      readonly scopes?: readonly string[];
+      readonly subjectClaim?: string;
+      readonly requiredClaims?: readonly { readonly claim: string; readonly value: string }[];
+      readonly requireVerifiedEmail?: boolean;
+      readonly mapping?: {
+        readonly userName?: { readonly claim: string };
+        readonly givenName?: { readonly claim: string; readonly update?: boolean };
+        readonly familyName?: { readonly claim: string; readonly update?: boolean };
+        readonly email?: { readonly claim: string; readonly update?: boolean };
+        readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
+        readonly externalId?: { readonly claim: string; readonly update?: boolean };
+        readonly groups?: {
+          readonly claim: string;
+          readonly update?: boolean;
+          readonly values: readonly { readonly value: string; readonly groupId: string }[];
+        };
+      };
+      readonly linkBySignIn?: boolean;
+      readonly hasButton?: boolean;
+      readonly domains?: readonly string[];
+      readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
+      readonly parameters?: readonly { readonly name: string; readonly value: string }[];
+      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly endSession?: boolean;
+    };
+    readonly answer: Connection;
+  };
+  /** Removes a connection; identities that were recorded for it open nothing any more. Scope `idp.connections:write`. */
+  'DELETE /tenants/{tid}/connections/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Gives a connection the client secret that its provider issued. Scope `idp.connections:write`. */
+  'PUT /tenants/{tid}/connections/{id}/secret': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly body: {
+      /** Never answered */
+      readonly clientSecret: string;
+    };
+    readonly answer: Connection;
+  };
+  /** Gives a connection with private_key_jwt a new key; the one before stays in its key set. Scope `idp.connections:write`. */
+  'POST /tenants/{tid}/connections/{id}/rotate-key': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Connection;
+  };
+  /** Creates a connection to an OpenID provider. Scope `idp.connections:write`. */
+  'POST /connections': {
+    readonly body: {
+      /** The `idp` of its sign-ins */
+      readonly id?: string;
+      readonly preset?: 'oidc' | 'google' | 'entra';
+      readonly name: string;
+      readonly issuer?: string;
+      readonly clientId: string;
+      /** Never answered */
+      readonly clientSecret?: string;
+      readonly createUsersIn?: string;
+      readonly status?: 'active' | 'disabled';
+      readonly clientAuth?: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+      readonly keyAlgorithm?: 'RS256' | 'ES256';
+      readonly scopes?: readonly string[];
+      readonly subjectClaim?: string;
+      readonly requiredClaims?: readonly { readonly claim: string; readonly value: string }[];
+      readonly requireVerifiedEmail?: boolean;
+      readonly mapping?: {
+        readonly userName?: { readonly claim: string };
+        readonly givenName?: { readonly claim: string; readonly update?: boolean };
+        readonly familyName?: { readonly claim: string; readonly update?: boolean };
+        readonly email?: { readonly claim: string; readonly update?: boolean };
+        readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
+        readonly externalId?: { readonly claim: string; readonly update?: boolean };
+        readonly groups?: {
+          readonly claim: string;
+          readonly update?: boolean;
+          readonly values: readonly { readonly value: string; readonly groupId: string }[];
+        };
+      };
+      readonly linkBySignIn?: boolean;
+      readonly hasButton?: boolean;
+      readonly domains?: readonly string[];
+      readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
+      readonly parameters?: readonly { readonly name: string; readonly value: string }[];
+      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly endSession?: boolean;
+    };
+    readonly answer: Connection;
+  };
+  /** Lists connections. Scope `idp.connections:read`. */
+  'GET /connections': {
+    readonly query?: { readonly limit?: number; readonly after?: string; readonly sort?: 'createdAt' };
+    readonly answer: { readonly items: readonly Connection[]; readonly next?: string };
+  };
+  /** Reads a connection, without its secret. Scope `idp.connections:read`. */
+  'GET /connections/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: Connection;
+  };
+  /** Changes a connection; its issuer stays, because identities are recorded for it. Scope `idp.connections:write`. */
+  'PATCH /connections/{id}': {
+    readonly params: { readonly id: string };
+    readonly body: {
+      readonly name?: string;
+      readonly clientId?: string;
+      readonly createUsersIn?: string | null;
+      readonly status?: 'active' | 'disabled';
+      readonly clientAuth?: 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+      readonly keyAlgorithm?: 'RS256' | 'ES256';
+      readonly scopes?: readonly string[];
+      readonly subjectClaim?: string;
+      readonly requiredClaims?: readonly { readonly claim: string; readonly value: string }[];
+      readonly requireVerifiedEmail?: boolean;
+      readonly mapping?: {
+        readonly userName?: { readonly claim: string };
+        readonly givenName?: { readonly claim: string; readonly update?: boolean };
+        readonly familyName?: { readonly claim: string; readonly update?: boolean };
+        readonly email?: { readonly claim: string; readonly update?: boolean };
+        readonly phoneNumber?: { readonly claim: string; readonly update?: boolean };
+        readonly pictureUrl?: { readonly claim: string; readonly update?: boolean };
+        readonly externalId?: { readonly claim: string; readonly update?: boolean };
+        readonly groups?: {
+          readonly claim: string;
+          readonly update?: boolean;
+          readonly values: readonly { readonly value: string; readonly groupId: string }[];
+        };
+      };
+      readonly linkBySignIn?: boolean;
+      readonly hasButton?: boolean;
+      readonly domains?: readonly string[];
+      readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
+      readonly parameters?: readonly { readonly name: string; readonly value: string }[];
+      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly endSession?: boolean;
+    };
+    readonly answer: Connection;
+  };
+  /** Removes a connection; identities that were recorded for it open nothing any more. Scope `idp.connections:write`. */
+  'DELETE /connections/{id}': {
+    readonly params: { readonly id: string };
+    readonly answer: undefined;
+  };
+  /** Gives a connection the client secret that its provider issued. Scope `idp.connections:write`. */
+  'PUT /connections/{id}/secret': {
+    readonly params: { readonly id: string };
+    readonly body: {
+      /** Never answered */
+      readonly clientSecret: string;
+    };
+    readonly answer: Connection;
+  };
+  /** Gives a connection with private_key_jwt a new key; the one before stays in its key set. Scope `idp.connections:write`. */
+  'POST /connections/{id}/rotate-key': {
+    readonly params: { readonly id: string };
+    readonly answer: Connection;
+  };
   /** Lists the second factors and passkeys of a user. Scope `idp.factors:read`. */
   'GET /tenants/{tid}/users/{id}/factors': {
     readonly params: { readonly tid: string; readonly id: string };
@@ -1081,6 +1393,7 @@ export type AdminErrorCode =
   | 'body_too_large'
   | 'client_unknown'
   | 'conflict'
+  | 'connection_privileged'
   | 'cursor_expired'
   | 'email_required'
   | 'factor_privileged'
@@ -1105,6 +1418,7 @@ export type AdminErrorCode =
   | 'mail_not_configured'
   | 'not_found'
   | 'not_linked'
+  | 'operator_required'
   | 'permission_unknown'
   | 'person_has_user'
   | 'personal_tenant_missing'

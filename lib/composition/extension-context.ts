@@ -78,6 +78,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
+    lifetimes: options.lifetimes,
     limits: options.limits,
     logger,
     requestId: (ctx) => requestIdOf(ctx as never),

@@ -9,7 +9,7 @@ import type { CheckedDirectory, WrongMember } from '../store/records/checked-dir
 import { createExtensionArtifacts } from '../store/records/extension-artifacts.js';
 
 /** Events of the service that its own extension raises in rows. */
-const eventsOfWebhooks = eventNames.filter((name) => name.startsWith('Webhook'));
+const eventsInRows = eventNames.filter((name) => /^(?:Webhook|Connection)/.test(name));
 
 const collectionsOf = (extensions: readonly Extension[]) => extensions.flatMap(({ collections = [] }) => collections);
 
@@ -34,7 +34,7 @@ export const createRowsOfExtensions = (extensions: readonly Extension[], store: 
   createExtensionData({
     store,
     collections: collectionsOf(extensions),
-    events: new Set<string>([...eventsOfWebhooks, ...extensions.flatMap(({ events = [] }) => events)]),
+    events: new Set<string>([...eventsInRows, ...extensions.flatMap(({ events = [] }) => events)]),
     nudge,
   });
 

@@ -36,6 +36,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   errors: ["'problem', 'oauth' or 'page'", (value) => ['problem', 'oauth', 'page'].includes(value as string)],
   errorCodes: ['an object of { status, description } by code, made by defineErrors', isErrorCodes],
   collections: ['an array of collections', Array.isArray],
+  seed: ['a form and pieces, made by defineSeed', (value) => isObject(value) && isFunction(valueAt(value, ['pieces']))],
   check: callback,
   start: callback,
   health: callback,

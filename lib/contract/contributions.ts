@@ -1,4 +1,6 @@
 /** What extensions add to one whole, where each part has one owner. */
+import type { TSchema } from '@sinclair/typebox';
+import type { Seed, SeedPiece } from '../directory/index.js';
 import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
 import type { ApiResource } from '../store/records/records.js';
 import type { Extension, ExtensionContext } from './extension.js';
@@ -91,6 +93,19 @@ export function grantTypesOf(extensions: readonly Extension[], context: () => Ex
     }),
   );
 }
+
+/** Forms of what seeds may give extensions, by their names. */
+export const seedFormsOf = (extensions: readonly Extension[]): ReadonlyMap<string, TSchema> =>
+  new Map(extensions.flatMap(({ name, seed }) => (seed ? [[name, seed.form] as const] : [])));
+
+/** The records that a seed gives extensions. */
+export const seedPiecesOf =
+  (extensions: readonly Extension[], context: ExtensionContext) =>
+  (
+    { extensions: seeded = {} }: Pick<Seed, 'extensions'>,
+    tenantId: (name: string) => string,
+  ): readonly SeedPiece<{ readonly id: string }>[] =>
+    extensions.flatMap(({ name, seed }) => (seed && seeded[name] !== undefined ? seed.pieces(seeded[name], context, { tenantId }) : []));
 
 /** Of the extension that writes mails. */
 export function lettersOf(extensions: readonly Extension[]): NonNullable<Extension['letters']> {

@@ -5,10 +5,10 @@
  * together what several extensions add, `checks` looks at extensions that no compiler saw.
  */
 import type Router from '@koa/router';
-import type { Static, TObject } from '@sinclair/typebox';
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows } from '../directory/index.js';
+import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
 import type { Locale } from '../display/locales.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
@@ -140,8 +140,10 @@ export interface ExtensionContext {
   operations(): readonly MountedOperation[];
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
-  /** The rows of all tenants, and of the instance: for jobs. @throws TypeError for a collection that no extension declares. */
-  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
+  /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
+  collectionOfAllTenants<Schema extends TObject>(
+    collection: ExtensionCollection<Schema>,
+  ): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
   /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
   readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
@@ -209,6 +211,10 @@ export interface ExtensionContext {
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
+  readonly lifetimes: {
+    /** Seconds of a link that proves an e-mail address. */
+    readonly emailProof: number;
+  };
   readonly limits: {
     readonly signInFailures: number;
     readonly signInWindow: number;
@@ -219,6 +225,21 @@ export interface ExtensionContext {
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
   requestId(ctx: Context): string;
+}
+
+/** What stands under `seed.extensions.<name>`, and how it becomes records. */
+export interface ExtensionSeed<Schema extends TSchema = TSchema> {
+  readonly form: Schema;
+  /**
+   * The records, in the order that they are made in: before the tenants of the seed, whose policies may name them. The seed makes each once, and changes
+   * what nobody else changed meanwhile.
+   */
+  pieces(seeded: Static<Schema>, context: ExtensionContext, names: SeedNames): readonly SeedPiece<{ readonly id: string }>[];
+}
+
+export interface SeedNames {
+  /** The id of the tenant that the seed calls so; the name itself where it calls none so. */
+  tenantId(name: string): string;
 }
 
 /** What a feature adds. Two that claim the same route, claim, page or discovery key are refused at start with both names. */
@@ -241,6 +262,8 @@ export interface Extension {
   readonly collections?: readonly ExtensionCollection<any>[];
   /** Kinds of short-lived records of its own. */
   readonly artifacts?: readonly ArtifactKind[];
+  /** Its records in the option `seed`, under `extensions.<name>`, made by `defineSeed`. */
+  readonly seed?: ExtensionSeed;
   /** Looks at what the extension was made with, together with all other options: nothing is open yet. */
   readonly check?: (report: ReportProblem) => void;
   /** Before the service answers, with stores open and keys loaded. What it throws stops the start. */

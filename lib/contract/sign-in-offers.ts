@@ -15,7 +15,7 @@ export interface SignInOffers {
   serves(demand: Demand): boolean;
   readonly methods: () => readonly SignInMethod[];
   /** The method of a provider, if there is one by now; a promise only if that has to be looked up. */
-  methodOf(idp: string): Awaitable<SignInMethod | undefined>;
+  methodOf(idp: string, tid?: string): Awaitable<SignInMethod | undefined>;
   /** What the policy of a tenant can count on. */
   readonly means: SignInMeans;
 }
@@ -32,12 +32,12 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
   let requirements: readonly Requirement[] = [];
   let methods: readonly SignInMethod[] = [];
   const serves = (demand: Demand): boolean => requirements.some((requirement) => requirement.serves === demand);
-  const methodOf: SignInOffers['methodOf'] = (idp) => {
+  const methodOf: SignInOffers['methodOf'] = (idp, tid) => {
     const own = methods.find(({ name }) => name === idp);
     if (own) return own;
     const serving = methods.filter(({ serves: isServed }) => isServed !== undefined);
     if (serving.length === 0) return undefined;
-    return Promise.all(serving.map(async (method) => ((await method.serves?.(idp)) ? method : undefined))).then((found) =>
+    return Promise.all(serving.map(async (method) => ((await method.serves?.(idp, tid)) ? method : undefined))).then((found) =>
       found.find(Boolean),
     );
   };
@@ -49,9 +49,9 @@ export function createSignInOffers(extensions: readonly Extension[]): FilledOffe
       get hasSecondFactor() {
         return serves('mfa');
       },
-      offers(name) {
+      offers(name, tid) {
         if (name === 'password') return true;
-        const method = methodOf(name);
+        const method = methodOf(name, tid);
         return method instanceof Promise ? method.then((found) => found !== undefined) : method !== undefined;
       },
     },

@@ -45,8 +45,8 @@ export interface Collections {
 export interface SignInMeans {
   /** Whether a second factor can be asked for. */
   readonly hasSecondFactor: boolean;
-  /** Whether a name in `signIn.methods` stands for something; a promise only if it has to be looked up. */
-  offers(method: string): boolean | Promise<boolean>;
+  /** Whether a name in `signIn.methods` of a tenant, or of any, stands for something; a promise only if it has to be looked up. */
+  offers(method: string, tid?: string): boolean | Promise<boolean>;
 }
 
 /** What clients may be registered with beyond the service's own. */

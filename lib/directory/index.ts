@@ -40,6 +40,7 @@ export type { Users } from './persons/users.js';
 export type { EmailProofRequest, EmailProofState, EmailProofs, OpenedEmailProof } from './recovery/email-proofs.js';
 export type { DueLink, OpenedReset, PasswordResets, ResetRequest, ResetState } from './recovery/password-resets.js';
 export { findSeedProblems } from './seed/problems.js';
+export type { SeedPart, SeedPiece } from './seed/run.js';
 export { applySeed, type Seed } from './seed/seed.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {

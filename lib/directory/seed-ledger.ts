@@ -4,7 +4,9 @@ import type { CheckedCollection } from '../store/records/checked-directory.js';
 import type { SeedRecord } from '../store/records/records.js';
 import type { Collections, DirectoryContext } from './context.js';
 
-export type SeededCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
+/** Those of extensions have their names: `notes.entries`. */
+export type SeededCollection = `${string}.${string}` | DirectoryCollection;
+type DirectoryCollection = 'tenants' | 'subsidiaries' | 'groups' | 'permissions' | 'persons' | 'users' | 'clients' | 'apiResources';
 
 /** The account of what seeds made, kept beside the records, so that a later run changes nothing else and makes nothing twice. */
 export interface SeedLedger {
@@ -19,7 +21,7 @@ export interface SeedLedger {
   /** Notes that the account is complete: from now on, a record that is absent and has no entry never existed. */
   settle(): Promise<void>;
   /** The record as it is stored now, past every cache. @throws IdpError `record_unreadable` */
-  record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined>;
+  record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined>;
 }
 
 export interface SeedAccount {
@@ -71,7 +73,7 @@ export function createSeedLedger({ collections }: Pick<DirectoryContext, 'collec
         .catch(IdpError.unless('record_unreadable'));
     },
 
-    async record<R extends Row>(collection: Exclude<SeededCollection, 'users'>, id: string): Promise<R | undefined> {
+    async record<R extends Row>(collection: Exclude<DirectoryCollection, 'users'>, id: string): Promise<R | undefined> {
       const rows = collections[collection] as unknown as CheckedCollection<R>;
       const row = await rows.get(id);
       if (row === undefined && (await rows.isUnreadable(id))) throw new IdpError('record_unreadable', { collection, id });

@@ -8,7 +8,7 @@ import { expectQuietLog } from '../support/leaks.js';
 import { drawing, oneOf, sample } from '../support/schema-samples.js';
 import { useIdp } from '../support/use-idp.js';
 
-jest.setTimeout(process.env.PROVE ? 600_000 : 60_000);
+jest.setTimeout(process.env.PROVE ? 600_000 : 180_000);
 const REQUESTS = process.env.PROVE ? 20_000 : 500;
 
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 1_000_000 } });
@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
     const ids = Object.values(own);
     const statuses = new Map<number, number>();
     // It would end what the others are about.
-    const drawn = operations.filter(({ path }) => !path.endsWith('/disable'));
+    const drawn = operations.filter(({ method, path }) => !path.endsWith('/disable') && `${method} ${path}` !== 'DELETE /tenants/{tid}');
     for (let request = 0; request < REQUESTS; request += 1) {
       const { method, path, operation } = oneOf(draw, drawn);
       const url = path.replace(/\{(\w+)\}/g, (_, name) =>

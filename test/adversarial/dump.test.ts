@@ -22,7 +22,7 @@ import { startIdp, type TestIdp } from '../support/idp.js';
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, responseOf, revoke, userinfo } from '../support/steps.js';
 
-jest.setTimeout(process.env.PROVE ? 1_200_000 : 120_000);
+jest.setTimeout(process.env.PROVE ? 1_200_000 : 180_000);
 
 const COOKIE_KEY = 'the key of the cookies, which is in no store';
 /** Without PKCE, so that nothing but the code itself stands between a stolen one and its tokens. */

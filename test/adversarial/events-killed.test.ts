@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
 const KILLS = process.env.PROVE ? 100 : 2;
-jest.setTimeout(60_000 + KILLS * killPoints.length * 10_000);
+jest.setTimeout(180_000 + KILLS * killPoints.length * 10_000);
 
 withMongo('MONGODB_URL', (mongo) =>
   describe('design §8: a node is killed while it tells an event', () => {

@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const isWhole = process.env.PROVE !== undefined;
-jest.setTimeout(isWhole ? 1_800_000 : 120_000);
+jest.setTimeout(isWhole ? 1_800_000 : 180_000);
 
 const MARK = 'POISON-IN-A-ROW';
 type Member = Record<string, unknown>;

@@ -12,7 +12,7 @@ import { useIdp } from '../support/use-idp.js';
 
 /** Few with the suite; `npm run prove` plays many. */
 const [ROUNDS, USES] = process.env.PROVE ? [100, 50] : [1, 20];
-jest.setTimeout(30_000 + 15_000 * ROUNDS);
+jest.setTimeout(180_000 + 15_000 * ROUNDS);
 let contestants: Contestants;
 const service = useIdp(async () => {
   contestants = await createContestants();

@@ -11,7 +11,7 @@ import { isActive, obtainCode, redeem, refresh } from '../support/steps.js';
 const rounds = process.env.PROVE
   ? { credentials: 200, uses: 50, signIns: 100, logouts: 300 }
   : { credentials: 1, uses: 20, signIns: 1, logouts: 2 };
-jest.setTimeout(60_000 + 20_000 * rounds.logouts);
+jest.setTimeout(180_000 + 20_000 * rounds.logouts);
 
 const pause = (steps: number) => new Promise((resolve) => setTimeout(resolve, 3 * steps));
 

@@ -9,7 +9,7 @@ import { testTogether } from '../support/test-together.js';
 
 /** Of each kind. */
 const STALLS = process.env.PROVE ? 20 : 1;
-jest.setTimeout(60_000 + STALLS * 2 * 20_000);
+jest.setTimeout(180_000 + STALLS * 2 * 20_000);
 
 /** Milliseconds: the shortest that a store's own time-outs mistook for an outage, up to a debugger's or a snapshot's. */
 const lengths = [1500, 2500, 3500, 5000];

@@ -20,7 +20,7 @@ import { startTcpProxy } from '../support/tcp-proxy.js';
 import { testTogether } from '../support/test-together.js';
 
 const KILLS = process.env.PROVE ? 10 : 1;
-jest.setTimeout(60_000 + KILLS * 30_000);
+jest.setTimeout(180_000 + KILLS * 30_000);
 
 const AWAY = 1500;
 

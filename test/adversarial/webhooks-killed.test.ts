@@ -19,7 +19,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'delivered', 'positioned'];
 const KILLS = process.env.PROVE ? 100 : 1;
-jest.setTimeout(60_000 + KILLS * killPoints.length * 10_000);
+jest.setTimeout(240_000 + KILLS * killPoints.length * 10_000);
 
 withMongo('MONGODB_URL', (mongo) => {
   const nodes: ChildProcess[] = [];
@@ -110,7 +110,7 @@ withMongo('MONGODB_URL', (mongo) => {
       for (const { node } of started) node.send({ create: MADE } satisfies ToEventNode);
       const sequences: string[] = [];
       const subjects: string[] = [];
-      for (let after: string | undefined, deadline = Date.now() + 60_000; subjects.length < 3 * MADE; ) {
+      for (let after: string | undefined, deadline = Date.now() + 200_000; subjects.length < 3 * MADE; ) {
         if (Date.now() > deadline) throw new Error(`${subjects.length} of ${3 * MADE} came`);
         const { events, next } = await reader.directory.eventFeed.read({ limit: 50, ...(after === undefined ? {} : { after }) });
         sequences.push(...events.map(({ sequence }) => sequence));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, ConsoleMessage, Page, WebError } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
 import { freePort, type RunningExample, startExample } from '../support/example.js';
 
 const screenshots = process.env.SCREENSHOTS;
@@ -34,10 +34,8 @@ describeInBrowser('the demo in Chromium', () => {
   /** What the browser's consoles and pages complain about fails the test. */
   async function withBrowser(context: BrowserContext, use: (page: Page) => Promise<void>): Promise<void> {
     const complaints: string[] = [];
-    // Chromium reports a form that shows itself again with 400, and a field that was clicked before it got the focus.
-    const expected = /status of 400.*\/password$|^Autofocus processing was blocked/;
     const onConsole = (message: ConsoleMessage) => {
-      if (!expected.test(`${message.text()} ${message.location().url}`)) complaints.push(message.text());
+      if (!isExpectedInConsole(message.text())) complaints.push(message.text());
     };
     const onError = (error: WebError) => void complaints.push(error.error().message);
     context.on('console', onConsole).on('weberror', onError);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
 import { captureMail, invite, invitingSeed, linkIn, PASSWORD, personalTenant } from '../support/invitations.js';
 import { useIdp } from '../support/use-idp.js';
 
@@ -34,8 +34,7 @@ describeInBrowser('invitations in Chromium', () => {
         mkdirSync(screenshots, { recursive: true });
         await page.screenshot({ path: join(screenshots, `invitation-${name}.png`), fullPage: true });
       });
-      // A page about something that is over is 4xx, of which Chromium writes a line.
-      expect(complaints.filter((line) => !/status of 4(0[0-9]|10)/.test(line))).toEqual([]);
+      expect(complaints.filter((line) => !isExpectedInConsole(line))).toEqual([]);
     } finally {
       await context.close();
     }

@@ -1,6 +1,7 @@
 /** docs/administration.md says what the admin API has. */
 import { expect, test } from '@jest/globals';
 import { errors } from '../../extensions/admin/errors.js';
+import { errors as ofPasswords } from '../../extensions/passwords/operations.js';
 import { documented } from '../support/admin.js';
 import { useIdp } from '../support/use-idp.js';
 import { pageAt } from './pages.js';
@@ -21,7 +22,10 @@ test('resources are those that there are scopes for', async () => {
 });
 
 test('errors are those of the code, with their status and words', () => {
-  expect(page.table('Errors', 'Code')).toEqual(
-    Object.entries(errors.codes).map(([code, { status, description }]) => [code, String(status), description]),
+  const codes = { ...errors.codes, ...ofPasswords.codes };
+  expect(page.table('Errors', 'Code').toSorted()).toEqual(
+    Object.entries(codes)
+      .map(([code, { status, description }]) => [code, String(status), description])
+      .toSorted(),
   );
 });

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
 const POINTS = process.env.PROVE ? [1, 2, 3, 4, 5, 6, 7, 8] : [3, 4];
-jest.setTimeout(120_000 + ROUNDS * POINTS.length * 15_000);
+jest.setTimeout(180_000 + ROUNDS * POINTS.length * 15_000);
 
 withMongo('MONGODB_URL', (mongo) =>
   describe('an acceptance is cut short', () => {

@@ -13,7 +13,7 @@ import { redisClient } from '../support/redis-clients.js';
 
 const ROUNDS = process.env.PROVE ? 100 : 1;
 const AT_ONCE = process.env.PROVE ? 50 : 15;
-jest.setTimeout(60_000 + ROUNDS * 20_000);
+jest.setTimeout(180_000 + ROUNDS * 20_000);
 
 /** Rounds over two nodes: further winners, who was refused, and whether the winner's password is the user's. */
 async function rounds(nodes: Instances): Promise<readonly (readonly unknown[])[]> {

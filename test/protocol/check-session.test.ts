@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
 import { backToPresent, passTime } from '../support/clock.js';
 import { endpointsOf } from '../support/endpoints.js';
 import { redirectUri, testSeed } from '../support/seed.js';
@@ -217,9 +217,9 @@ describeInBrowser('4.9 the frame in Chromium', () => {
     page = await context.newPage();
   });
   afterEach(async () => {
-    expect(complaints.splice(0).filter((text) => !/favicon|status of 400/.test(text))).toEqual([]);
     await context.clearCookies();
     for (const other of context.pages().slice(1)) await other.close();
+    expect(complaints.splice(0).filter((text) => !isExpectedInConsole(text))).toEqual([]);
   });
   afterAll(() => browser?.close());
 

@@ -28,9 +28,13 @@ export interface AdminClient {
 
 const resources = [
   ...['tenants', 'subsidiaries', 'persons', 'users', 'links', 'sessions', 'groups'],
-  ...['permissions', 'clients', 'api-resources', 'keys', 'invitations', 'webhooks', 'factors'],
+  ...['permissions', 'clients', 'api-resources', 'keys', 'invitations', 'webhooks', 'factors', 'connections'],
 ];
-export const adminScopes = [...resources.flatMap((resource) => [`idp.${resource}:read`, `idp.${resource}:write`]), 'idp.events:read'];
+export const adminScopes = [
+  ...resources.flatMap((resource) => [`idp.${resource}:read`, `idp.${resource}:write`]),
+  'idp.events:read',
+  'idp.exports:read',
+];
 
 /** A client of a seed that administers tenants, by their names or ids. */
 export const adminClient = (id: string, adminTenants: readonly string[], allowedScopes: readonly string[] = adminScopes) => ({

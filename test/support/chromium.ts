@@ -77,6 +77,12 @@ export async function launchWithCookies(thirdParty: 'allowed' | 'blocked'): Prom
   };
 }
 
+/**
+ * What Chromium reports of pages that are as they should be: a form that shows itself again with 4xx, an icon that there is not, and a field that had the
+ * focus before the page gave it.
+ */
+export const isExpectedInConsole = (text: string): boolean => /favicon|status of 4\d\d|^Autofocus processing was blocked/.test(text);
+
 /** A `describe` that is skipped, and says so, where there is no browser; with `CI=true` it runs and fails. */
 export function describeInBrowser(name: string, suite: () => void): void {
   if (findChromium() !== undefined || process.env.CI === 'true') {

@@ -10,8 +10,21 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends lines as they are to the origin and reads until it hangs up. */
+/**
+ * Sends lines as they are to the origin and reads until it hangs up. A server that answers without having read the body hangs up with a reset, which
+ * takes the answer along when this process has not read it yet: then the request is sent again, a few times.
+ */
 export async function rawRequest(origin: string, lines: readonly string[], body = ''): Promise<RawAnswer> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt(origin, lines, body);
+    } catch (error) {
+      if (body === '' || attempts === 5 || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+    }
+  }
+}
+
+async function attempt(origin: string, lines: readonly string[], body: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');

@@ -1,5 +1,6 @@
 import type { ExtensionContext, Operation } from '../../../lib/extension-door.js';
 import { apiResources, clients } from './credentials.js';
+import { exports } from './exports.js';
 import { groups } from './groups.js';
 import { signingKeys } from './keys.js';
 import { links } from './links.js';
@@ -15,6 +16,7 @@ export const resources = (context: ExtensionContext): readonly Operation[] => [
   ...tenants,
   ...subsidiaries,
   ...persons,
+  ...exports,
   ...users,
   ...links,
   ...sessions(context),

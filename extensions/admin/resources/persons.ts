@@ -26,17 +26,20 @@ const item = Type.Object(
   },
   { $id: 'Person', additionalProperties: false },
 );
-const shown = viewOf<Person>(without(item, 'user', 'hasNationalId', 'invitation'));
+/** A person alone. */
+export const personItem = without(item, 'user', 'invitation');
+const shown = viewOf<Person>(without(personItem, 'hasNationalId'));
 
 /** A person, and the invitation that was made in the same call. */
 interface Row extends Person {
   readonly invitation?: { readonly id: string; readonly status: string; readonly expiresAt: Date } | undefined;
 }
 
+export const personView = (person: Person): Fields => ({ ...shown(person), hasNationalId: person.nationalIdHash !== undefined });
+
 const view = ({ invitation, ...person }: Row): Fields => ({
-  ...shown(person),
+  ...personView(person),
   ...(invitation && { invitation: viewOf<typeof invitation>(Invitation)(invitation) }),
-  hasNationalId: person.nationalIdHash !== undefined,
   ...(person.user && { user: userView(person as PersonWithUser) }),
 });
 

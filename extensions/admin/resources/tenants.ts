@@ -54,6 +54,8 @@ export const tenants = [
     listReach: 'any',
     form: recordForms.tenant,
     changeable: recordForms.tenant,
+    isRemovable: true,
+    removeReach: 'instance',
     service: (request) => ({ ...request.directory.tenants, ...(request.administrator.ofAllTenants ? {} : { list: ownTenants(request) }) }),
   }),
   switched('disable', 'Ends every sign-in of the tenant, and allows no other'),

@@ -13,6 +13,8 @@ export const da = {
   'invitations.accept.other': '{other} er logget ind i denne browser. Hvis du fortsætter, bliver vedkommende logget ud.',
   'invitations.accept.missing': 'Vælg en adgangskode.',
   'invitations.accept.weak': 'Vælg en adgangskode på mindst {length} tegn, som ikke er dit brugernavn.',
+  'invitations.accept.easy': 'Den adgangskode er let at gætte. Vælg en anden.',
+  'invitations.accept.leaked': 'Den adgangskode er kendt fra et læk. Vælg en anden.',
   'invitations.accept.busy': 'Der er travlt lige nu. Prøv igen om et øjeblik.',
   'invitations.accept.again': 'Det lykkedes ikke. Prøv igen.',
   'invitations.unknown.title': 'Dette link virker ikke',

@@ -13,6 +13,8 @@ export const de = {
   'invitations.accept.other': '{other} ist in diesem Browser angemeldet. Wenn Sie fortfahren, wird diese Person abgemeldet.',
   'invitations.accept.missing': 'Wählen Sie ein Passwort.',
   'invitations.accept.weak': 'Wählen Sie ein Passwort mit mindestens {length} Zeichen, das nicht Ihr Benutzername ist.',
+  'invitations.accept.easy': 'Dieses Passwort ist leicht zu erraten. Wählen Sie ein anderes.',
+  'invitations.accept.leaked': 'Dieses Passwort ist aus einem Datenleck bekannt. Wählen Sie ein anderes.',
   'invitations.accept.busy': 'Gerade ist viel los. Versuchen Sie es gleich noch einmal.',
   'invitations.accept.again': 'Das hat nicht geklappt. Versuchen Sie es noch einmal.',
   'invitations.unknown.title': 'Dieser Link funktioniert nicht',

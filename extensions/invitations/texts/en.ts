@@ -13,6 +13,8 @@ export const en = {
   'invitations.accept.other': '{other} is signed in in this browser. If you go on, they are signed out.',
   'invitations.accept.missing': 'Choose a password.',
   'invitations.accept.weak': 'Choose a password of at least {length} characters that is not your user name.',
+  'invitations.accept.easy': 'That password is easy to guess. Choose another one.',
+  'invitations.accept.leaked': 'That password is known from a leak. Choose another one.',
   'invitations.accept.busy': 'There is a lot going on right now. Try again in a moment.',
   'invitations.accept.again': 'That did not work. Try again.',
   'invitations.unknown.title': 'This link does not work',

@@ -13,6 +13,8 @@ export const fi = {
   'invitations.accept.other': '{other} on kirjautunut tässä selaimessa. Jos jatkat, hänet kirjataan ulos.',
   'invitations.accept.missing': 'Valitse salasana.',
   'invitations.accept.weak': 'Valitse vähintään {length} merkin salasana, joka ei ole käyttäjätunnuksesi.',
+  'invitations.accept.easy': 'Tämä salasana on helppo arvata. Valitse toinen.',
+  'invitations.accept.leaked': 'Tämä salasana tunnetaan tietovuodosta. Valitse toinen.',
   'invitations.accept.busy': 'Palvelussa on juuri nyt ruuhkaa. Yritä hetken kuluttua uudelleen.',
   'invitations.accept.again': 'Se ei onnistunut. Yritä uudelleen.',
   'invitations.unknown.title': 'Tämä linkki ei toimi',

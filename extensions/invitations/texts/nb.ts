@@ -13,6 +13,8 @@ export const nb = {
   'invitations.accept.other': '{other} er logget inn i denne nettleseren. Går du videre, blir vedkommende logget ut.',
   'invitations.accept.missing': 'Velg et passord.',
   'invitations.accept.weak': 'Velg et passord på minst {length} tegn som ikke er brukernavnet ditt.',
+  'invitations.accept.easy': 'Dette passordet er lett å gjette. Velg et annet.',
+  'invitations.accept.leaked': 'Dette passordet er kjent fra en datalekkasje. Velg et annet.',
   'invitations.accept.busy': 'Det er mye å gjøre akkurat nå. Prøv igjen om et øyeblikk.',
   'invitations.accept.again': 'Det gikk ikke. Prøv igjen.',
   'invitations.unknown.title': 'Denne lenken virker ikke',

@@ -13,6 +13,8 @@ export const sv = {
   'invitations.accept.other': '{other} är inloggad i den här webbläsaren. Om du fortsätter loggas personen ut.',
   'invitations.accept.missing': 'Välj ett lösenord.',
   'invitations.accept.weak': 'Välj ett lösenord på minst {length} tecken som inte är ditt användarnamn.',
+  'invitations.accept.easy': 'Det lösenordet är lätt att gissa. Välj ett annat.',
+  'invitations.accept.leaked': 'Det lösenordet är känt från en läcka. Välj ett annat.',
   'invitations.accept.busy': 'Det är mycket att göra just nu. Försök igen om ett ögonblick.',
   'invitations.accept.again': 'Det gick inte. Försök igen.',
   'invitations.unknown.title': 'Den här länken fungerar inte',

@@ -43,6 +43,8 @@ export const da: Texts = {
   'email.invalid': 'Indtast en e-mailadresse.',
   'email.taken': 'Der findes allerede en konto med denne e-mail.',
   'password.weak': 'Vælg en adgangskode på mindst {length} tegn, som ikke er din e-mail.',
+  'password.easy': 'Den adgangskode er let at gætte. Vælg en anden.',
+  'password.leaked': 'Den adgangskode er kendt fra et læk. Vælg en anden.',
 
   'organisation.title': 'Vælg organisation',
   'organisation.lead': 'for at fortsætte til {client}',

@@ -43,6 +43,8 @@ export const de: Texts = {
   'email.invalid': 'Geben Sie eine E-Mail-Adresse ein.',
   'email.taken': 'Mit dieser E-Mail gibt es schon ein Konto.',
   'password.weak': 'Wählen Sie ein Passwort mit mindestens {length} Zeichen, das nicht Ihre E-Mail ist.',
+  'password.easy': 'Dieses Passwort ist leicht zu erraten. Wählen Sie ein anderes.',
+  'password.leaked': 'Dieses Passwort ist aus einem Datenleck bekannt. Wählen Sie ein anderes.',
 
   'organisation.title': 'Organisation auswählen',
   'organisation.lead': 'um mit {client} fortzufahren',

@@ -42,6 +42,8 @@ export const en = {
   'email.invalid': 'Enter an e-mail address.',
   'email.taken': 'There is an account with this e-mail already.',
   'password.weak': 'Choose a password of at least {length} characters that is not your e-mail.',
+  'password.easy': 'That password is easy to guess. Choose another one.',
+  'password.leaked': 'That password is known from a leak. Choose another one.',
 
   'organisation.title': 'Choose an organisation',
   'organisation.lead': 'to continue to {client}',

@@ -43,6 +43,8 @@ export const fi: Texts = {
   'email.invalid': 'Anna sähköpostiosoite.',
   'email.taken': 'Tällä sähköpostilla on jo tili.',
   'password.weak': 'Valitse vähintään {length} merkin salasana, joka ei ole sähköpostisi.',
+  'password.easy': 'Tämä salasana on helppo arvata. Valitse toinen.',
+  'password.leaked': 'Tämä salasana tunnetaan tietovuodosta. Valitse toinen.',
 
   'organisation.title': 'Valitse organisaatio',
   'organisation.lead': 'Jatka palveluun {client}',

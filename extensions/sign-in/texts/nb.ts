@@ -43,6 +43,8 @@ export const nb: Texts = {
   'email.invalid': 'Skriv inn en e-postadresse.',
   'email.taken': 'Det finnes allerede en konto med denne e-posten.',
   'password.weak': 'Velg et passord på minst {length} tegn, som ikke er e-posten din.',
+  'password.easy': 'Dette passordet er lett å gjette. Velg et annet.',
+  'password.leaked': 'Dette passordet er kjent fra en datalekkasje. Velg et annet.',
 
   'organisation.title': 'Velg organisasjon',
   'organisation.lead': 'for å fortsette til {client}',

@@ -43,6 +43,8 @@ export const sv: Texts = {
   'email.invalid': 'Ange en e-postadress.',
   'email.taken': 'Det finns redan ett konto med den e-postadressen.',
   'password.weak': 'Välj ett lösenord med minst {length} tecken som inte är din e-post.',
+  'password.easy': 'Det lösenordet är lätt att gissa. Välj ett annat.',
+  'password.leaked': 'Det lösenordet är känt från en läcka. Välj ett annat.',
 
   'organisation.title': 'Välj organisation',
   'organisation.lead': 'för att fortsätta till {client}',

@@ -46,7 +46,7 @@ export interface Interactions {
   forget(ctx: Context, oid: string): void;
   /**
    * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
-   * @param prompt what the person wants in the place of a sign-in
+   * @param prompt what the person wants in the place of a sign-in; `resume`: nothing, because they signed in meanwhile
    */
-  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'select_account'): Promise<string | undefined>;
+  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'resume' | 'select_account'): Promise<string | undefined>;
 }

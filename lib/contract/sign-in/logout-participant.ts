@@ -18,6 +18,8 @@ export interface EndedSignIn {
   readonly oid: string;
   /** The `sub` of the sign-in, which linked accounts share. */
   readonly sub: string;
+  /** `local`, or the external identity provider. */
+  readonly idp: string;
 }
 
 /** What is told: JSON. It waits in the queue, so it holds no secrets. */

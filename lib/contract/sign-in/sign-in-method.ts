@@ -28,9 +28,10 @@ export interface SignInMethod {
   /**
    * Whether a name stands for a provider of the method, by now: such names may be asked for by `idp:` in `acr_values`, may be in `signIn.methods` of a
    * tenant, and are the `idp` of the sign-ins that the method makes.
+   * @param tid the tenant whose `signIn.methods` names it; absent: whether there is such a provider at all
    * @default its own name alone
    */
-  readonly serves?: (idp: string) => Awaitable<boolean>;
+  readonly serves?: (idp: string, tid?: string) => Awaitable<boolean>;
   /** Whether people prove something to the service itself: its sign-ins have the `idp` `local`, and the method's name as their `method`. @default false */
   readonly isLocal?: boolean;
   /** Its buttons on the sign-in page; of those, the ones that the request and its tenant allow are shown. @default none */

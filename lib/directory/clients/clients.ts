@@ -121,6 +121,14 @@ export function createClients(context: DirectoryContext): Clients {
   const rows = createCachedCollection('clients', collections.clients, context);
   const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
     pendingEvent(type, undefined, { AggregateId: id });
+  /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
+  const checkHintName = async (id: string, trustedLoginHint: unknown): Promise<void> => {
+    if (trustedLoginHint === true && (await context.means.offers(id)))
+      throw new IdpError('invalid_record', {
+        path: '/trustedLoginHint',
+        expected: 'false: a sign-in method or a connection has the id of the client',
+      });
+  };
   const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
   return {
     get: rows.get,
@@ -135,6 +143,7 @@ export function createClients(context: DirectoryContext): Clients {
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
       checkNotReserved(id, context);
+      await checkHintName(id, given.trustedLoginHint);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = newRecord(id, {
@@ -160,6 +169,7 @@ export function createClients(context: DirectoryContext): Clients {
     async update(id, patch, check) {
       checkInput(clientPatch, patch);
       checkBranding(patch.styles, '/styles');
+      await checkHintName(id, patch.trustedLoginHint);
       // A record from before these rules can be changed otherwise.
       const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
       const { allowedScopes = [] } = patch;

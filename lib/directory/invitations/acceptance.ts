@@ -1,5 +1,5 @@
 import { IdpError } from '../../errors.js';
-import type { Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
+import type { ExternalIdentity, Invitation, PersonWithUser, Tenant, User } from '../../store/records/records.js';
 import { type Account, credentialOwner } from '../accounts/accounts.js';
 import type { Credentials, Proof } from '../accounts/credentials.js';
 import { createLinks, type ParentRef } from '../accounts/linking.js';
@@ -9,7 +9,7 @@ import { newId, userNameKey } from '../identifiers.js';
 import type { LinkRef, MailedLinks } from '../mailed-links.js';
 import { pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { createPersonRows } from '../persons/person-rows.js';
-import { hasUser } from '../persons/user-record.js';
+import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { PASSWORD, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
 import { onBehalf } from './metadata.js';
@@ -59,6 +59,11 @@ export interface Acceptance {
    * @throws IdpError `invitation_over`, and those of a link: `link_chain`, `link_same_tenant` …
    */
   acceptLinked(ref: LinkRef, parent: ParentRef): Promise<AcceptedAccount>;
+  /**
+   * Makes an invited user active who proved to have an external identity that is recorded for them; an invitation that is open is accepted by that. A user
+   * of another status stays as they are.
+   */
+  acceptIdentity(person: PersonWithUser, identity: ExternalIdentity): Promise<PersonWithUser>;
 }
 
 /** Milliseconds after which an acceptance gives up, because its offer may be swept away: see `settling`. */
@@ -158,6 +163,19 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       await settling.settle(ref.id);
       return { person: linked };
     },
+
+    async acceptIdentity({ id, tid, user }, identity) {
+      const key = externalIdentityKey(identity);
+      if (user.invitation) await settling.announce({ id: user.invitation.id });
+      const accepted = await createPersonRows(context, tid).update(id, (row) =>
+        row.user?.status === 'invited' && row.user.id === user.id && row.user.externalIdentityKeys.includes(key)
+          ? registered(row as PersonWithUser)
+          : row,
+      );
+      if (user.invitation) await settling.settle(user.invitation.id);
+      if (!hasUser(accepted)) throw new IdpError('not_found');
+      return accepted;
+    },
   };
 }
 
@@ -180,4 +198,16 @@ function activated(row: PersonWithUser, invitation: Invitation, credentialId: st
   };
   const data = { AggregateId: user.id, InvitationId: invitation.id };
   return withEvents(next, pendingEvent('UserRegistered', row.tid, data));
+}
+
+/** Active by the identity; the invitation has done its work. */
+function registered(row: PersonWithUser): PersonWithUser {
+  const { invitation, ...user } = row.user;
+  const now = new Date();
+  const accepted = invitation && { accepted: { id: invitation.id, at: now } };
+  const data = { AggregateId: user.id, ...(invitation && { InvitationId: invitation.id }) };
+  return withEvents(
+    { ...row, user: { ...user, status: 'active', ...accepted }, updatedAt: now },
+    pendingEvent('UserRegistered', row.tid, data),
+  );
 }

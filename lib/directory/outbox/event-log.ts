@@ -51,9 +51,12 @@ export function createEventLog(records: CheckedCollection<EventRecord>): EventLo
           last = Math.max(last, number);
           return made;
         }
-        const [known] = await records.find({ byEvent: [eventId] });
-        if (known) return known;
-        if (await records.has({ byEvent: [eventId] })) throw new IdpError('record_unreadable', { collection: 'events', id: eventId });
+        // Asked first, because another node may record the event between the two: what is there and then not found cannot be read.
+        if (await records.has({ byEvent: [eventId] })) {
+          const [known] = await records.find({ byEvent: [eventId] });
+          if (known) return known;
+          throw new IdpError('record_unreadable', { collection: 'events', id: eventId });
+        }
         await head();
       }
     },

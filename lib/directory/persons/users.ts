@@ -1,5 +1,5 @@
 import { IdpError } from '../../errors.js';
-import type { PendingEvent, Person, PersonWithUser, User } from '../../store/records/records.js';
+import type { ExternalIdentity, PendingEvent, Person, PersonWithUser, User } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { type GroupRefs, groupRefs, resolveGroupIds } from '../groups/group-refs.js';
 import type { Groups } from '../groups/groups.js';
@@ -10,7 +10,16 @@ import { changed, pendingEvent, withEvents } from '../outbox/pending-events.js';
 import { withoutDoubt } from './email-addresses.js';
 import { createUserList, type UserQuery } from './person-lists.js';
 import { createPersonRows } from './person-rows.js';
-import { changedUser, hasUser, newUser, type UserFields, type UserInput, userInput, userPatch } from './user-record.js';
+import {
+  changedUser,
+  externalIdentityKey,
+  hasUser,
+  newUser,
+  type UserFields,
+  type UserInput,
+  userInput,
+  userPatch,
+} from './user-record.js';
 
 /** The users of a tenant. Each answer is the person's document, which holds the user. */
 export interface Users {
@@ -27,6 +36,10 @@ export interface Users {
   list(query?: UserQuery): Promise<Listed<PersonWithUser>>;
   /** @throws IdpError `not_found`, `invalid_record`, `user_name_taken`. */
   update(userId: string, patch: Patch<UserFields>, check?: CheckCurrent<PersonWithUser>): Promise<PersonWithUser>;
+  /** Records an external identity that the user signs in with from now on. @throws IdpError `not_found`, `invalid_record`. */
+  addIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
+  /** @throws IdpError `not_found`. */
+  removeIdentity(userId: string, identity: ExternalIdentity): Promise<PersonWithUser>;
   /** Makes these the user's groups. @throws IdpError `not_found`, `group_unknown`, `group_refs_mixed`; nothing is written then. */
   setGroups(userId: string, refs: GroupRefs): Promise<PersonWithUser>;
   /** Adds the user to these groups, beside its others. @throws as {@link setGroups}. */
@@ -105,6 +118,27 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
           return changedUser(patch);
         },
         ({ id }) => pendingEvent('PersonUpdated', tid, { AggregateId: id }),
+      );
+    },
+
+    async addIdentity(userId, identity) {
+      checkInput(userPatch, { externalIdentities: [identity] });
+      const key = externalIdentityKey(identity);
+      return change(
+        userId,
+        ({ user }) =>
+          user.externalIdentityKeys.includes(key) ? {} : changedUser({ externalIdentities: [...user.externalIdentities, identity] }),
+        () => pendingEvent('UserIdentityAdded', tid, { AggregateId: userId, Idp: identity.idp }),
+      );
+    },
+
+    async removeIdentity(userId, identity) {
+      const key = externalIdentityKey(identity);
+      const others = (all: readonly ExternalIdentity[]) => all.filter((one) => externalIdentityKey(one) !== key);
+      return change(
+        userId,
+        ({ user }) => (user.externalIdentityKeys.includes(key) ? changedUser({ externalIdentities: others(user.externalIdentities) }) : {}),
+        () => pendingEvent('UserIdentityRemoved', tid, { AggregateId: userId, Idp: identity.idp }),
       );
     },
 

@@ -1,9 +1,10 @@
+import type { TSchema } from '@sinclair/typebox';
 import type { ConfigProblem } from '../../errors.js';
 import { findClientProblems, findIdProblems } from '../clients/client-metadata.js';
 import type { ClientRules } from '../context.js';
 import { seedIds } from './ids.js';
 import { findSeedReferenceProblems } from './references.js';
-import { findSeedFormProblems, type Seed, seedPath } from './schema.js';
+import { findExtensionSeedProblems, findSeedFormProblems, type Seed, seedPath } from './schema.js';
 import { findSeedScopeProblems } from './scopes.js';
 
 interface Surroundings {
@@ -12,12 +13,14 @@ interface Surroundings {
   readonly isAlone: boolean;
   readonly clientRules: ClientRules;
   readonly identityScopes: ReadonlySet<string>;
+  /** Forms of the seeds of extensions, by their names. */
+  readonly formsOfExtensions: ReadonlyMap<string, TSchema>;
 }
 
 /** All problems of a seed that can be found before the stores are open. */
 export async function findSeedProblems(
   seed: unknown,
-  { issuer, isAlone, clientRules, identityScopes }: Surroundings,
+  { issuer, isAlone, clientRules, identityScopes, formsOfExtensions }: Surroundings,
 ): Promise<readonly ConfigProblem[]> {
   if (seed === undefined) return [];
   const malformed = findSeedFormProblems(seed);
@@ -26,6 +29,7 @@ export async function findSeedProblems(
   const references = isAlone ? await findSeedReferenceProblems(undefined, wellFormed, seedIds(issuer)) : [];
   const scopes = isAlone ? await findSeedScopeProblems(undefined, wellFormed, identityScopes) : [];
   return [
+    ...findExtensionSeedProblems(wellFormed, formsOfExtensions),
     ...references,
     ...scopes,
     ...(wellFormed.clients ?? []).flatMap(({ metadata = {}, ...client }, index) =>

@@ -20,19 +20,29 @@ interface Target {
  * Checks that every name in the seed means something, in the seed or in the directory. To be called before anything is written.
  * @throws ConfigError with every name that does not.
  */
-export async function checkSeedReferences(directory: Directory, seed: Seed, ids: SeedIds): Promise<void> {
+export async function checkSeedReferences(
+  directory: Directory,
+  seed: Seed,
+  ids: SeedIds,
+  ofExtensions: ReadonlySet<string>,
+): Promise<void> {
   const problems = [
-    ...(await findSeedReferenceProblems(directory, seed, ids)),
+    ...(await findSeedReferenceProblems(directory, seed, ids, ofExtensions)),
     ...(await findSeedScopeProblems(directory, seed, await directory.existingScopes())),
   ];
   if (problems.length > 0) throw new ConfigError('invalid_options', problems);
 }
 
-/** Names in a seed of the right form that mean nothing. @param directory undefined: one that has nothing yet. */
+/**
+ * Names in a seed of the right form that mean nothing.
+ * @param directory undefined: one that has nothing yet.
+ * @param ofExtensions ids of the records that the seed gives extensions.
+ */
 export async function findSeedReferenceProblems(
   directory: Directory | undefined,
   seed: Seed,
   ids: SeedIds,
+  ofExtensions: ReadonlySet<string> = new Set(),
 ): Promise<readonly ConfigProblem[]> {
   const { tenants = [], permissions = [], clients = [] } = seed;
   const problems: ConfigProblem[] = [];
@@ -54,8 +64,8 @@ export async function findSeedReferenceProblems(
       // Past the caches: an absence they remember would hide a tenant that another node makes meanwhile.
       const row = directory.seedLedger.record<Tenant>('tenants', ids.tenant(tenant)).catch(IdpError.unless('record_unreadable'));
       // A method that was allowed when it was written may be gone since: that ends no start.
-      const names = (await row)?.signIn?.methods ?? [];
-      const target = { what: 'a sign-in method', names, kept: async (name: string) => directory.policies.offers(name) };
+      const names = [...((await row)?.signIn?.methods ?? []), ...ofExtensions];
+      const target = { what: 'a sign-in method', names, kept: async (name: string) => directory.policies.offers(name, ids.tenant(tenant)) };
       for (const [m, method] of methods.entries()) await check(target, method, 'tenants', index, 'signIn', 'methods', m);
     }
     const known: Target = {

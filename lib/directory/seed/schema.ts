@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { ConfigError, type ConfigProblem } from '../../errors.js';
 import { nearest } from '../../nearest.js';
@@ -19,6 +19,8 @@ const seedUser = inputSchema({
   id,
   userName: line(USER_NAME_LENGTH),
   emailVerified: Type.Optional(Type.Boolean()),
+  /** Who the user is at connections and other sign-in methods. */
+  externalIdentities: Type.Optional(Type.Array(inputSchema({ idp: line(), subject: line(1000) }))),
   /** Of a user that the seed makes. @default `active` with `devPassword` or `linkedTo`, else `invited` */
   status: Type.Optional(userStatus()),
   /** Names of groups of the tenant. */
@@ -53,6 +55,8 @@ export const seedSchema = inputSchema({
   permissions: Type.Optional(Type.Array(permissionInput)),
   clients: Type.Optional(Type.Array(clientInput)),
   apiResources: Type.Optional(Type.Array(apiResourceInput)),
+  /** Records of extensions, by the extension's name. */
+  extensions: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 
 export type SeedUser = Static<typeof seedUser>;
@@ -68,10 +72,21 @@ export interface Seed extends Omit<Static<typeof seedSchema>, 'clients'> {
 }
 
 /** Every place that is not of the seed's form. */
-export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] => [...Value.Errors(seedSchema, seed)].map(toProblem);
+export const findSeedFormProblems = (seed: unknown): readonly ConfigProblem[] => problemsIn(seedSchema, seed);
 
-function toProblem({ type, path, message, schema }: ValueError): ConfigProblem {
-  const parts = path.split('/').slice(1);
+/** The same for the records of extensions. @param forms by the extension's name */
+export const findExtensionSeedProblems = ({ extensions = {} }: Seed, forms: ReadonlyMap<string, TSchema>): readonly ConfigProblem[] =>
+  Object.entries(extensions).flatMap(([name, seeded]) => {
+    const form = forms.get(name);
+    if (form) return problemsIn(form, seeded, 'extensions', name);
+    return [{ path: seedPath('extensions', name), expected: `an extension that has a seed: ${[...forms.keys()].join(', ')}` }];
+  });
+
+const problemsIn = (schema: TSchema, value: unknown, ...within: readonly string[]): readonly ConfigProblem[] =>
+  [...Value.Errors(schema, value)].map((error) => toProblem(error, within));
+
+function toProblem({ type, path, message, schema }: ValueError, within: readonly string[]): ConfigProblem {
+  const parts = [...within, ...path.split('/').slice(1)];
   if (type !== ValueErrorType.ObjectAdditionalProperties)
     return { path: seedPath(...parts), expected: message.charAt(0).toLowerCase() + message.slice(1) };
   const names = Object.keys(schema.properties as object);

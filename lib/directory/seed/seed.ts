@@ -23,17 +23,29 @@ export type { Seed } from './schema.js';
  * knows that there was no record.
  * @throws ConfigError, before anything is written, with the path of every value that is wrong.
  */
-export async function applySeed(given: Directory, seed: Seed | undefined, logger: Logger): Promise<void> {
+export async function applySeed(
+  given: Directory,
+  seed: Seed | undefined,
+  logger: Logger,
+  piecesOfExtensions: (seed: Seed, tenantId: (name: string) => string) => readonly SeedPiece<{ readonly id: string }>[] = () => [],
+): Promise<void> {
   if (seed !== undefined) checkSeedForm(seed);
   await given.seedLedger.begin();
   if (seed === undefined) return;
   const directory = given.as({ actor: 'seed' });
   const ids = seedIds(directory.issuer);
-  await checkSeedReferences(directory, seed, ids);
   const { tenants = [], permissions = [], clients = [], apiResources = [], mode = 'update' } = seed;
+  const tenantId = (name: string) => {
+    const tenant = tenants.find((one) => one.name === name);
+    return tenant ? ids.tenant(tenant) : name;
+  };
+  const ofExtensions = piecesOfExtensions(seed, tenantId);
+  await checkSeedReferences(directory, seed, ids, new Set(ofExtensions.map(({ id }) => id)));
   const run = await createSeedRun(directory.seedLedger, mode);
   const parts: Parts = { directory, run, ids, tenants };
 
+  // Policies of tenants may name them.
+  for (const piece of ofExtensions) await run.apply(piece);
   for (const permission of permissions) await run.apply(permissionPiece(parts, permission));
   for (const tenant of tenants) await applyTenant(parts, tenant);
   for (const apiResource of apiResources) await run.apply(apiResourcePiece(parts, apiResource));

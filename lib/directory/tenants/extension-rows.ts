@@ -117,8 +117,8 @@ export function wrongMemberOf({ row: schema, events = false }: ExtensionCollecti
 export interface ExtensionData {
   /** @throws TypeError for a collection that no extension declared. */
   rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
-  /** The rows of all tenants and of the instance, for jobs. @throws TypeError for a collection that no extension declared. */
-  ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'list'>;
+  /** The rows of all tenants and of the instance. @throws TypeError for a collection that no extension declared. */
+  ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
   /** Whether anything is to be erased with a person. */
   readonly hasErasure: boolean;
   /** @param person with `keepsPerson` where the user alone is gone */
@@ -222,11 +222,14 @@ export function createExtensionData({ store, collections, events: declaredEvents
     ofAllTenants<Schema extends TObject>(given: ExtensionCollection<Schema>) {
       const collection = given as unknown as ExtensionCollection;
       if (declared.get(given.name) !== collection) throw new TypeError(`no extension declares the collection ${given.name}`);
-      const list = async (page?: Page) => {
-        const kept = await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '');
-        return kept.map(({ pendingEvents: _, outbox: __, ...row }) => row);
-      };
-      return { list } as unknown as Pick<ExtensionRows<Static<Schema>>, 'list'>;
+      const shown = ({ pendingEvents: _, outbox: __, ...row }: KeptRow) => row;
+      return {
+        async get(id: string) {
+          const row = await keptRows(collection).get(id);
+          return row === undefined || row.tid === '' ? undefined : shown(row);
+        },
+        list: async (page?: Page) => (await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')).map(shown),
+      } as unknown as Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
     },
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
     async erase({ keepsPerson = false, tid, personId, userId }) {

@@ -10,12 +10,12 @@ export const passwordsAlone: SignInMeans = { hasSecondFactor: false, offers: (me
 
 /** The reason why nobody can sign in to the tenant; undefined when somebody can. A promise only if a method has to be looked up. */
 export function unmetPolicy(
-  { signIn: { methods, requireMfa } = {} }: Tenant,
+  { id, signIn: { methods, requireMfa } = {} }: Tenant,
   means: SignInMeans,
 ): string | undefined | Promise<string | undefined> {
   if (requireMfa && !means.hasSecondFactor) return 'signIn.requireMfa: no second factor is offered here';
   if (methods === undefined) return undefined;
-  const offered = methods.map((method) => means.offers(method));
+  const offered = methods.map((method) => means.offers(method, id));
   const unmet = (isOffered: readonly boolean[]) => (isOffered.includes(true) ? undefined : 'signIn.methods: none of them is offered here');
   return offered.some((each) => each instanceof Promise) ? Promise.all(offered).then(unmet) : unmet(offered as readonly boolean[]);
 }
@@ -75,7 +75,7 @@ export function createPolicyWatch(
       logger.warn({ tid: tenant.id, reason }, 'sign-in refused, because nothing meets the policy of the tenant');
     },
 
-    offers: (method) => means.offers(method),
+    offers: (method, tid) => means.offers(method, tid),
     problems: () => [...unmet.keys()].map((id) => ({ code: 'policy_unmet', collection: 'tenants', id })),
   };
 }

@@ -82,8 +82,8 @@ export function createTenants(context: DirectoryContext): Tenants {
   const rows = createCachedCollection('tenants', collections.tenants, context);
   const update = (tid: string, change: (row: Tenant) => Tenant) =>
     rows.update(tid, (row) => changed(row, change(row), pendingEvent('TenantUpdated', tid, { AggregateId: tid })));
-  const checkMethods = async (methods: readonly string[] = []): Promise<void> => {
-    const offered = await Promise.all(methods.map((method) => means.offers(method)));
+  const checkMethods = async (tid: string, methods: readonly string[] = []): Promise<void> => {
+    const offered = await Promise.all(methods.map((method) => means.offers(method, tid)));
     const unknown = offered.indexOf(false);
     if (unknown >= 0)
       throw new IdpError('invalid_record', { path: `/signIn/methods/${unknown}`, expected: 'a sign-in method that exists' });
@@ -102,10 +102,11 @@ export function createTenants(context: DirectoryContext): Tenants {
     async create(input) {
       checkInput(tenantInput, input);
       checkBranding(input.branding, '/branding');
-      await checkMethods(input.signIn?.methods);
-      const { id, ...given } = input;
-      if (id !== undefined && (await collections.removals.has(id.toLowerCase()))) throw new IdpError('conflict', { path: '/id' });
-      const tenant = newRecord(idFor(id), { ...defined(given), status: 'active' as const });
+      const { id: givenId, ...given } = input;
+      const id = idFor(givenId);
+      await checkMethods(id, input.signIn?.methods);
+      if (givenId !== undefined && (await collections.removals.has(id))) throw new IdpError('conflict', { path: '/id' });
+      const tenant = newRecord(id, { ...defined(given), status: 'active' as const });
       return rows.insert(withEvents(tenant, pendingEvent('TenantCreated', tenant.id, { AggregateId: tenant.id })));
     },
     async remove(tid) {
@@ -121,7 +122,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     async update(tid, patch, check) {
       checkInput(tenantPatch, patch);
       checkBranding(patch.branding, '/branding');
-      await checkMethods(patch.signIn?.methods);
+      await checkMethods(tid, patch.signIn?.methods);
       return update(tid, (row) => {
         check?.(row);
         return patched(row, patch);

@@ -52,10 +52,11 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   async function begin(ctx: Context, begun: Begun, prompt?: string): Promise<string | undefined> {
     if (!(await mayBegin(ctx, begun))) return undefined;
     // Good once, and for minutes.
-    const { login_hint_token: _, sso_token: __, ...lasting } = begun.parameters;
+    const { login_hint_token: _, sso_token: __, prompt: asked, ...lasting } = begun.parameters;
+    const next = prompt === undefined ? asked : withPrompt(asked, prompt);
     return urlByReference(provider(), options, String(lasting.client_id), {
       ...lasting,
-      ...(prompt === undefined ? {} : { prompt: withPrompt(lasting.prompt, prompt) }),
+      ...(next === undefined || next === '' ? {} : { prompt: next }),
       [restartedParameter]: 'yes',
     });
   }
@@ -87,8 +88,8 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   };
 }
 
-/** What asks for a sign-in gives way to a new account, but not to the choice of one. What asks for anything else stays. */
+/** What asks for a sign-in gives way, but not to the choice of an account. What asks for anything else stays. */
 function withPrompt(asked: string | undefined, prompt: string): string {
   const lasting = prompt === 'select_account' ? ['consent', 'login'] : ['consent'];
-  return [prompt, ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');
+  return [...(prompt === 'resume' ? [] : [prompt]), ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');
 }

@@ -10,8 +10,10 @@ type Parts = Pick<OidcDependencies, 'participants' | 'logger' | 'directory'>;
 
 /** What ends with the session; undefined where nobody is signed in. */
 export function endedSignIn(session: SessionPayload, key: ArtifactKey): EndedSignIn | undefined {
-  const { accountId: oid, sub } = session;
-  return oid === undefined ? undefined : { session: digestOfKey(key), oid, sub: typeof sub === 'string' ? sub : oid };
+  const { accountId: oid, sub, idp } = session;
+  return oid === undefined
+    ? undefined
+    : { session: digestOfKey(key), oid, sub: typeof sub === 'string' ? sub : oid, idp: typeof idp === 'string' ? idp : 'local' };
 }
 
 const kindOf = (extension: string): string => `logout of ${extension}`;

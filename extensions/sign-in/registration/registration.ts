@@ -1,4 +1,5 @@
 /** Accounts that people create for themselves, in the one tenant that the sign-in is for. */
+import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
   type ExtensionContext,
@@ -7,10 +8,14 @@ import {
   type Interaction,
   type RegistrationInput,
   redirectByGet,
-} from '../../lib/extension-door.js';
-import { type Attempts, turnsOf } from './attempts.js';
-import type { Steps } from './steps.js';
-import type { PageView, RegistrationProblem } from './view-models.js';
+} from '../../../lib/extension-door.js';
+import { type Attempts, turnsOf } from '../attempts.js';
+import type { Steps } from '../steps.js';
+import type { PageView, RegistrationProblem } from '../view-models.js';
+import { begun, SEND, type Waiting, waiting } from './records.js';
+
+/** What is wrong with a password that is long enough. */
+const ofRules: Readonly<Record<string, RegistrationProblem>> = { weak: 'password.easy', leaked: 'password.leaked' };
 
 /** The problem that a refused field comes to. */
 const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>> = {
@@ -20,7 +25,9 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
   password: 'password.weak',
 };
 
-export function createRegistrationStep({ directory }: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
+export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
+  const { directory, mail, artifact, deliver, csrf, view, lifetimes } = context;
+
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
 
@@ -31,6 +38,34 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
     await page(ctx, interaction, view as PageView<'create'>, status);
     return true;
   };
+
+  /** Has the address proven first: whether somebody has the name is told there, and not here. */
+  async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
+    const { tids: [tid = ''] = [], client, uid, parameters } = interaction;
+    const id = randomUUID();
+    const locale = parameters.ui_locales?.split(' ')[0];
+    const lifetimeSeconds = lifetimes.emailProof;
+    const record: Waiting = {
+      tid,
+      clientId: client.id,
+      uid,
+      ...(locale ? { locale } : {}),
+      expiresAt: Date.now() + lifetimeSeconds * 1000,
+      prepared,
+    };
+    await artifact(waiting).put(id, record, { lifetimeSeconds });
+    await artifact(begun).put(csrf.token(ctx, `begun ${id}`), {}, { lifetimeSeconds });
+    (await deliver(SEND, { id })).release();
+    await view(ctx, {
+      interaction,
+      title: 'sign-in.check.title',
+      parts: [
+        { part: 'text', text: { key: 'sign-in.check.text', values: { email: prepared.email } } },
+        { part: 'text', text: 'sign-in.check.hint' },
+        { part: 'link', text: 'sign-in.check.signIn', href: `${url(interaction)}?restart=yes` },
+      ],
+    });
+  }
 
   return {
     /** False where people may not. */
@@ -52,14 +87,16 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
       const service = interaction.prompt === 'create' ? serviceOf(interaction) : undefined;
       if (!service) return redirectByGet(ctx, url(interaction));
       const createdAt = new Date();
+      const hidesTaken = mail !== undefined;
       const name = directory.accounts.nameKey(email);
       const attempt = await attempts.begin(name, ctx.ip);
       if (attempt.minutes !== undefined) return refused({ problem: 'attempts.exceeded', minutes: attempt.minutes }, 429);
       const input = { givenName, familyName, email, password: formField(ctx, 'password') };
-      const found = await service.problems(input);
-      if (found.length > 0)
-        return refused({ problems: found.map(({ field: one, isTaken }) => (isTaken ? 'email.taken' : problemsOf[one])) }, 400);
       try {
+        const found = await service.problems(input, { hidesTaken });
+        const problems = found.map(({ field, isTaken, rule }) => (isTaken ? 'email.taken' : (ofRules[rule ?? ''] ?? problemsOf[field])));
+        if (problems.length > 0) return await refused({ problems }, 400);
+        if (hidesTaken) return await prove(ctx, interaction, await service.prepare(input, turnsOf(ctx.ip, name)));
         const person = await service.register(input, turnsOf(ctx.ip, name));
         const account = await directory.accounts.findByOid(person.user.id);
         if (!account) return redirectByGet(ctx, url(interaction));
@@ -68,9 +105,10 @@ export function createRegistrationStep({ directory }: ExtensionContext, attempts
         if (!(error instanceof IdpError)) throw error;
         // Somebody else was faster.
         if (error.code === 'user_name_taken') return refused({ problems: ['email.taken'] }, 400);
+        if (error.code === 'not_found') return redirectByGet(ctx, url(interaction));
         if (error.code !== 'busy') throw error;
         await attempt.withdrawn();
-        ctx.set('Retry-After', String(error.details.retryAfterSeconds));
+        ctx.set('Retry-After', String(error.details.retryAfterSeconds ?? 1));
         await refused({ problem: 'busy' }, 503);
       }
     },

@@ -1,0 +1,56 @@
+/** What is kept of a person, for that person to read. */
+import { defineOperation, type PersonWithUser, Type } from '../../../lib/extension-door.js';
+import { form, instant } from './forms.js';
+import { personItem, personView } from './persons.js';
+import { userItem, userView } from './user-forms.js';
+
+const named = () => form({ id: Type.String(), name: Type.String() });
+const Kept = Type.Array(Type.Record(Type.String(), Type.Unknown()));
+
+const PersonExport = Type.Object(
+  {
+    tenant: form({ id: Type.String(), name: Type.Optional(Type.String()) }),
+    subsidiary: Type.Optional(named()),
+    person: personItem,
+    user: Type.Optional(userItem),
+    groups: Type.Array(named()),
+    password: Type.Optional(form({ changedAt: instant() })),
+    consents: Type.Array(
+      form({ clientId: Type.String(), scopes: Type.Array(Type.String()), claims: Type.Optional(Type.Array(Type.String())), at: instant() }),
+    ),
+    invitations: Kept,
+    others: Type.Record(Type.String(), Kept, {
+      description: 'sessions, grants, and what extensions keep, by the names of their collections',
+    }),
+  },
+  { $id: 'PersonExport', additionalProperties: false },
+);
+
+/** JSON as it is answered: instants as text. */
+const asJson = <Value>(value: unknown): Value => JSON.parse(JSON.stringify(value)) as Value;
+
+export const exports = [
+  defineOperation({
+    method: 'GET',
+    path: '/tenants/{tid}/persons/{id}/export',
+    scope: 'idp.exports:read',
+    summary: 'All that is kept of a person, for that person to read',
+    answer: PersonExport,
+    async handle({ params: { tid, id }, directory }) {
+      const { persons } = directory.forTenant(tid);
+      const person = await persons.require(id);
+      const { tenant, subsidiary, groups, password, consents, invitations, others } = await persons.export(id);
+      return asJson({
+        tenant,
+        subsidiary,
+        person: personView(person),
+        user: person.user && userView(person as PersonWithUser),
+        groups,
+        password,
+        consents,
+        invitations,
+        others,
+      });
+    },
+  }),
+];

@@ -1,0 +1,209 @@
+/** Connections as resources of the admin API: of a tenant, and of the instance. */
+import {
+  defineErrors,
+  defineOperation,
+  type ExtensionContext,
+  IdpError,
+  type Operation,
+  type OperationRequest,
+  pageOf,
+  pageQuery,
+  type Static,
+} from '../../../lib/extension-door.js';
+import type { ConnectionBook } from '../book.js';
+import { type Connection, connections } from '../records.js';
+import { signedOutPath } from '../upstream/logout.js';
+import { callbackPath } from '../upstream/request.js';
+import { type ConnectionSecrets, publicKeys } from '../upstream/secrets.js';
+import { checked, type Described, described, wrong } from './rules.js';
+import { ConnectionItem, form, patch, secretForm } from './schemas.js';
+import { createWrites, type Place } from './writes.js';
+
+export const errors = defineErrors({
+  operator_required: { status: 403, description: 'Only who administers all tenants says the id and the domains of a connection.' },
+  connection_privileged: {
+    status: 403,
+    description: 'People who could be signed in by the connection may do more in the admin API than who writes it.',
+  },
+});
+
+interface Parts {
+  readonly context: ExtensionContext;
+  readonly book: ConnectionBook;
+  readonly secrets: ConnectionSecrets;
+}
+
+type Request = OperationRequest<unknown, unknown, unknown>;
+
+const read = { scope: 'idp.connections:read' } as const;
+const write = { scope: 'idp.connections:write' } as const;
+
+export const connectionOperations = (parts: Parts): readonly Operation[] =>
+  ['/tenants/{tid}/connections', '/connections'].flatMap((path) => operationsAt(parts, path));
+
+function operationsAt({ context, book, secrets }: Parts, path: string): readonly Operation[] {
+  const { collection, directory, ofInstance, own, production, url } = context;
+  const writes = createWrites(context, book, secrets);
+  const one = `${path}/{id}`;
+
+  const placeOf = ({ params }: Request): Place => {
+    const { tid = ofInstance, id = '' } = params as { readonly tid?: string; readonly id?: string };
+    return { tid, id };
+  };
+  async function found(request: Request): Promise<Connection> {
+    const { tid, id } = placeOf(request);
+    const row = await collection(connections, tid).get(id);
+    if (row === undefined) throw new IdpError('not_found');
+    return row;
+  }
+
+  function view({ tid: _, version: __, secret, keys, ...row }: Connection): Static<typeof ConnectionItem> {
+    const { id } = row;
+    return {
+      ...row,
+      hasSecret: secret !== undefined,
+      redirectUri: url(callbackPath(own, id)),
+      postLogoutRedirectUri: url(signedOutPath(own, id)),
+      ...(keys.length > 0 && { jwksUri: url(`${own}/connections/${id}/jwks`) }),
+      publicKeys: publicKeys({ keys }).map((key) => ({ ...key })),
+    };
+  }
+
+  /** Who writes a connection can have anybody signed in by it: nobody gets more than they hold by that. */
+  async function checkPrivileges({ administrator, params }: Request): Promise<void> {
+    if (administrator.ofAllTenants) return;
+    const groups = await directory.forTenant((params as { readonly tid: string }).tid).groups.find();
+    const privileged = groups.flatMap(({ permissionIds }) => permissionIds.filter((id) => id.startsWith('idp.')));
+    if (!privileged.every(administrator.holds)) throw errors('connection_privileged');
+  }
+
+  /** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */
+  function checkOperator(
+    { administrator: { ofAllTenants } }: Request,
+    { id, domains }: { id?: string; domains?: readonly string[] },
+  ): void {
+    if (!ofAllTenants && (id !== undefined || domains !== undefined)) throw errors('operator_required');
+  }
+
+  /** New users are of one tenant, and so are groups. @throws IdpError `invalid_record` */
+  async function checkReferences({ tid }: Place, { createUsersIn, mapping }: Described): Promise<void> {
+    if (createUsersIn !== undefined && tid !== ofInstance && createUsersIn !== tid)
+      throw wrong('/createUsersIn', 'the tenant that the connection is of');
+    if (createUsersIn !== undefined && !(await directory.tenants.get(createUsersIn))) throw wrong('/createUsersIn', 'a tenant that exists');
+    if (mapping.groups === undefined) return;
+    const owner = tid === ofInstance ? createUsersIn : tid;
+    if (owner === undefined) throw wrong('/mapping/groups', 'createUsersIn as well, because groups are of a tenant');
+    const ids = new Set((await directory.forTenant(owner).groups.find()).map(({ id }) => id));
+    const unknown = mapping.groups.values.findIndex(({ groupId }) => !ids.has(groupId));
+    if (unknown >= 0) throw wrong(`/mapping/groups/values/${unknown}/groupId`, 'a group of the tenant');
+  }
+
+  return [
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path,
+      summary: 'Creates a connection to an OpenID provider',
+      body: form,
+      answer: ConnectionItem,
+      status: 201,
+      errors: ['conflict', 'operator_required', 'connection_privileged'],
+      location: ({ id }, params) => `${path.replace('{tid}', String((params as { tid?: string }).tid))}/${id}`,
+      async handle(request) {
+        checkOperator(request, request.body);
+        await checkPrivileges(request);
+        const place = { ...placeOf(request), id: request.body.id ?? request.newId() };
+        const known = request.isRetry && request.body.id === undefined ? await collection(connections, place.tid).get(place.id) : undefined;
+        if (known) return view(known);
+        const given = described(request.body, production);
+        await checkReferences(place, given);
+        return view(await writes.create(place, given, request.body.clientSecret, request.by));
+      },
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path,
+      summary: 'Lists connections',
+      query: pageQuery({}, ['createdAt']),
+      answer: pageOf(ConnectionItem),
+      async handle(request) {
+        const { limit = 50, after } = request.query as { limit?: number; after?: string };
+        const rows = await collection(connections, placeOf(request).tid).list({
+          limit: limit + 1,
+          ...(after === undefined ? {} : { after }),
+        });
+        const items = rows.slice(0, limit);
+        const next = rows.length > limit ? items.at(-1)?.id : undefined;
+        return { items: items.map(view), ...(next === undefined ? {} : { next }) };
+      },
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: one,
+      summary: 'Reads a connection, without its secret',
+      answer: ConnectionItem,
+      handle: async (request) => view(await found(request)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'PATCH',
+      path: one,
+      summary: 'Changes a connection; its issuer stays, because identities are recorded for it',
+      body: patch,
+      answer: ConnectionItem,
+      errors: ['conflict', 'operator_required', 'connection_privileged'],
+      async handle(request) {
+        checkOperator(request, request.body.domains === undefined ? {} : { domains: request.body.domains });
+        await checkPrivileges(request);
+        const before = await found(request);
+        request.checkMatch(view(before));
+        const { createUsersIn = before.createUsersIn, ...members } = request.body;
+        const { createUsersIn: _, ...rest } = { ...before, ...members };
+        const next = { ...rest, ...(createUsersIn === null || createUsersIn === undefined ? {} : { createUsersIn }) };
+        await checkReferences(placeOf(request), checked(next as Described, production));
+        return view(await writes.update(placeOf(request), request.body, request.by));
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'PUT',
+      path: `${one}/secret`,
+      summary: 'Gives a connection the client secret that its provider issued',
+      body: secretForm,
+      answer: ConnectionItem,
+      errors: ['connection_privileged'],
+      async handle(request) {
+        await checkPrivileges(request);
+        await found(request);
+        return view(await writes.setSecret(placeOf(request), request.body.clientSecret, request.by));
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${one}/rotate-key`,
+      summary: 'Gives a connection with private_key_jwt a new key; the one before stays in its key set',
+      answer: ConnectionItem,
+      errors: ['connection_privileged'],
+      async handle(request) {
+        await checkPrivileges(request);
+        await found(request);
+        return view(await writes.rotateKey(placeOf(request), request.by));
+      },
+    }),
+    defineOperation({
+      ...write,
+      method: 'DELETE',
+      path: one,
+      summary: 'Removes a connection; identities that were recorded for it open nothing any more',
+      errors: ['connection_privileged'],
+      async handle(request) {
+        await checkPrivileges(request);
+        request.checkMatch(view(await found(request)));
+        await writes.remove(placeOf(request), request.by);
+      },
+    }),
+  ];
+}

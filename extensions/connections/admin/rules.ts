@@ -1,0 +1,94 @@
+/** What a connection has to be, beyond its form, and what the presets make of what is left out. */
+import { IdpError } from '../../../lib/extension-door.js';
+import { foldedDomain } from '../book.js';
+import type { ConnectionFields } from '../records.js';
+import { isProviderUrl } from '../upstream/provider.js';
+import { ownParameters } from '../upstream/request.js';
+import type { Form } from './schemas.js';
+
+/** What an administrator says, completed. */
+export type Described = Omit<ConnectionFields, 'secret' | 'keys' | 'createdAt' | 'updatedAt'>;
+
+const standardMapping: ConnectionFields['mapping'] = {
+  userName: { claim: 'email' },
+  givenName: { claim: 'given_name' },
+  familyName: { claim: 'family_name' },
+  email: { claim: 'email' },
+};
+const defaults: Omit<Described, 'preset' | 'name' | 'issuer' | 'clientId'> = {
+  status: 'active',
+  clientAuth: 'client_secret_basic',
+  keyAlgorithm: 'RS256',
+  scopes: ['profile', 'email'],
+  subjectClaim: 'sub',
+  requiredClaims: [],
+  requireVerifiedEmail: true,
+  mapping: standardMapping,
+  linkBySignIn: false,
+  hasButton: true,
+  domains: [],
+  mfa: { amr: [], acr: [] },
+  parameters: [],
+  renamed: [],
+  endSession: false,
+};
+const GOOGLE = 'https://accounts.google.com';
+const ofPreset: Readonly<Record<ConnectionFields['preset'], Partial<Described>>> = {
+  oidc: {},
+  google: { issuer: GOOGLE },
+  /** Entra tells neither whether an address is verified nor one `sub` to all applications; `oid` is the person in the tenant. */
+  entra: {
+    clientAuth: 'client_secret_post',
+    subjectClaim: 'oid',
+    requireVerifiedEmail: false,
+    mapping: { ...standardMapping, userName: { claim: 'preferred_username' } },
+    mfa: { amr: ['mfa'], acr: [] },
+  },
+};
+const entraHosts = ['https://login.microsoftonline.com', 'https://login.microsoftonline.us', 'https://login.partner.microsoftonline.cn'];
+const entraPath = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/v2\.0$/i;
+
+/** Claims that others than the provider can choose, or that people share: none of them says who somebody is. */
+const namesNobody: ReadonlySet<string> = new Set(['email', 'preferred_username', 'upn', 'unique_name', 'name', 'nickname', 'phone_number']);
+
+/** With what the preset says of the rest. @throws IdpError `invalid_record` */
+export function described({ id: _, clientSecret: __, ...given }: Form & { readonly id?: string }, production: boolean): Described {
+  const preset = given.preset ?? 'oidc';
+  const issuer = given.issuer ?? ofPreset[preset].issuer;
+  if (issuer === undefined) throw wrong('/issuer', 'the issuer of the provider');
+  return checked({ ...defaults, ...ofPreset[preset], ...given, preset, issuer }, production);
+}
+
+/** @throws IdpError `invalid_record` */
+export function checked(given: Described, production: boolean): Described {
+  const { preset, issuer, parameters, renamed, subjectClaim, mapping, createUsersIn } = given;
+  const { protocol, hostname, pathname, search, hash } = URL.canParse(issuer) ? new URL(issuer) : new URL('none://none');
+  const isDouble = !production && protocol !== 'none:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (!isProviderUrl(issuer, production) || search !== '' || hash !== '')
+    throw wrong('/issuer', 'an https URL without a query; outside production http as well, at a loopback address');
+  if (preset === 'google' && issuer !== GOOGLE && !isDouble) throw wrong('/issuer', GOOGLE);
+  const tenant = entraPath.exec(pathname)?.[1];
+  if (preset === 'entra' && (tenant === undefined || !(entraHosts.includes(new URL(issuer).origin) || isDouble)))
+    throw wrong('/issuer', 'https://login.microsoftonline.com/{id of the Entra tenant}/v2.0');
+  if (namesNobody.has(subjectClaim)) throw wrong('/subjectClaim', 'a claim that names one person for good, such as sub');
+  const taken = new Set(ownParameters);
+  for (const [index, { name }] of parameters.entries()) {
+    if (taken.has(name)) throw wrong(`/parameters/${index}/name`, 'a parameter that the service does not set itself, once');
+    taken.add(name);
+  }
+  for (const [index, { as }] of renamed.entries()) {
+    if (taken.has(as)) throw wrong(`/renamed/${index}/as`, 'a parameter that nothing else sets');
+    taken.add(as);
+  }
+  if (createUsersIn !== undefined && !mapping.userName && !mapping.email) throw wrong('/mapping', 'a claim for the user name of new users');
+  const domains = given.domains.map((domain, index) => {
+    const folded = foldedDomain(domain);
+    if (folded === undefined) throw wrong(`/domains/${index}`, 'a domain of e-mail addresses');
+    return folded;
+  });
+  const ofTenant = preset === 'entra' && tenant !== undefined ? [{ claim: 'tid', value: tenant.toLowerCase() }] : [];
+  const others = given.requiredClaims.filter(({ claim }) => ofTenant.length === 0 || claim !== 'tid');
+  return { ...given, domains: [...new Set(domains)], requiredClaims: [...ofTenant, ...others] };
+}
+
+export const wrong = (path: string, expected: string): IdpError => new IdpError('invalid_record', { path, expected });

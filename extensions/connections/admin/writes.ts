@@ -1,0 +1,148 @@
+/** Connections as they are written, by the admin API and by a seed. */
+import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
+import { IdpError } from '../../../lib/extension-door.js';
+import type { ConnectionBook } from '../book.js';
+import { METHOD } from '../people/accounts.js';
+import { type Connection, type ConnectionFields, connections } from '../records.js';
+import { type ConnectionSecrets, withKey } from '../upstream/secrets.js';
+import { giveUpDomains, takeDomains } from './domains.js';
+import { checked, type Described, wrong } from './rules.js';
+
+export interface Place {
+  /** Of a tenant, or `ofInstance`. */
+  readonly tid: string;
+  readonly id: string;
+}
+
+export interface ConnectionWrites {
+  /** @throws IdpError `invalid_record`; `conflict` when a method, a connection or a trusted client has the id, or another connection a domain. */
+  create(place: Place, given: Described, clientSecret: string | undefined, by: Attribution): Promise<Connection>;
+  /** @throws IdpError `not_found`, `invalid_record`, `conflict` */
+  update(place: Place, patch: Readonly<Record<string, unknown>>, by: Attribution): Promise<Connection>;
+  setSecret(place: Place, clientSecret: string, by: Attribution): Promise<Connection>;
+  rotateKey(place: Place, by: Attribution): Promise<Connection>;
+  remove(place: Place, by: Attribution): Promise<void>;
+}
+
+const reserved: ReadonlySet<string> = new Set(['local', 'password', 'passkey', METHOD]);
+
+export function createWrites(context: ExtensionContext, book: ConnectionBook, secrets: ConnectionSecrets): ConnectionWrites {
+  const { collection, directory, production } = context;
+  const rowsOf = ({ tid }: Place) => collection(connections, tid);
+  type Type = 'ConnectionCreated' | 'ConnectionUpdated' | 'ConnectionRemoved' | 'ConnectionSecretAdded';
+  const event = (type: Type, { id }: Place, by: Attribution) => [{ type, data: { AggregateId: id }, by }];
+
+  async function found(place: Place): Promise<Connection> {
+    const row = await rowsOf(place).get(place.id);
+    if (row === undefined) throw new IdpError('not_found');
+    return row;
+  }
+
+  /** A client whose hints are believed is the `idp` of sign-ins too. */
+  async function checkName(id: string): Promise<void> {
+    const client = await directory.clients.get(id);
+    if (client?.trustedLoginHint === true) throw new IdpError('conflict', { path: '/id' });
+  }
+
+  function checkAuth({ clientAuth }: Pick<ConnectionFields, 'clientAuth'>, hasSecret: boolean): void {
+    if (clientAuth === 'private_key_jwt' && hasSecret) throw wrong('/clientSecret', 'no secret with private_key_jwt');
+    if (clientAuth !== 'private_key_jwt' && !hasSecret) throw wrong('/clientSecret', `a secret with ${clientAuth}`);
+  }
+
+  /** With a key where it needs one; a secret that is not used any more goes. */
+  async function withMeans(id: string, row: ConnectionFields): Promise<ConnectionFields> {
+    const { secret, ...rest } = row;
+    if (row.clientAuth !== 'private_key_jwt') return { ...rest, keys: [], ...(secret === undefined ? {} : { secret }) };
+    const isThere = row.keys[0]?.alg === row.keyAlgorithm;
+    return { ...rest, keys: isThere ? row.keys : withKey(row.keys, await secrets.newKey(id, row.keyAlgorithm)) };
+  }
+
+  const changed = async (place: Place, change: (row: Connection) => ConnectionFields | Connection, type: Type, by: Attribution) => {
+    const row = await rowsOf(place).update(place.id, change, event(type, place, by));
+    book.forget(place.id);
+    return row;
+  };
+
+  return {
+    async create(place, given, clientSecret, by) {
+      const { id } = place;
+      if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
+      await checkName(id);
+      checkAuth(given, clientSecret !== undefined);
+      const now = new Date().toISOString();
+      const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
+      const fields = await withMeans(id, { ...given, ...secret, keys: [], createdAt: now, updatedAt: now });
+      await takeDomains(context, book, place, given.domains);
+      try {
+        const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
+        book.forget(id);
+        // A client of the name that was written at the same time is seen here.
+        await checkName(id).catch(async (error: unknown) => {
+          await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
+          book.forget(id);
+          throw error;
+        });
+        return row;
+      } catch (error) {
+        if ((await book.get(id)) === undefined) await giveUpDomains(context, id, given.domains);
+        throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/id' }) : error;
+      }
+    },
+
+    async update(place, patch, by) {
+      const before = await found(place);
+      const patched = (row: Connection): Connection => {
+        const next: Record<string, unknown> = { ...row };
+        for (const [name, value] of Object.entries(patch)) {
+          if (value === null) delete next[name];
+          else if (value !== undefined) next[name] = value;
+        }
+        return { ...next, ...checked(next as unknown as Described, production) } as unknown as Connection;
+      };
+      const next = patched(before);
+      if (next.clientAuth !== 'private_key_jwt') checkAuth(next, next.secret !== undefined);
+      if (next.status === 'active' && before.status !== 'active') await checkName(place.id);
+      const means = await withMeans(place.id, next);
+      const fresh = next.domains.filter((domain) => !before.domains.includes(domain));
+      await takeDomains(context, book, place, fresh);
+      const row = await changed(
+        place,
+        (current) => {
+          const { secret: _, ...rest } = patched(current);
+          const kept = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
+          return { ...rest, ...kept, keys: means.keys, updatedAt: new Date().toISOString() } as unknown as Connection;
+        },
+        'ConnectionUpdated',
+        by,
+      );
+      await giveUpDomains(
+        context,
+        place.id,
+        before.domains.filter((domain) => !row.domains.includes(domain)),
+      );
+      return row;
+    },
+
+    async setSecret(place, clientSecret, by) {
+      const { clientAuth } = await found(place);
+      if (clientAuth === 'private_key_jwt') throw wrong('/clientSecret', 'no secret with private_key_jwt');
+      const secret = secrets.seal(place.id, clientSecret);
+      return changed(place, (row) => ({ ...row, secret, updatedAt: new Date().toISOString() }), 'ConnectionSecretAdded', by);
+    },
+
+    async rotateKey(place, by) {
+      const { clientAuth, keyAlgorithm } = await found(place);
+      if (clientAuth !== 'private_key_jwt') throw wrong('/clientAuth', 'private_key_jwt');
+      const key = await secrets.newKey(place.id, keyAlgorithm);
+      const next = (row: Connection) => ({ ...row, keys: withKey(row.keys, key), updatedAt: new Date().toISOString() });
+      return changed(place, next, 'ConnectionSecretAdded', by);
+    },
+
+    async remove(place, by) {
+      const { domains } = await found(place);
+      await rowsOf(place).remove(place.id, event('ConnectionRemoved', place, by));
+      book.forget(place.id);
+      await giveUpDomains(context, place.id, domains);
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Connections by id and by domain, of whatever tenant. */
+import type { ExtensionContext } from '../../lib/extension-door.js';
+import { type Connection, connections, domains } from './records.js';
+
+export interface ConnectionBook {
+  /** As it is stored now. */
+  get(id: string): Promise<Connection | undefined>;
+  /** As it was within a second; a promise only if it is not at hand. */
+  recent(id: string): Connection | undefined | Promise<Connection | undefined>;
+  /** Those of the instance and of these tenants that are active, in the order of their names. */
+  of(tids: readonly string[]): Promise<readonly Connection[]>;
+  /** The active one that people of this domain sign in by. */
+  ofDomain(domain: string): Promise<Connection | undefined>;
+  /** After a change that this node made. */
+  forget(id: string): void;
+}
+
+/** Milliseconds that an answer is remembered for: a change is on every node within about a second. */
+const RECENT_MS = 1000;
+const MOST = 1000;
+/** Tenants whose connections are looked for. */
+const MOST_TENANTS = 20;
+
+export const isActive = (connection: Connection | undefined): connection is Connection => connection?.status === 'active';
+
+/** Whether users of the tenant may sign in by it. */
+export const isFor = ({ tid }: Connection, ofInstance: string, user: string): boolean => tid === ofInstance || tid === user;
+
+export function createConnectionBook(context: ExtensionContext): ConnectionBook {
+  const { collection, collectionOfAllTenants, ofInstance } = context;
+  const known = new Map<string, { readonly found: Connection | undefined; readonly until: number }>();
+  const get = async (id: string) => (await collectionOfAllTenants(connections).get(id)) as Connection | undefined;
+  const remember = (id: string, found: Connection | undefined) => {
+    if (known.size >= MOST) known.clear();
+    known.set(id, { found, until: Date.now() + RECENT_MS });
+    return found;
+  };
+  return {
+    get,
+    recent(id) {
+      const at = known.get(id);
+      if (at && Date.now() < at.until) return at.found;
+      return get(id).then((found) => remember(id, found));
+    },
+    async of(tids) {
+      const owners = [ofInstance, ...tids.slice(0, MOST_TENANTS)];
+      const found = await Promise.all(owners.map((tid) => collection(connections, tid).list()));
+      return found
+        .flat()
+        .filter(isActive)
+        .sort((one, other) => one.name.localeCompare(other.name) || (one.id < other.id ? -1 : 1));
+    },
+    async ofDomain(domain) {
+      const row = await collectionOfAllTenants(domains).get(domain);
+      const connection = row && (await get(row.connectionId));
+      return isActive(connection) && connection.domains.includes(domain) ? connection : undefined;
+    },
+    forget: (id) => void known.delete(id),
+  };
+}
+
+/** The domain of an e-mail address, as it is compared; undefined for another name. */
+export function domainOf(identifier: string): string | undefined {
+  const at = identifier.lastIndexOf('@');
+  return at > 0 ? foldedDomain(identifier.slice(at + 1)) : undefined;
+}
+
+/** In ASCII and lower case; undefined for what is no domain. @see RFC 5891 */
+export function foldedDomain(domain: string): string | undefined {
+  const trimmed = domain.trim().replace(/\.$/, '');
+  if (!/^[^\s/:?#@[\]\\%]+\.[^\s/:?#@[\]\\%]+$/.test(trimmed) || !URL.canParse(`http://${trimmed}`)) return undefined;
+  const { hostname } = new URL(`http://${trimmed}`);
+  return /^[a-z0-9.-]+$/.test(hostname) && !/^[\d.]+$/.test(hostname) ? hostname : undefined;
+}

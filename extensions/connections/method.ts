@@ -1,0 +1,95 @@
+/** Connections as a sign-in method: their buttons, whose people a name is of, and the way to the provider. */
+import type { Context } from 'koa';
+import {
+  type ExtensionContext,
+  type Interaction,
+  type Locale,
+  locales,
+  redirectByGet,
+  type SignInMethod,
+} from '../../lib/extension-door.js';
+import { type ConnectionBook, domainOf, isActive, isFor } from './book.js';
+import type { Pages } from './pages.js';
+import { METHOD } from './people/accounts.js';
+import type { Connection } from './records.js';
+import type { Providers } from './upstream/provider.js';
+import { type Asked, authorizationUrl } from './upstream/request.js';
+
+export interface ConnectionMethod extends SignInMethod {
+  /** Sends the browser to the provider, or shows why it cannot be. */
+  send(ctx: Context, interaction: Interaction, connection: Connection, asked?: Asked): Promise<void>;
+}
+
+export function createMethod(context: ExtensionContext, book: ConnectionBook, providers: Providers, pages: Pages): ConnectionMethod {
+  const { ofInstance, texts, directory, logger, requestId } = context;
+
+  /** Whether one of the tenants that may sign in here has it. */
+  const fits = (connection: Connection, { tids }: Pick<Interaction, 'tids'>): boolean =>
+    tids === undefined || tids.some((tid) => isFor(connection, ofInstance, tid));
+
+  const label = (name: string) =>
+    Object.fromEntries(
+      locales.map((locale) => [locale, (texts(locale)['connections.button'] ?? '{method}').replace('{method}', () => name)]),
+    ) as Record<Locale, string>;
+
+  const offered = async ({ tids = [] }: Interaction) => (await book.of(tids)).filter(({ hasButton }) => hasButton);
+
+  async function wantsMfa({ parameters, tids }: Interaction): Promise<boolean> {
+    if (parameters.acr_values?.split(' ').includes('mfa')) return true;
+    const [only, ...others] = tids ?? [];
+    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
+    return tenant?.signIn?.requireMfa === true;
+  }
+
+  async function send(ctx: Context, interaction: Interaction, connection: Connection, asked: Asked = {}): Promise<void> {
+    const refused = (reason: string, err?: unknown) =>
+      logger.warn(
+        { err, requestId: requestId(ctx), connection: connection.id, client: interaction.client.id, reason },
+        'sign-in not begun',
+      );
+    if (!fits(connection, interaction)) {
+      refused('the connection is of another tenant');
+      return pages.refused(ctx, interaction, connection, 'wrongTenant');
+    }
+    try {
+      const target = await authorizationUrl(context, providers, connection, interaction, { mfa: await wantsMfa(interaction), ...asked });
+      redirectByGet(ctx, target.href);
+    } catch (error) {
+      refused('the provider cannot be reached', error);
+      await pages.refused(ctx, interaction, connection, 'failed');
+    }
+  }
+
+  return {
+    name: METHOD,
+
+    async serves(id, tid) {
+      const connection = await book.recent(id);
+      return isActive(connection) && (tid === undefined || isFor(connection, ofInstance, tid));
+    },
+
+    buttons: async (interaction) => (await offered(interaction)).map(({ id, name }) => ({ idp: id, label: label(name) })),
+
+    async idpOf(identifier, interaction) {
+      const domain = domainOf(identifier);
+      const connection = domain === undefined ? undefined : await book.ofDomain(domain);
+      return connection && fits(connection, interaction) ? connection.id : undefined;
+    },
+
+    async begin(ctx, interaction, idp) {
+      if (idp !== METHOD) {
+        const connection = await book.get(idp);
+        const name = connection?.name ?? idp;
+        if (isActive(connection)) return send(ctx, interaction, connection);
+        return pages.refused(ctx, interaction, { id: idp, name }, 'failed');
+      }
+      const all = await offered(interaction);
+      const [only] = all;
+      if (only && all.length === 1) return send(ctx, interaction, only);
+      if (only) return pages.providers(ctx, interaction, all);
+      return pages.lost(ctx);
+    },
+
+    send,
+  };
+}

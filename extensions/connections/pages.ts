@@ -1,0 +1,147 @@
+/** What people see when they come back from a provider without being signed in, and when they have something to choose. */
+import type { Context } from 'koa';
+import type { Account, ExtensionContext, Interaction, View, ViewPart } from '../../lib/extension-door.js';
+import type { Connection } from './records.js';
+import type { Refusal } from './upstream/answer.js';
+
+/** Refusals that another account at the provider may be the way out of. */
+const ofAnother: ReadonlySet<Refusal> = new Set(['unknown', 'wrongTenant', 'unverified', 'taken', 'unavailable']);
+
+export type Pages = ReturnType<typeof createPages>;
+
+export function createPages({ url, own, view, interactions, directory, requestId }: ExtensionContext) {
+  const at = ({ uid }: Interaction, step: string): string => url(`${own}/interaction/${uid}${step}`);
+
+  /** The organisation that the sign-in is for, where it is clear which; else the application. */
+  async function placeOf({ tids = [], client }: Interaction): Promise<string> {
+    const [only, ...others] = tids;
+    const tenant = only !== undefined && others.length === 0 ? await directory.tenants.get(only) : undefined;
+    return tenant?.name ?? client.name;
+  }
+
+  return {
+    at,
+
+    /** @param stranger names who may sign in to an account of theirs, to connect it */
+    async refused(
+      ctx: Context,
+      interaction: Interaction,
+      connection: Pick<Connection, 'id' | 'name'>,
+      refusal: Refusal,
+      stranger?: string,
+    ): Promise<void> {
+      const { only } = await interactions.ways(interaction);
+      const values = { method: connection.name, place: await placeOf(interaction), reference: requestId(ctx) };
+      const again = ofAnother.has(refusal) ? 'connections.another' : 'connections.again';
+      const parts: readonly ViewPart[] = [
+        ...(stranger === undefined
+          ? []
+          : ([
+              { part: 'text', text: { key: 'connections.link.offer', values } },
+              { part: 'button', text: 'connections.link.begin', name: 'step', value: 'link' },
+            ] as const)),
+        {
+          part: 'button',
+          text: { key: again, values },
+          name: 'step',
+          value: 'again',
+          ...(stranger === undefined ? {} : { look: 'neutral' as const }),
+        },
+        ...(only === undefined ? [{ part: 'link', text: 'connections.others', href: at(interaction, '?restart=yes') } as const] : []),
+        ...(refusal === 'cancelled' ? [] : [{ part: 'text', text: { key: 'connections.reference', values } } as const]),
+      ];
+      const page: View = {
+        title: { key: `connections.${refusal}.title`, values },
+        ...(refusal === 'cancelled' ? {} : { lead: { key: `connections.${refusal}.text`, values } }),
+        status: refusal === 'cancelled' ? 200 : 400,
+        interaction,
+        form: {
+          action: at(interaction, '/connection/again'),
+          fields: { idp: connection.id, ...(ofAnother.has(refusal) ? { another: 'yes' } : {}), ...(stranger && { stranger }) },
+        },
+        parts,
+      };
+      await view(ctx, page);
+    },
+
+    /** An answer that belongs to no sign-in of which anything is known. */
+    async lost(ctx: Context): Promise<void> {
+      await view(ctx, {
+        title: 'connections.lost.title',
+        lead: 'connections.lost.text',
+        status: 400,
+        parts: [{ part: 'text', text: { key: 'connections.reference', values: { reference: requestId(ctx) } } }],
+      });
+    },
+
+    async signedOut(ctx: Context): Promise<void> {
+      await view(ctx, { title: 'connections.signedOut.title', lead: 'connections.signedOut.text', parts: [] });
+    },
+
+    /** Which of the providers to sign in at. */
+    async providers(ctx: Context, interaction: Interaction, all: readonly Connection[]): Promise<void> {
+      const choices = all.map(({ id, name }) => ({ value: id, title: { plain: name } }));
+      await view(ctx, {
+        title: 'connections.methods.title',
+        interaction,
+        form: { action: at(interaction, '/method') },
+        parts: [{ part: 'choices', name: 'idp', choices }],
+      });
+    },
+
+    /** Which of the accounts that the identity opens. */
+    async accounts(
+      ctx: Context,
+      interaction: Interaction,
+      all: readonly { readonly account: Account; readonly value: string }[],
+    ): Promise<void> {
+      const choices = all.map(({ account: { person, tenant }, value }) => ({
+        value,
+        title: { plain: tenant.name },
+        lines: [{ plain: `${person.givenName} ${person.familyName} (${person.user.userName})` }],
+      }));
+      await view(ctx, {
+        title: 'connections.accounts.title',
+        interaction,
+        form: { action: at(interaction, '/connection/account') },
+        parts: [{ part: 'choices', name: 'choice', choices }],
+      });
+    },
+
+    /** Are these to be one? */
+    async confirm(
+      ctx: Context,
+      interaction: Interaction,
+      { name }: Pick<Connection, 'name'>,
+      { account: { person, tenant }, label, stranger }: { readonly account: Account; readonly label: string; readonly stranger: string },
+    ): Promise<void> {
+      const values = { method: name, label, userName: person.user.userName, tenant: tenant.name };
+      await view(ctx, {
+        title: 'connections.link.title',
+        lead: { key: 'connections.link.lead', values },
+        interaction,
+        form: { action: at(interaction, '/connection/link'), fields: { stranger, oid: person.user.id } },
+        parts: [
+          {
+            part: 'list',
+            items: [
+              { key: 'connections.link.there', values },
+              { key: 'connections.link.here', values },
+            ],
+          },
+          { part: 'button', text: 'connections.link.submit' },
+        ],
+      });
+    },
+
+    async notLinked(ctx: Context, interaction: Interaction, { name }: Pick<Connection, 'name'>): Promise<void> {
+      await view(ctx, {
+        title: 'connections.link.refused',
+        lead: { key: 'connections.link.refusedText', values: { method: name } },
+        status: 400,
+        interaction,
+        parts: [{ part: 'link', text: 'connections.others', href: at(interaction, '?restart=yes') }],
+      });
+    },
+  };
+}

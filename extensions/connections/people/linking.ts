@@ -1,0 +1,148 @@
+/**
+ * A person connects an identity to the account that they have: they proved the identity at the provider, and sign in to the account, by the pages and
+ * requirements of every sign-in. Then they are asked, and then the identity is recorded.
+ */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type ExtensionContext,
+  form,
+  formField,
+  type Interaction,
+  type InternalClient,
+  type InternalClients,
+  redirectByGet,
+} from '../../../lib/extension-door.js';
+import { type ConnectionBook, isActive } from '../book.js';
+import type { Pages } from '../pages.js';
+import { type Connection, type Stranger, strangers } from '../records.js';
+import type { Upstream } from '../upstream/answer.js';
+import type { People } from './accounts.js';
+
+interface LinkParts {
+  readonly context: ExtensionContext;
+  readonly book: ConnectionBook;
+  readonly people: People;
+  readonly pages: Pages;
+  readonly posted: (ctx: Context) => Promise<Interaction | undefined>;
+  readonly signIn: SignInAs;
+}
+
+/** Signs in to the account that an identity opens, or shows why not. */
+export type SignInAs = (
+  ctx: Context,
+  interaction: Interaction,
+  connection: Connection,
+  proven: Pick<Upstream, 'amr' | 'provenAt'>,
+  account: Account,
+) => Promise<void>;
+
+interface ReturnState {
+  readonly uid: string;
+  readonly stranger: string;
+}
+
+const PREFIX = 'connections:';
+/** Seconds that a sign-in to the account may be old. */
+const FRESH_SECONDS = 900;
+
+/** For the pages, the sign-in is one to the application that the person wanted to get to. */
+const applicationOf = (connectionId: string, clientId: string): string => `${PREFIX}${connectionId}/${clientId}`;
+
+const MOST = 1000;
+
+export function createApplications({ own, directory, ofInstance }: ExtensionContext, book: ConnectionBook): InternalClients {
+  /** The same object as long as nothing of it changes. */
+  const known = new Map<string, InternalClient>();
+  return {
+    async find(id) {
+      const [connectionId = '', ...rest] = id.slice(PREFIX.length).split('/');
+      const [connection, client] = await Promise.all([book.recent(connectionId), directory.clients.get(rest.join('/'))]);
+      if (!isActive(connection) || client === undefined) return undefined;
+      const allowedTenants = connection.tid === ofInstance ? client.allowedTenants : [connection.tid];
+      const found: InternalClient = {
+        name: client.name,
+        returnTo: `${own}/connections/return`,
+        ...(allowedTenants && { allowedTenants }),
+        ...(client.styles && { styles: client.styles }),
+      };
+      const key = JSON.stringify([id, found]);
+      const same = known.get(key);
+      if (same) return same;
+      if (known.size >= MOST) known.clear();
+      known.set(key, found);
+      return found;
+    },
+  };
+}
+
+export function linkRoutes(router: Router, { context, book, people, pages, posted, signIn }: LinkParts) {
+  const { own, artifact, requireSignIn, signInAnswer, signedIn, interactions } = context;
+  const path = `${own}/interaction/:uid/connection/link`;
+
+  async function strangerOf({ uid }: Interaction, name: string) {
+    const stranger = name === '' ? undefined : ((await artifact(strangers).read(name)) as Stranger | undefined);
+    const connection = stranger?.uid === uid ? await book.get(stranger.connectionId) : undefined;
+    return stranger && isActive(connection) ? { stranger, connection } : undefined;
+  }
+
+  /** Who signed in here to connect their account: just now, and by something else than the connection. */
+  async function accountHere(ctx: Context, { id }: Connection): Promise<Account | undefined> {
+    const here = await signedIn(ctx);
+    const isFresh = here !== undefined && here.authTime >= Date.now() / 1000 - FRESH_SECONDS;
+    return here && isFresh && here.idp !== id && here.act === undefined ? here.account : undefined;
+  }
+
+  router.get(`${own}/connections/return`, async (ctx: Context) => {
+    const answer = await signInAnswer(ctx);
+    if (!answer) return pages.lost(ctx);
+    const { uid, stranger } = JSON.parse(answer.state) as ReturnState;
+    const step = 'signedIn' in answer ? `/connection/link?${new URLSearchParams({ stranger })}` : '?restart=yes';
+    redirectByGet(ctx, context.url(`${own}/interaction/${uid}${step}`));
+  });
+
+  router.get(path, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
+    const found = await strangerOf(interaction, name);
+    const account = found && (await accountHere(ctx, found.connection));
+    if (!found || !account) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    const { connection, stranger } = found;
+    if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
+    await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const name = formField(ctx, 'stranger');
+    const found = await strangerOf(interaction, name);
+    const account = found && (await accountHere(ctx, found.connection));
+    // Who is signed in may have changed since the page.
+    if (!found || account?.person.user.id !== formField(ctx, 'oid')) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    const { connection, stranger } = found;
+    if (!(await people.mayLink(connection, stranger.subject, account))) return pages.notLinked(ctx, interaction, connection);
+    await people.link(connection, stranger.subject, account);
+    await artifact(strangers).remove(name);
+    await signIn(ctx, interaction, connection, stranger, account);
+  });
+
+  return {
+    /** Has the person sign in to their account. */
+    async begin(ctx: Context, interaction: Interaction): Promise<void> {
+      const name = formField(ctx, 'stranger');
+      const found = await strangerOf(interaction, name);
+      if (!found) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+      const { ui_locales: uiLocales } = interaction.parameters;
+      await requireSignIn(ctx, {
+        client: applicationOf(found.connection.id, interaction.client.id),
+        state: JSON.stringify({ uid: interaction.uid, stranger: name } satisfies ReturnState),
+        prompt: 'login',
+        ...(interaction.tids?.length === 1 ? { acrValues: `tenant:${interaction.tids[0]}` } : {}),
+        ...(uiLocales === undefined ? {} : { uiLocales }),
+      });
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/** What is kept of connections, and of the sign-ins that are under way at their providers. */
+import { type ArtifactKind, defineCollection, type ExtensionRow, type Static, Type } from '../../lib/extension-door.js';
+
+const strict = { additionalProperties: false } as const;
+const text = () => Type.String();
+const optional = Type.Optional;
+
+/** A claim and the field that it fills. */
+const Mapped = () =>
+  optional(
+    Type.Object(
+      { claim: Type.String({ minLength: 1, maxLength: 200 }), update: optional(Type.Boolean()) },
+      { additionalProperties: false },
+    ),
+  );
+export const Mapping = Type.Object(
+  {
+    userName: optional(Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }) }, strict)),
+    givenName: Mapped(),
+    familyName: Mapped(),
+    email: Mapped(),
+    phoneNumber: Mapped(),
+    pictureUrl: Mapped(),
+    externalId: Mapped(),
+    groups: optional(
+      Type.Object(
+        {
+          claim: Type.String({ minLength: 1, maxLength: 200 }),
+          update: optional(Type.Boolean()),
+          values: Type.Array(Type.Object({ value: Type.String({ minLength: 1, maxLength: 200 }), groupId: Type.String() }, strict), {
+            minItems: 1,
+            maxItems: 200,
+          }),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+export type Mapping = Static<typeof Mapping>;
+
+export const presets = ['oidc', 'google', 'entra'] as const;
+export type Preset = (typeof presets)[number];
+export const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
+export const keyAlgorithms = ['RS256', 'ES256'] as const;
+/** Parameters of e-ID providers, which go on as they come. */
+export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format'] as const;
+
+const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  Type.Union(values.map((value) => Type.Literal(value as Values[number])));
+const names = (maxItems = 20) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems, uniqueItems: true });
+const parameterName = () => Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_.-]{0,99}$' });
+
+/** What an administrator says of a connection, beside its secret. */
+export const connectionFields = {
+  preset: oneOf(presets),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
+  status: oneOf(['active', 'disabled']),
+  issuer: Type.String({ minLength: 1, maxLength: 500 }),
+  clientId: Type.String({ minLength: 1, maxLength: 500, pattern: '^[ -~]+$' }),
+  clientAuth: oneOf(authMethods),
+  keyAlgorithm: oneOf(keyAlgorithms),
+  scopes: Type.Array(Type.String({ pattern: '^[!#-\\[\\]-~]{1,200}$' }), { maxItems: 30, uniqueItems: true }),
+  subjectClaim: Type.String({ minLength: 1, maxLength: 200 }),
+  requiredClaims: Type.Array(
+    Type.Object({ claim: Type.String({ minLength: 1, maxLength: 200 }), value: Type.String({ maxLength: 500 }) }, strict),
+    { maxItems: 20 },
+  ),
+  requireVerifiedEmail: Type.Boolean(),
+  mapping: Mapping,
+  createUsersIn: optional(Type.String()),
+  linkBySignIn: Type.Boolean(),
+  hasButton: Type.Boolean(),
+  domains: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), { maxItems: 100, uniqueItems: true }),
+  mfa: Type.Object({ amr: names(), acr: names() }, strict),
+  parameters: Type.Array(Type.Object({ name: parameterName(), value: Type.String({ maxLength: 1000 }) }, strict), { maxItems: 20 }),
+  renamed: Type.Array(Type.Object({ name: oneOf(eidParameters), as: parameterName() }, strict), { maxItems: eidParameters.length }),
+  endSession: Type.Boolean(),
+};
+
+const Key = Type.Object({ kid: text(), alg: oneOf(keyAlgorithms), x: text(), sealed: text() }, strict);
+export type StoredKey = Static<typeof Key>;
+
+const Connection = Type.Object(
+  {
+    ...connectionFields,
+    /** Sealed. */
+    secret: optional(text()),
+    /** Keys of our own, the newest first; the public part as JSON in `x`, the private one sealed. */
+    keys: Type.Array(Key),
+    createdAt: text(),
+    updatedAt: text(),
+  },
+  strict,
+);
+export type ConnectionFields = Static<typeof Connection>;
+export type Connection = ExtensionRow<ConnectionFields>;
+
+export const connections = defineCollection({ name: 'connections.connections', row: Connection, events: true });
+
+/** Whose people a domain is of; its id is the domain, so that it is of one connection. */
+export const domains = defineCollection({ name: 'connections.domains', row: Type.Object({ connectionId: text() }, strict) });
+
+/** A sign-in that was sent to a provider, by its `state`. */
+export interface Begun {
+  readonly uid: string;
+  readonly connectionId: string;
+  readonly verifier: string;
+  readonly nonce: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Seconds before `at` that the person has to have signed in at the provider within. */
+  readonly maxAge?: number;
+}
+export const begun: ArtifactKind = { name: 'connections.begun', lifetimeSeconds: 900 };
+/** Answers that were used. */
+export const spent: ArtifactKind = { name: 'connections.spent', lifetimeSeconds: 1800 };
+
+/** Somebody who proved an identity that nobody here has. */
+export interface Stranger {
+  readonly uid: string;
+  readonly connectionId: string;
+  readonly subject: string;
+  readonly amr: readonly string[];
+  readonly provenAt: number;
+  /** What the provider calls them, for the page. */
+  readonly label: string;
+}
+export const strangers: ArtifactKind = { name: 'connections.strangers', lifetimeSeconds: 900 };
+
+/** Where a browser goes on after the sign-out at its provider. */
+export const leaving: ArtifactKind = { name: 'connections.leaving', lifetimeSeconds: 3600, once: true };

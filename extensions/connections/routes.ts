@@ -1,0 +1,176 @@
+/** What comes back from providers, and the steps of a sign-in that follow. */
+import { randomBytes } from 'node:crypto';
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type ExtensionContext,
+  form,
+  formField,
+  IdpError,
+  type Interaction,
+  redirectByGet,
+} from '../../lib/extension-door.js';
+import { type ConnectionBook, isActive } from './book.js';
+import type { ConnectionMethod } from './method.js';
+import type { Pages } from './pages.js';
+import type { People } from './people/accounts.js';
+import { linkRoutes, type SignInAs } from './people/linking.js';
+import { labelOf } from './people/mapping.js';
+import { type Begun, begun, type Connection, type Stranger, spent, strangers } from './records.js';
+import { RefusedAnswer, readAnswer, type Upstream } from './upstream/answer.js';
+import { nextAfter } from './upstream/logout.js';
+import type { Providers } from './upstream/provider.js';
+import { callbackPath } from './upstream/request.js';
+import { publicKeys } from './upstream/secrets.js';
+
+export interface RouteParts {
+  readonly context: ExtensionContext;
+  readonly book: ConnectionBook;
+  readonly providers: Providers;
+  readonly people: People;
+  readonly pages: Pages;
+  readonly method: ConnectionMethod;
+}
+
+/** What of an answer goes on to the sign-in. */
+const answered = ['code', 'state', 'iss', 'error'] as const;
+/** Bytes of an answer. */
+const MAX_BYTES = 16 * 1024;
+const REFUSED = 'sign-in by a connection refused';
+
+export function connectionRoutes(router: Router, parts: RouteParts): void {
+  const { context, book, providers, people, pages, method } = parts;
+  const { own, url, interactions, directory, csrf, artifact, postedForms, logger, requestId } = context;
+  const base = `${own}/interaction/:uid`;
+  const idOf = (ctx: Context): string => String(ctx.params.id);
+  const begunBy = async (parameters: URLSearchParams): Promise<Begun | undefined> => {
+    const state = parameters.get('state');
+    return state ? ((await artifact(begun).read(state)) as Begun | undefined) : undefined;
+  };
+
+  // Cookies of a sign-in are for its own path: on to there, with what came.
+  router.get(callbackPath(own, ':id'), async (ctx: Context) => {
+    const given = ctx.query.reference === undefined ? ctx.query : ((await postedForms.take(ctx)) ?? {});
+    const all = answered.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const]));
+    const texts = all.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as [string, string]] : []));
+    const parameters = new URLSearchParams(texts);
+    const kept = texts.length === all.length ? await begunBy(parameters) : undefined;
+    if (!kept || String(parameters).length > MAX_BYTES) return pages.lost(ctx);
+    redirectByGet(ctx, url(`${own}/interaction/${kept.uid}/connections/${encodeURIComponent(idOf(ctx))}?${parameters}`));
+  });
+  router.post(callbackPath(own, ':id'), (ctx: Context) => postedForms.sendOn(ctx, callbackPath(own, encodeURIComponent(idOf(ctx)))));
+
+  router.get(`${base}/connections/:id`, async (ctx: Context) => {
+    // Another browser's sign-in is not loaded, so that nobody spends its answer.
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return;
+    const parameters = new URLSearchParams(ctx.querystring);
+    const state = parameters.get('state') ?? '';
+    const asked = await begunBy(parameters);
+    const connection = await book.get(asked?.connectionId ?? idOf(ctx));
+    const shown = connection ?? { id: idOf(ctx), name: idOf(ctx) };
+    const refused = async ({ refusal, reason, cause }: RefusedAnswer, stranger?: string) => {
+      const client = interaction.client.id;
+      logger.info({ requestId: requestId(ctx), connection: shown.id, client, refusal, reason, err: cause }, REFUSED);
+      await pages.refused(ctx, interaction, shown, refusal, stranger);
+    };
+    let upstream: Upstream | undefined;
+    try {
+      if (asked?.uid !== interaction.uid) throw new RefusedAnswer('over', 'the answer is none of this sign-in');
+      if (asked.connectionId !== idOf(ctx)) throw new RefusedAnswer('mixUp', 'the answer came to the address of another connection');
+      if (!(await artifact(spent).put(state, true))) throw new RefusedAnswer('over', 'the answer was used');
+      if (!isActive(connection)) throw new RefusedAnswer('failed', 'the connection is gone, or disabled');
+      upstream = await readAnswer(context, providers, connection, asked, parameters);
+      const accounts = await people.accountsOf(connection, upstream, interaction);
+      await choose(ctx, interaction, connection, upstream, accounts);
+    } catch (error) {
+      if (!(error instanceof RefusedAnswer)) throw error;
+      const isStranger = upstream && connection?.linkBySignIn && (error.refusal === 'unknown' || error.refusal === 'taken');
+      await refused(error, isStranger && upstream && connection ? await keepStranger(interaction, connection, upstream) : undefined);
+    }
+  });
+
+  async function keepStranger({ uid }: Interaction, { id, mapping }: Connection, upstream: Upstream): Promise<string> {
+    const { subject, amr, provenAt, claims } = upstream;
+    const name = randomBytes(24).toString('base64url');
+    const kept: Stranger = { uid, connectionId: id, subject, amr, provenAt, label: labelOf(mapping, claims, subject) };
+    await artifact(strangers).put(name, kept);
+    return name;
+  }
+
+  const choiceOf = (interaction: Interaction, idp: string, { amr, provenAt }: Proven, oid: string, credentials: string): string =>
+    `connection ${interaction.uid} ${idp} ${amr.join('+')} ${provenAt} ${oid} ${credentials}`;
+
+  async function choose(ctx: Context, interaction: Interaction, connection: Connection, proven: Proven, accounts: readonly Account[]) {
+    const { id } = connection;
+    const [account, ...others] = accounts;
+    if (account && others.length === 0) return signIn(ctx, interaction, connection, proven, account);
+    const choices = await Promise.all(
+      accounts.map(async (each) => {
+        const oid = each.person.user.id;
+        const { credentials } = await directory.credentials.proofOf(each, new Date(proven.provenAt));
+        const token = csrf.token(ctx, choiceOf(interaction, id, proven, oid, credentials));
+        return { account: each, value: [oid, id, proven.amr.join('+'), proven.provenAt, token].join(' ') };
+      }),
+    );
+    await pages.accounts(ctx, interaction, choices);
+  }
+
+  const signIn: SignInAs = async (ctx, interaction, connection, { amr, provenAt }, account) => {
+    const proof = await directory.credentials.proofOf(account, new Date(provenAt));
+    const target = await interactions.signIn(ctx, interaction, { oid: account.person.user.id, amr, idp: connection.id, proof });
+    if (target !== undefined) return redirectByGet(ctx, target);
+    const client = interaction.client.id;
+    logger.info({ requestId: requestId(ctx), connection: connection.id, client, reason: 'the account takes no such sign-in' }, REFUSED);
+    await pages.refused(ctx, interaction, connection, 'wrongTenant');
+  };
+
+  /** The interaction of a form that came from its page. */
+  async function posted(ctx: Context): Promise<Interaction | undefined> {
+    const interaction = await interactions.load(ctx);
+    if (!interaction) return undefined;
+    if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
+    throw new IdpError('invalid_request');
+  }
+
+  router.post(`${base}/connection/account`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    const [oid = '', idp = '', amr = '', at = '', token] = formField(ctx, 'choice').split(' ');
+    const account = /^\d{1,15}$/.test(at) ? await directory.accounts.findByOid(oid) : undefined;
+    const connection = await book.get(idp);
+    const proven: Proven = { amr: amr.split('+'), provenAt: Number(at) };
+    const proof = account && (await directory.credentials.proofOf(account, new Date(proven.provenAt)));
+    const isOurs = proof && csrf.check(ctx, choiceOf(interaction, idp, proven, oid, proof.credentials), token);
+    if (!account || !isOurs || !isActive(connection)) return redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+    await signIn(ctx, interaction, connection, proven, account);
+  });
+
+  const link = linkRoutes(router, { ...parts, posted, signIn });
+
+  router.post(`${base}/connection/again`, form, async (ctx: Context) => {
+    const interaction = await posted(ctx);
+    if (!interaction) return;
+    if (formField(ctx, 'step') === 'link') return link.begin(ctx, interaction);
+    const idp = formField(ctx, 'idp');
+    const connection = await book.get(idp);
+    if (formField(ctx, 'another') === 'yes' && isActive(connection)) return method.send(ctx, interaction, connection, { another: true });
+    if (!(await interactions.begin(ctx, interaction, idp))) redirectByGet(ctx, pages.at(interaction, '?restart=yes'));
+  });
+
+  router.get(`${own}/connections/:id/jwks`, async (ctx: Context) => {
+    const connection = await book.get(idOf(ctx));
+    if (!connection || connection.keys.length === 0) throw new IdpError('not_found');
+    ctx.set('Cache-Control', 'public, max-age=60');
+    ctx.type = 'application/jwk-set+json';
+    ctx.body = JSON.stringify({ keys: publicKeys(connection) });
+  });
+
+  router.get(`${own}/connections/:id/signed-out`, async (ctx: Context) => {
+    const next = await nextAfter(context, ctx);
+    return next === undefined ? pages.signedOut(ctx) : redirectByGet(ctx, next);
+  });
+}
+
+type Proven = Pick<Upstream, 'amr' | 'provenAt'>;

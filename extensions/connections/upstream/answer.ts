@@ -1,0 +1,97 @@
+/** The answer of a provider: whose it is, what it proves, and what of it is not believed. */
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { Begun, Connection } from '../records.js';
+import { CLOCK_TOLERANCE_SECONDS, type Providers } from './provider.js';
+import { callbackPath } from './request.js';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Why nobody is signed in: for the page. The log has the reason. */
+export type Refusal = 'cancelled' | 'failed' | 'mixUp' | 'over' | 'unknown' | 'wrongTenant' | 'unverified' | 'taken' | 'unavailable';
+
+export class RefusedAnswer extends Error {
+  constructor(
+    readonly refusal: Refusal,
+    readonly reason: string,
+    cause?: unknown,
+  ) {
+    super(reason, { cause });
+  }
+}
+
+/** Who somebody is at the provider. */
+export interface Upstream {
+  readonly subject: string;
+  readonly claims: Claims;
+  readonly amr: readonly string[];
+  /** When they signed in there, where that was asked for; else when the answer came. Milliseconds since the epoch. */
+  readonly provenAt: number;
+}
+
+/** @throws RefusedAnswer */
+export async function readAnswer(
+  { url, own }: Pick<ExtensionContext, 'url' | 'own'>,
+  providers: Providers,
+  connection: Connection,
+  asked: Begun,
+  parameters: URLSearchParams,
+): Promise<Upstream> {
+  const provider = await providers.of(connection).catch((error: unknown) => {
+    throw new RefusedAnswer('failed', 'the provider cannot be reached', error);
+  });
+  const { client, configuration } = provider;
+  const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);
+  const checks = { pkceCodeVerifier: asked.verifier, expectedState: parameters.get('state') ?? '', expectedNonce: asked.nonce };
+  const tokens = await client
+    .authorizationCodeGrant(configuration, answered, { ...checks, idTokenExpected: true })
+    .catch(refuse(parameters));
+  const idToken = tokens.claims();
+  if (idToken === undefined) throw new RefusedAnswer('failed', 'the provider sent no ID token');
+  const provenAt = provenAtOf(idToken, asked);
+  const claims = wants(connection, idToken)
+    ? { ...(await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub).catch(refuse(parameters))), ...idToken }
+    : idToken;
+  const subject = claims[connection.subjectClaim];
+  if (typeof subject !== 'string' || subject === '' || subject.length > 1000)
+    throw new RefusedAnswer('failed', `the claim ${connection.subjectClaim} names nobody`);
+  for (const { claim, value } of connection.requiredClaims)
+    if (String(claims[claim]) !== value) throw new RefusedAnswer('wrongTenant', `the claim ${claim} is another than the connection is for`);
+  return { subject, claims, amr: ['external', ...(isMultiFactor(connection, idToken) ? ['mfa'] : [])], provenAt };
+
+  /** Whether anything is mapped that the ID token lacks, and may be at the userinfo endpoint. */
+  function wants({ mapping, subjectClaim, requiredClaims, requireVerifiedEmail }: Connection, told: Claims): boolean {
+    const mapped = [...Object.values(mapping).map(({ claim }) => claim), subjectClaim, ...requiredClaims.map(({ claim }) => claim)];
+    const all = [...mapped, ...(requireVerifiedEmail && mapping.email ? ['email_verified'] : [])];
+    return configuration.serverMetadata().userinfo_endpoint !== undefined && all.some((claim) => told[claim] === undefined);
+  }
+}
+
+/** Errors that say that the person went away, of OAuth and of brokers. @see RFC 6749 §4.1.2.1 */
+const cancelled: ReadonlySet<string> = new Set(['access_denied', 'user_cancelled', 'interaction_required', 'login_required']);
+
+/** What `openid-client` found wrong. The error that the provider names counts only after `iss` and `state` were found right. */
+const refuse =
+  (parameters: URLSearchParams) =>
+  (error: unknown): never => {
+    const { code, cause } = error as { readonly code?: string; readonly cause?: unknown };
+    if (code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR' || (error as Error).name === 'AuthorizationResponseError') {
+      const named = parameters.get('error') ?? '';
+      throw new RefusedAnswer(cancelled.has(named) ? 'cancelled' : 'failed', `the provider answered ${named.slice(0, 100)}`, error);
+    }
+    const isIssuer = parameters.has('iss') && /"iss"/.test(`${(error as Error).message} ${(cause as Error | undefined)?.message ?? ''}`);
+    throw new RefusedAnswer(isIssuer ? 'mixUp' : 'failed', 'the answer of the provider is not right', error);
+  };
+
+/** @throws RefusedAnswer where the person had to sign in anew, and the provider does not say that they did. */
+function provenAtOf({ auth_time: authTime }: Claims, { at, maxAge }: Begun): number {
+  if (maxAge === undefined) return Date.now();
+  if (typeof authTime !== 'number') throw new RefusedAnswer('failed', 'the provider does not say when the person signed in');
+  if (authTime < Math.floor(at / 1000) - maxAge - CLOCK_TOLERANCE_SECONDS)
+    throw new RefusedAnswer('failed', 'the person signed in longer ago than was asked for');
+  return Math.min(authTime * 1000, Date.now());
+}
+
+function isMultiFactor({ mfa }: Connection, { amr, acr }: Claims): boolean {
+  const used = Array.isArray(amr) ? amr.map(String) : [];
+  return mfa.amr.some((one) => used.includes(one)) || (typeof acr === 'string' && mfa.acr.includes(acr));
+}

@@ -1,0 +1,43 @@
+/**
+ * Sign-out at the provider, where the connection asks for it: the browser goes by there, and from there to where it was to go. The client is named by its
+ * `client_id`; no ID token is kept for the hint.
+ * @see OpenID Connect RP-Initiated Logout 1.0 §2
+ */
+import { randomBytes } from 'node:crypto';
+import type { Context } from 'koa';
+import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
+import { type ConnectionBook, isActive } from '../book.js';
+import { leaving } from '../records.js';
+import type { Providers } from './provider.js';
+
+export const signedOutPath = (own: string, id: string): string => `${own}/connections/${id}/signed-out`;
+
+export function createUpstreamLogout(
+  { artifact, own, url }: ExtensionContext,
+  book: ConnectionBook,
+  providers: Providers,
+): LogoutParticipant {
+  return {
+    async visit({ idp }, next) {
+      const connection = idp === 'local' ? undefined : await book.recent(idp);
+      if (!isActive(connection) || !connection.endSession) return undefined;
+      const { client, configuration } = await providers.of(connection);
+      const { end_session_endpoint: endpoint } = configuration.serverMetadata();
+      if (endpoint === undefined || !providers.isFit(endpoint)) return undefined;
+      const state = randomBytes(32).toString('base64url');
+      await artifact(leaving).put(state, { next });
+      const parameters = { client_id: connection.clientId, post_logout_redirect_uri: url(signedOutPath(own, connection.id)), state };
+      return client.buildEndSessionUrl(configuration, parameters).href;
+    },
+  };
+}
+
+/** Where the browser was to go; undefined for an address that was used, or that nobody made. */
+export async function nextAfter({ artifact }: ExtensionContext, ctx: Context): Promise<string | undefined> {
+  const { state } = ctx.query;
+  const kept =
+    typeof state === 'string' && state !== ''
+      ? ((await artifact(leaving).take(state)) as { readonly next: string } | undefined)
+      : undefined;
+  return kept?.next;
+}

@@ -1,0 +1,109 @@
+/**
+ * The provider of a connection, as `openid-client` sees it: its discovery document and key set, read by guarded requests and remembered.
+ *
+ * `openid-client` is loaded with the first sign-in, because services without connections need none of it.
+ */
+import type { Configuration, CustomFetch } from 'openid-client';
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { Connection } from '../records.js';
+import type { ConnectionSecrets } from './secrets.js';
+
+export type OpenidClient = typeof import('openid-client');
+
+let loading: Promise<OpenidClient> | undefined;
+export function openidClient(): Promise<OpenidClient> {
+  loading ??= import('openid-client');
+  return loading;
+}
+
+export interface Provider {
+  readonly client: OpenidClient;
+  readonly configuration: Configuration;
+}
+
+export interface Providers {
+  /** @throws Error where the provider cannot be reached, or describes itself wrongly. */
+  of(connection: Connection): Promise<Provider>;
+  /** Whether a browser may be sent there. */
+  isFit(url: string): boolean;
+}
+
+/** Milliseconds that a description holds for, and that a provider is left alone for after it failed. */
+const KNOWN_FOR_MS = 600_000;
+const FAILED_FOR_MS = 5_000;
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 256 * 1024;
+const MOST = 1000;
+/** Seconds that the clocks of a provider and of this service may be apart. */
+export const CLOCK_TOLERANCE_SECONDS = 30;
+
+export function createProviders({ fetch, production }: ExtensionContext, secrets: ConnectionSecrets): Providers {
+  const known = new Map<string, { readonly version: number; until: number; readonly provider: Promise<Provider> }>();
+
+  const guarded: CustomFetch = async (url, { method, headers, body }) => {
+    const answer = await fetch(url, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers: headers as Record<string, string>,
+      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      allowLoopback: !production,
+    });
+    const isEmpty = answer.status === 204 || answer.status === 304 || answer.status < 200;
+    return new Response(isEmpty ? null : new Uint8Array(answer.body), {
+      status: Math.max(answer.status, 200),
+      headers: { ...answer.headers },
+    });
+  };
+
+  async function discovered(connection: Connection): Promise<Provider> {
+    const client = await openidClient();
+    const { clientAuth, clientId, issuer } = connection;
+    const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
+    const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
+    const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
+    const configuration = await client.discovery(new URL(issuer), clientId, metadata, await authOf(client, connection), options);
+    const { authorization_endpoint: authorize } = configuration.serverMetadata();
+    if (authorize === undefined || !isFit(authorize)) throw new Error(`${issuer} names no https address for ${clientAuth} sign-ins`);
+    return { client, configuration };
+  }
+
+  async function authOf(client: OpenidClient, connection: Connection) {
+    const { clientAuth } = connection;
+    if (clientAuth === 'private_key_jwt') {
+      const key = await secrets.signingKey(connection);
+      if (key === undefined) throw new Error('the connection has no key');
+      return client.PrivateKeyJwt(key);
+    }
+    const secret = secrets.secretOf(connection);
+    if (secret === undefined) throw new Error('the connection has no secret');
+    return clientAuth === 'client_secret_post' ? client.ClientSecretPost(secret) : client.ClientSecretBasic(secret);
+  }
+
+  const isFit = (url: string): boolean => isProviderUrl(url, production);
+
+  return {
+    isFit,
+    of(connection) {
+      const { id, version } = connection;
+      const at = known.get(id);
+      if (at?.version === version && Date.now() < at.until) return at.provider;
+      if (known.size >= MOST) known.clear();
+      const provider = discovered(connection);
+      const entry = { version, until: Date.now() + KNOWN_FOR_MS, provider };
+      known.set(id, entry);
+      provider.catch(() => {
+        entry.until = Date.now() + FAILED_FOR_MS;
+      });
+      return provider;
+    },
+  };
+}
+
+/** Whether a provider may be at this URL: https, or outside production http at a loopback address. */
+export function isProviderUrl(url: string, production: boolean): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username !== '' || password !== '') return false;
+  return protocol === 'https:' || (!production && protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+}

@@ -1,0 +1,64 @@
+/** What a connection proves itself with at its provider: a secret that was given to it, or keys of its own. Both are kept encrypted. */
+import { createHash, generateKeyPair, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import type { Connection, StoredKey } from '../records.js';
+
+type Alg = StoredKey['alg'];
+
+/** A public key, as its provider registers it. */
+export interface PublicJwk {
+  readonly kid: string;
+  readonly alg: Alg;
+  readonly use: 'sig';
+  readonly [member: string]: unknown;
+}
+
+export interface ConnectionSecrets {
+  seal(id: string, secret: string): string;
+  /** @throws IdpError `undecipherable` */
+  secretOf(connection: Pick<Connection, 'id' | 'secret'>): string | undefined;
+  newKey(id: string, alg: Alg): Promise<StoredKey>;
+  /** The private key that assertions are signed with. @throws IdpError `undecipherable` */
+  signingKey(connection: Pick<Connection, 'id' | 'keys'>): Promise<{ readonly key: CryptoKey; readonly kid: string } | undefined>;
+}
+
+const generate = promisify(generateKeyPair) as unknown as (
+  type: string,
+  options: object,
+) => Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>;
+
+const kinds = {
+  RS256: { type: 'rsa', options: { modulusLength: 2048 }, algorithm: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } },
+  ES256: { type: 'ec', options: { namedCurve: 'P-256' }, algorithm: { name: 'ECDSA', namedCurve: 'P-256' } },
+} as const;
+
+/** Old keys that are published beside the newest, because a provider may have remembered them. */
+const KEPT_KEYS = 2;
+
+export const withKey = (keys: readonly StoredKey[], key: StoredKey): StoredKey[] => [key, ...keys].slice(0, KEPT_KEYS);
+
+export const publicKeys = ({ keys }: Pick<Connection, 'keys'>): readonly PublicJwk[] => keys.map(({ x }) => JSON.parse(x) as PublicJwk);
+
+export function createConnectionSecrets({ seal: sealOf }: Pick<ExtensionContext, 'seal'>): ConnectionSecrets {
+  const secrets = sealOf('connections client secret');
+  const keys = sealOf('connections key');
+  return {
+    seal: (id, secret) => secrets.seal(id, secret),
+    secretOf: ({ id, secret }) => (secret === undefined ? undefined : secrets.open(id, secret)),
+    async newKey(id, alg) {
+      const { type, options } = kinds[alg];
+      const { privateKey, publicKey } = await generate(type, options);
+      const jwk = publicKey.export({ format: 'jwk' });
+      const kid = createHash('sha256').update(JSON.stringify(jwk)).digest('base64url').slice(0, 22);
+      const told: PublicJwk = { ...jwk, kid, alg, use: 'sig' };
+      return { kid, alg, x: JSON.stringify(told), sealed: keys.seal(id, JSON.stringify(privateKey.export({ format: 'jwk' }))) };
+    },
+    async signingKey({ id, keys: [newest] }) {
+      if (newest === undefined) return undefined;
+      const jwk = JSON.parse(keys.open(id, newest.sealed)) as JsonWebKey;
+      const { algorithm } = kinds[newest.alg];
+      return { kid: newest.kid, key: await crypto.subtle.importKey('jwk', jwk as never, algorithm, false, ['sign']) };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** Registrations that wait for the proof of their address. */
+import type { ArtifactKind, PreparedRegistration } from '../../../lib/extension-door.js';
+
+/** Their ids are in the queue, and a keyed hash of the id is in the link: neither is of use without the other. */
+export const waiting: ArtifactKind = { name: 'sign-in.registrations', lifetimeSeconds: 30 * 86_400 };
+/** Browsers that a registration was begun in: the link goes on there with the sign-in, and elsewhere it does not. */
+export const begun: ArtifactKind = { name: 'sign-in.begun', lifetimeSeconds: 30 * 86_400 };
+/** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
+export const created: ArtifactKind = { name: 'sign-in.created', lifetimeSeconds: 600 };
+
+export interface Waiting {
+  readonly tid: string;
+  readonly clientId: string;
+  readonly uid: string;
+  readonly locale?: string;
+  readonly expiresAt: number;
+  readonly prepared: PreparedRegistration;
+}
+
+/** The kind of delivery that mails the link. */
+export const SEND = 'sign-in.registration';

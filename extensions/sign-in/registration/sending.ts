@@ -1,0 +1,75 @@
+/** The mail after “Create account”: a link that makes the account, or word that there is one. Which of them is known here alone, where nobody waits. */
+import type { DeliveryHandler, ExtensionContext, Letter, LetterPart, Mail } from '../../../lib/extension-door.js';
+import { SEND, type Waiting, waiting } from './records.js';
+
+const HOUR_MS = 3_600_000;
+/** Mails about registrations that one address gets in an hour. */
+const MOST = 3;
+const PURPOSE = 'sign-in registration link';
+
+export interface RegistrationLinks {
+  urlOf(id: string): string;
+  /** The id that a token is of; undefined for one that was not made here. */
+  read(token: string): string | undefined;
+}
+
+export function createRegistrationLinks({ seal, url, own }: Pick<ExtensionContext, 'seal' | 'url' | 'own'>): RegistrationLinks {
+  const hashesOf = (id: string): readonly string[] => seal(PURPOSE).hashes(id);
+  return {
+    urlOf: (id) => url(`${own}/register/${id}.${hashesOf(id)[0]}`),
+    read(token) {
+      const [id = '', secret = ''] = token.split('.', 2);
+      // Hashes of what was compared: how far two differ is of no use to anybody.
+      return /^[\da-f-]{36}$/.test(id) && hashesOf(id).some((own) => hashesOf(own)[0] === hashesOf(secret)[0]) ? id : undefined;
+    },
+  };
+}
+
+export function registrationDeliveries(context: ExtensionContext): Readonly<Record<string, DeliveryHandler>> {
+  const { mail } = context;
+  return mail ? { [SEND]: createSend(context, mail) } : {};
+}
+
+function createSend(context: ExtensionContext, mail: Mail): DeliveryHandler {
+  const { artifact, attempts, directory, brandingOf, locales } = context;
+  const links = createRegistrationLinks(context);
+  return async ({ data, attempts: before }) => {
+    const id = String(data.id);
+    const found = (await artifact(waiting).read(id)) as Waiting | undefined;
+    if (!found) return;
+    const { tid, clientId, prepared, locale: wanted, expiresAt } = found;
+    const { email } = prepared;
+    const counter = JSON.stringify(['mail about registrations', tid, directory.accounts.nameKey(email)]);
+    if (before === 0 && (await attempts(counter, HOUR_MS)).count > MOST) return artifact(waiting).remove(id);
+    const { tenant } = await brandingOf(tid, clientId);
+    if (!tenant) return;
+    const isTaken = (await directory.forTenant(tid).users.findByUserName(email)) !== undefined;
+    const locale = wanted ?? tenant.locale ?? locales[0];
+    const time = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(new Date(expiresAt));
+    const values = { tenant: tenant.name, name: prepared.givenName, email, time };
+    const name = isTaken ? 'exists' : 'register';
+    const text = (key: string) => ({ key: `sign-in.mail.${key}`, values });
+    const link: readonly LetterPart[] = isTaken
+      ? []
+      : [
+          { part: 'button', text: 'sign-in.mail.register.button', href: links.urlOf(id) },
+          { part: 'note', text: text('until') },
+        ];
+    const letter: Letter = {
+      to: email,
+      kind: isTaken ? 'account-exists' : 'registration',
+      tid,
+      clientId,
+      ...(wanted === undefined ? {} : { locale: wanted }),
+      subject: text(`${name}.subject`),
+      parts: [
+        { part: 'text', text: text('greeting') },
+        { part: 'text', text: text(`${name}.text`) },
+        ...link,
+        { part: 'note', text: 'sign-in.mail.ignore' },
+      ],
+    };
+    await mail.send(letter);
+    if (isTaken) await artifact(waiting).remove(id);
+  };
+}

@@ -1,0 +1,33 @@
+import type { en } from './en.js';
+
+export const da: Record<keyof typeof en, string> = {
+  'sign-in.check.title': 'Tjek din e-mail for at gå videre',
+  'sign-in.check.text': 'Vi har sendt et link til {email}. Kontoen oprettes, når du åbner det.',
+  'sign-in.check.hint': 'Er der ikke kommet noget? Se i uønsket post, eller prøv igen om nogle minutter.',
+  'sign-in.check.signIn': 'Jeg har en konto',
+  'sign-in.confirm.title': 'Vil du oprette din konto?',
+  'sign-in.confirm.text': '{email} bliver dit brugernavn hos {tenant}.',
+  'sign-in.confirm.submit': 'Opret konto',
+  'sign-in.ready.title': 'Din konto er klar',
+  'sign-in.ready.text': 'Du kan logge ind hos {tenant} fra nu af. Du kan lukke denne side.',
+  'sign-in.exists.title': 'Du har allerede en konto',
+  'sign-in.exists.text': 'Log ind hos {tenant} med denne e-mailadresse. Har du glemt adgangskoden, kan du vælge en ny der.',
+  'sign-in.closed.title': 'Der kan ikke oprettes konti nu',
+  'sign-in.closed.text': '{tenant} lader ikke længere folk oprette konti.',
+  'sign-in.over.title': 'Dette link er brugt eller udløbet',
+  'sign-in.over.text': 'Hvis du ikke har en konto endnu, så opret den igen, hvor du logger ind.',
+  'sign-in.unknown.title': 'Dette link virker ikke',
+  'sign-in.unknown.text': 'Tjek, at hele linket er med, eller opret kontoen igen.',
+  'sign-in.foreign.title': 'Denne formular kan ikke bruges',
+  'sign-in.foreign.text': 'Den er fra en anden browser, eller den er for gammel. Åbn linket igen.',
+  'sign-in.to': 'Gå til {client}',
+  'sign-in.mail.greeting': 'Hej {name},',
+  'sign-in.mail.until': 'Linket virker én gang, indtil {time} (UTC).',
+  'sign-in.mail.ignore': 'Hvis du ikke ved, hvad dette drejer sig om, kan du se bort fra denne e-mail.',
+  'sign-in.mail.register.subject': 'Opret din konto hos {tenant}',
+  'sign-in.mail.register.text': 'Der mangler ét trin for at oprette din konto hos {tenant}: bekræft, at {email} er din adresse.',
+  'sign-in.mail.register.button': 'Opret konto',
+  'sign-in.mail.exists.subject': 'Du har en konto hos {tenant}',
+  'sign-in.mail.exists.text':
+    'Nogen ville oprette en konto hos {tenant} med {email}. Du har allerede en: log ind med den. Har du glemt adgangskoden, kan du vælge en ny der.',
+};

@@ -1,0 +1,33 @@
+/** Words of the mails and pages of a link that creates an account. */
+export const en = {
+  'sign-in.check.title': 'Check your e-mail to go on',
+  'sign-in.check.text': 'We’ve sent a link to {email}. Your account is made when you open it.',
+  'sign-in.check.hint': 'Nothing there? Look among unwanted mail, or try again in a few minutes.',
+  'sign-in.check.signIn': 'I have an account',
+  'sign-in.confirm.title': 'Create your account?',
+  'sign-in.confirm.text': '{email} becomes your user name at {tenant}.',
+  'sign-in.confirm.submit': 'Create account',
+  'sign-in.ready.title': 'Your account is ready',
+  'sign-in.ready.text': 'You can sign in to {tenant} from now on. You can close this page.',
+  'sign-in.exists.title': 'You have an account already',
+  'sign-in.exists.text':
+    'Sign in to {tenant} with this e-mail address. If you have forgotten the password, you can choose a new one there.',
+  'sign-in.closed.title': 'Accounts cannot be created now',
+  'sign-in.closed.text': '{tenant} does not let people create accounts any more.',
+  'sign-in.over.title': 'This link was used, or has expired',
+  'sign-in.over.text': 'If you have no account yet, create it once more where you sign in.',
+  'sign-in.unknown.title': 'This link does not work',
+  'sign-in.unknown.text': 'Check that the whole link is there, or create the account once more.',
+  'sign-in.foreign.title': 'This form cannot be used',
+  'sign-in.foreign.text': 'It is from another browser, or it is too old. Open the link again.',
+  'sign-in.to': 'Go to {client}',
+  'sign-in.mail.greeting': 'Hello {name},',
+  'sign-in.mail.until': 'The link works once, until {time} (UTC).',
+  'sign-in.mail.ignore': 'If you do not know what this is about, you can ignore this e-mail.',
+  'sign-in.mail.register.subject': 'Create your account at {tenant}',
+  'sign-in.mail.register.text': 'One step is left to create your account at {tenant}: confirm that {email} is your address.',
+  'sign-in.mail.register.button': 'Create account',
+  'sign-in.mail.exists.subject': 'You have an account at {tenant}',
+  'sign-in.mail.exists.text':
+    'Somebody wanted to create an account at {tenant} with {email}. You have one already: sign in with it. If you have forgotten the password, you can choose a new one there.',
+};

@@ -1,0 +1,33 @@
+import type { en } from './en.js';
+
+export const fi: Record<keyof typeof en, string> = {
+  'sign-in.check.title': 'Jatka sähköpostistasi',
+  'sign-in.check.text': 'Lähetimme linkin osoitteeseen {email}. Tilisi luodaan, kun avaat sen.',
+  'sign-in.check.hint': 'Eikö mitään tullut? Katso roskapostista tai yritä muutaman minuutin kuluttua uudelleen.',
+  'sign-in.check.signIn': 'Minulla on tili',
+  'sign-in.confirm.title': 'Luodaanko tilisi?',
+  'sign-in.confirm.text': '{email} on käyttäjätunnuksesi, {tenant}.',
+  'sign-in.confirm.submit': 'Luo tili',
+  'sign-in.ready.title': 'Tilisi on valmis',
+  'sign-in.ready.text': 'Voit nyt kirjautua: {tenant}. Voit sulkea tämän sivun.',
+  'sign-in.exists.title': 'Sinulla on jo tili',
+  'sign-in.exists.text': 'Kirjaudu tällä sähköpostiosoitteella: {tenant}. Jos olet unohtanut salasanan, voit valita siellä uuden.',
+  'sign-in.closed.title': 'Tilejä ei voi nyt luoda',
+  'sign-in.closed.text': '{tenant} ei enää salli tilien luomista.',
+  'sign-in.over.title': 'Tämä linkki on käytetty tai vanhentunut',
+  'sign-in.over.text': 'Jos sinulla ei vielä ole tiliä, luo se uudelleen siellä, missä kirjaudut.',
+  'sign-in.unknown.title': 'Tämä linkki ei toimi',
+  'sign-in.unknown.text': 'Tarkista, että koko linkki on mukana, tai luo tili uudelleen.',
+  'sign-in.foreign.title': 'Tätä lomaketta ei voi käyttää',
+  'sign-in.foreign.text': 'Se on toisesta selaimesta tai liian vanha. Avaa linkki uudelleen.',
+  'sign-in.to': 'Siirry: {client}',
+  'sign-in.mail.greeting': 'Hei {name},',
+  'sign-in.mail.until': 'Linkki toimii kerran, {time} asti (UTC).',
+  'sign-in.mail.ignore': 'Jos et tiedä, mistä on kyse, voit jättää tämän viestin huomiotta.',
+  'sign-in.mail.register.subject': 'Luo tilisi, {tenant}',
+  'sign-in.mail.register.text': 'Tilisi luomiseen tarvitaan vielä yksi vaihe, {tenant}: vahvista, että {email} on osoitteesi.',
+  'sign-in.mail.register.button': 'Luo tili',
+  'sign-in.mail.exists.subject': 'Sinulla on tili, {tenant}',
+  'sign-in.mail.exists.text':
+    'Joku halusi luoda tilin osoitteella {email}, {tenant}. Sinulla on jo tili: kirjaudu sillä. Jos olet unohtanut salasanan, voit valita siellä uuden.',
+};

@@ -1,0 +1,33 @@
+import type { en } from './en.js';
+
+export const nb: Record<keyof typeof en, string> = {
+  'sign-in.check.title': 'Sjekk e-posten din for å gå videre',
+  'sign-in.check.text': 'Vi har sendt en lenke til {email}. Kontoen blir opprettet når du åpner den.',
+  'sign-in.check.hint': 'Har du ikke fått noe? Se i søppelposten, eller prøv igjen om noen minutter.',
+  'sign-in.check.signIn': 'Jeg har en konto',
+  'sign-in.confirm.title': 'Vil du opprette kontoen din?',
+  'sign-in.confirm.text': '{email} blir brukernavnet ditt hos {tenant}.',
+  'sign-in.confirm.submit': 'Opprett konto',
+  'sign-in.ready.title': 'Kontoen din er klar',
+  'sign-in.ready.text': 'Du kan logge inn hos {tenant} fra nå av. Du kan lukke denne siden.',
+  'sign-in.exists.title': 'Du har allerede en konto',
+  'sign-in.exists.text': 'Logg inn hos {tenant} med denne e-postadressen. Har du glemt passordet, kan du velge et nytt der.',
+  'sign-in.closed.title': 'Kontoer kan ikke opprettes nå',
+  'sign-in.closed.text': '{tenant} lar ikke lenger folk opprette kontoer.',
+  'sign-in.over.title': 'Denne lenken er brukt eller utløpt',
+  'sign-in.over.text': 'Hvis du ikke har noen konto ennå, opprett den på nytt der du logger inn.',
+  'sign-in.unknown.title': 'Denne lenken virker ikke',
+  'sign-in.unknown.text': 'Sjekk at hele lenken er med, eller opprett kontoen på nytt.',
+  'sign-in.foreign.title': 'Dette skjemaet kan ikke brukes',
+  'sign-in.foreign.text': 'Det er fra en annen nettleser, eller for gammelt. Åpne lenken på nytt.',
+  'sign-in.to': 'Gå til {client}',
+  'sign-in.mail.greeting': 'Hei {name},',
+  'sign-in.mail.until': 'Lenken virker én gang, til {time} (UTC).',
+  'sign-in.mail.ignore': 'Hvis du ikke vet hva dette gjelder, kan du se bort fra denne e-posten.',
+  'sign-in.mail.register.subject': 'Opprett kontoen din hos {tenant}',
+  'sign-in.mail.register.text': 'Ett steg gjenstår for å opprette kontoen din hos {tenant}: bekreft at {email} er adressen din.',
+  'sign-in.mail.register.button': 'Opprett konto',
+  'sign-in.mail.exists.subject': 'Du har en konto hos {tenant}',
+  'sign-in.mail.exists.text':
+    'Noen ville opprette en konto hos {tenant} med {email}. Du har allerede en: logg inn med den. Har du glemt passordet, kan du velge et nytt der.',
+};

@@ -1,0 +1,33 @@
+import type { en } from './en.js';
+
+export const sv: Record<keyof typeof en, string> = {
+  'sign-in.check.title': 'Titta i din e-post för att gå vidare',
+  'sign-in.check.text': 'Vi har skickat en länk till {email}. Kontot skapas när du öppnar den.',
+  'sign-in.check.hint': 'Har du inte fått något? Titta i skräpposten, eller försök igen om några minuter.',
+  'sign-in.check.signIn': 'Jag har ett konto',
+  'sign-in.confirm.title': 'Vill du skapa ditt konto?',
+  'sign-in.confirm.text': '{email} blir ditt användarnamn hos {tenant}.',
+  'sign-in.confirm.submit': 'Skapa konto',
+  'sign-in.ready.title': 'Ditt konto är klart',
+  'sign-in.ready.text': 'Du kan logga in hos {tenant} från och med nu. Du kan stänga sidan.',
+  'sign-in.exists.title': 'Du har redan ett konto',
+  'sign-in.exists.text': 'Logga in hos {tenant} med den här e-postadressen. Har du glömt lösenordet kan du välja ett nytt där.',
+  'sign-in.closed.title': 'Konton kan inte skapas nu',
+  'sign-in.closed.text': '{tenant} låter inte längre personer skapa konton.',
+  'sign-in.over.title': 'Den här länken har använts eller gått ut',
+  'sign-in.over.text': 'Om du inte har något konto än, skapa det på nytt där du loggar in.',
+  'sign-in.unknown.title': 'Den här länken fungerar inte',
+  'sign-in.unknown.text': 'Kontrollera att hela länken är med, eller skapa kontot på nytt.',
+  'sign-in.foreign.title': 'Det här formuläret kan inte användas',
+  'sign-in.foreign.text': 'Det är från en annan webbläsare, eller för gammalt. Öppna länken igen.',
+  'sign-in.to': 'Gå till {client}',
+  'sign-in.mail.greeting': 'Hej {name},',
+  'sign-in.mail.until': 'Länken fungerar en gång, till {time} (UTC).',
+  'sign-in.mail.ignore': 'Om du inte vet vad det här gäller kan du bortse från det här e-brevet.',
+  'sign-in.mail.register.subject': 'Skapa ditt konto hos {tenant}',
+  'sign-in.mail.register.text': 'Ett steg återstår för att skapa ditt konto hos {tenant}: bekräfta att {email} är din adress.',
+  'sign-in.mail.register.button': 'Skapa konto',
+  'sign-in.mail.exists.subject': 'Du har ett konto hos {tenant}',
+  'sign-in.mail.exists.text':
+    'Någon ville skapa ett konto hos {tenant} med {email}. Du har redan ett: logga in med det. Har du glömt lösenordet kan du välja ett nytt där.',
+};

@@ -1,0 +1,47 @@
+/** Issue 14: single sign-on with requirements on costs no round trip to a store more than without. */
+import { beforeAll, expect, test } from '@jest/globals';
+import { Agent, authorizeUrl, createPkce, signIn } from '../support/agent.js';
+import { membersOf } from '../support/authorization-response.js';
+import { countedStores } from '../support/counted-stores.js';
+import { enrol } from '../support/factors.js';
+import { testSeed } from '../support/seed.js';
+import { useIdp } from '../support/use-idp.js';
+
+const stores = countedStores();
+const [acme, globex] = testSeed.tenants;
+const service = useIdp({
+  artifacts: stores.artifacts,
+  directory: stores.directory,
+  seed: { ...testSeed, tenants: [{ ...acme, signIn: { requireMfa: true } }, globex] } as never,
+});
+const url = (parameters: Record<string, string> = {}) =>
+  authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
+
+const withFactor = new Agent();
+const withPassword = new Agent();
+beforeAll(async () => {
+  await enrol(withFactor, url(), 'alice@acme.test', 'alice');
+  expect(membersOf(await signIn(withPassword, url(), 'bob@globex.test', 'bob'))).toHaveProperty('code');
+});
+
+/** What a silent authorization asks the stores, once everything that may be cached is. */
+async function askedOf(agent: Agent, parameters: Record<string, string> = {}): Promise<readonly string[]> {
+  const respond = () => agent.get(url({ prompt: 'none', ...parameters }));
+  await respond();
+  const rounds: (readonly string[])[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const { asked, answer } = await stores.during(respond);
+    expect(membersOf(answer)).toHaveProperty('code');
+    rounds.push([...asked].sort());
+  }
+  // Work in the background asks as well, now and then.
+  return rounds.reduce((least, round) => (round.length < least.length ? round : least));
+}
+
+test('a tenant that requires a second factor, and a request that asks for one, cost what a password alone costs', async () => {
+  const byPassword = await askedOf(withPassword);
+  // Not nothing, or nothing is counted.
+  expect(byPassword).toContain('artifacts.commit');
+  expect(await askedOf(withFactor)).toEqual(byPassword);
+  expect(await askedOf(withFactor, { acr_values: 'mfa' })).toEqual(byPassword);
+});
