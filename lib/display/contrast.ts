@@ -1,4 +1,9 @@
-/** How well colours read on one another, as `#rrggbb`. */
+/**
+ * What pages can show: their languages (`locales`), and colours that read.
+ *
+ * This file says how well colours, as `#rrggbb`, read on one another. An accent is checked where it is written: an option, a tenant, a client. The
+ * pages take shades of it that read in each colour scheme.
+ */
 
 type Rgb = readonly [red: number, green: number, blue: number];
 
@@ -22,20 +27,46 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** 1 to 21. @see WCAG 2.2, contrast ratio */
+/**
+ * 1 to 21.
+ * @see WCAG 2.2, contrast ratio
+ * @example
+ * ```ts
+ * import { contrastRatio } from 'tenant-idp/extension';
+ *
+ * export const isReadable = contrastRatio('#0b6e4f', '#ffffff') >= 4.5;
+ * ```
+ */
 export function contrastRatio(one: string, other: string): number {
   const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
   return (light + 0.05) / (dark + 0.05);
 }
 
-/** @param share of the way from the colour to the other, 0 to 1. */
+/**
+ * A colour on the way to another.
+ * @param share of the way, 0 to 1.
+ * @example
+ * ```ts
+ * import { mixed } from 'tenant-idp/extension';
+ *
+ * export const pressed = mixed('#0b6e4f', '#000000', 0.14);
+ * ```
+ */
 export function mixed(color: string, toward: string, share: number): string {
   const end = parse(toward);
   const parts = parse(color).map((part, index) => Math.round(part + ((end[index] ?? 0) - part) * share));
   return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** The nearest shade of the colour, on its way to `toward`, that has the ratio on the surface. */
+/**
+ * The nearest shade of the colour, on its way to `toward`, that has the ratio on the surface.
+ * @example
+ * ```ts
+ * import { shadeOn } from 'tenant-idp/extension';
+ *
+ * export const link = shadeOn('#1a1c22', '#0b6e4f', '#ffffff', 4.5);
+ * ```
+ */
 export function shadeOn(surface: string, color: string, toward: string, ratio: number): string {
   for (let step = 0; step < 128; step += 1) {
     const candidate = mixed(color, toward, step / 128);

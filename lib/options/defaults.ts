@@ -65,7 +65,7 @@ export const defaults = {
   },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
-  branding: {},
+  branding: { accentColor: '#4450b8', radius: 10 },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;

@@ -67,6 +67,7 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/contract/',
     mayImport: [
+      'lib/display/',
       'lib/claims/',
       'lib/config-problem.ts',
       'lib/errors.ts',
@@ -93,7 +94,7 @@ const rooms: readonly Room[] = [
   },
   {
     files: 'lib/directory/',
-    mayImport: ['lib/store/', 'lib/contrast.ts', 'lib/events.ts', 'lib/errors.ts', 'lib/locales.ts', 'lib/logger.ts', 'lib/nearest.ts'],
+    mayImport: ['lib/display/', 'lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'],
   },
   {
     files: 'lib/oidc/',
