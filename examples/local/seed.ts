@@ -2,6 +2,8 @@
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
+/** Its people need a second factor. */
+export const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
 
@@ -20,6 +22,7 @@ export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
+  { userName: 'ida@initech.test', password: 'ida', who: 'Ida at Initech, which requires a second factor' },
   { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
 ];
 
@@ -85,6 +88,21 @@ export const createSeed = (rpOrigin: string) => ({
           familyName: 'Berg',
           email: 'bob@globex.test',
           user: { userName: 'bob@globex.test', emailVerified: true, groups: ['Warehouse'], devPassword: 'bob' },
+        },
+      ],
+    },
+    {
+      ...initech,
+      organisationNumber: '910000003',
+      branding: { accentColor: '#0f766e' },
+      signIn: { requireMfa: true },
+      groups: [{ name: 'Office', permissions: ['orders.view'] }],
+      persons: [
+        {
+          givenName: 'Ida',
+          familyName: 'Iversen',
+          email: 'ida@initech.test',
+          user: { userName: 'ida@initech.test', emailVerified: true, groups: ['Office'], devPassword: 'ida' },
         },
       ],
     },
