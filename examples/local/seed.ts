@@ -1,6 +1,8 @@
 /** The world of the demo: two organisations, their people, the applications they sign in to and the API these call. */
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
+/** Its people sign in at their own provider, by the connection. */
+export const initech = { id: '01990000-0000-7000-8000-00000091417c', name: 'Initech', connection: 'initech' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
@@ -20,6 +22,7 @@ export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
+  { userName: 'ines@initech.test', password: undefined, who: 'Ines at Initech, who signs in at its own provider' },
   { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
 ];
 
@@ -31,8 +34,27 @@ export const clients = [
   { id: 'orders', secret: 'orders-secret', what: 'API resource, owns scope orders.read' },
 ];
 
-/** @param rpOrigin Where the relying party runs. */
-export const createSeed = (rpOrigin: string) => ({
+export interface OwnProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link initech} sign in. */
+export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
+  extensions: {
+    connections: [
+      {
+        ...ownProvider,
+        id: initech.connection,
+        tenant: initech.name,
+        name: initech.name,
+        createUsersIn: initech.name,
+        domains: ['initech.test'],
+        endSession: true,
+      },
+    ],
+  },
   permissions: [
     { id: 'orders.view', name: 'See orders' },
     { id: 'orders.approve', name: 'Approve orders' },
@@ -88,6 +110,7 @@ export const createSeed = (rpOrigin: string) => ({
         },
       ],
     },
+    { id: initech.id, name: initech.name, branding: { accentColor: '#0f766e' }, signIn: { methods: [initech.connection] } },
   ],
   clients: [
     {
