@@ -11,6 +11,8 @@ export default {
   // Two cores: with a third worker, servers of tests miss the deadlines of stores.
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
+  // Half a second, which is the default, is what a busy machine takes to end a process.
+  workerGracefulExitTimeout: 20_000,
   silent: true,
   // A limit against hanging. No test may need to be fast: the machine may be slow, and busy with other tests.
   testTimeout: 120_000,

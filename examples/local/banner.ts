@@ -1,4 +1,4 @@
-import { accounts, clients, initech } from './seed.js';
+import { accounts, clients, vandelay } from './seed.js';
 import type { Settings } from './settings.js';
 
 /** What one needs to know to try the demo. */
@@ -20,7 +20,7 @@ export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): str
       [`${rpOrigin}/spa`, 'a public client in the browser'],
       [`${rpOrigin}/back-office`, 'who is there, invitations, links and events, by the admin API'],
       [`${rpOrigin}/mail`, 'what is mailed'],
-      [ownProvider, `${initech.name}’s own provider, another product`],
+      [ownProvider, `${vandelay.name}’s own provider, another product`],
       [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
     ]),
     '',

@@ -5,16 +5,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter, type AdapterPayload, type JWK } from 'oidc-provider';
-import { initech } from './seed.js';
+import { vandelay } from './seed.js';
 import { html } from './views/html.js';
 
 /** What the identity provider is registered with there. */
-export const ownProviderClient = { clientId: 'tenant-idp', clientSecret: 'the secret at Initech' };
+export const ownProviderClient = { clientId: 'tenant-idp', clientSecret: 'the secret at Vandelay' };
 
 /** Who works there. */
 export const employees = [
-  { sub: 'ines', givenName: 'Ines', familyName: 'Iversen', email: 'ines@initech.test' },
-  { sub: 'ivar', givenName: 'Ivar', familyName: 'Isaksen', email: 'ivar@initech.test' },
+  { sub: 'vera', givenName: 'Vera', familyName: 'Vang', email: 'vera@vandelay.test' },
+  { sub: 'viktor', givenName: 'Viktor', familyName: 'Vik', email: 'viktor@vandelay.test' },
 ];
 
 /** Takes a port that is free; {@link serveOwnProvider} says what is there. */
@@ -27,7 +27,7 @@ export async function openOwnProvider(): Promise<{ readonly server: Server; read
 /** @param issuer of the identity provider, whose connection has the id of the organisation. */
 export async function serveOwnProvider(server: Server, origin: string, issuer: string): Promise<void> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
-  const connection = `${issuer}/idp/connections/${initech.connection}`;
+  const connection = `${issuer}/idp/connections/${vandelay.connection}`;
   const provider = new Provider(origin, {
     adapter: createMemory(),
     clients: [
@@ -41,7 +41,7 @@ export async function serveOwnProvider(server: Server, origin: string, issuer: s
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig' } as JWK] },
     cookies: {
       keys: [randomBytes(32).toString('base64url')],
-      names: { session: 'initech.session', interaction: 'initech.interaction', resume: 'initech.resume' },
+      names: { session: 'vandelay.session', interaction: 'vandelay.interaction', resume: 'vandelay.resume' },
     },
     claims: { openid: ['sub'], profile: ['given_name', 'family_name'], email: ['email', 'email_verified'] },
     features: { devInteractions: { enabled: false } },
@@ -87,13 +87,13 @@ const page = (uid: string): string =>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Sign in at ${initech.name}</title>
+<title>Sign in at ${vandelay.name}</title>
 <link rel="icon" href="data:,">
 <style>body { font: 1rem/1.5 system-ui; max-width: 24rem; margin: 4rem auto; padding: 0 1.25rem } button { font: inherit; width: 100%; min-height: 2.75rem; margin-top: 0.75rem }</style>
 </head>
 <body>
 <main>
-<h1>Sign in at ${initech.name}</h1>
+<h1>Sign in at ${vandelay.name}</h1>
 <p>This is another OpenID provider. Say who you are; nobody needs a password here.</p>
 <form method="post" action="/sign-in/${uid}">
 ${employees.map(({ sub, givenName, familyName }) => html`<button name="sub" value="${sub}">${givenName} ${familyName}</button>`)}

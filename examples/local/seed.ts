@@ -1,9 +1,11 @@
-/** The world of the demo: two organisations, their people, the applications they sign in to and the API these call. */
+/** The world of the demo: organisations, their people, the applications they sign in to and the API these call. */
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
 /** Its people sign in at their own provider, by the connection. */
-export const initech = { id: '01990000-0000-7000-8000-00000091417c', name: 'Initech', connection: 'initech' };
+export const vandelay = { id: '01990000-0000-7000-8000-0000000a4de1', name: 'Vandelay', connection: 'vandelay' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
+/** Its people need a second factor. */
+export const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
 
@@ -22,7 +24,8 @@ export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
-  { userName: 'ines@initech.test', password: undefined, who: 'Ines at Initech, who signs in at its own provider' },
+  { userName: 'ida@initech.test', password: 'ida', who: 'Ida at Initech, which requires a second factor' },
+  { userName: 'vera@vandelay.test', password: undefined, who: 'Vera at Vandelay, who signs in at its own provider' },
   { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
 ];
 
@@ -40,17 +43,17 @@ export interface OwnProvider {
   readonly clientSecret: string;
 }
 
-/** @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link initech} sign in. */
+/** @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link vandelay} sign in. */
 export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
   extensions: {
     connections: [
       {
         ...ownProvider,
-        id: initech.connection,
-        tenant: initech.name,
-        name: initech.name,
-        createUsersIn: initech.name,
-        domains: ['initech.test'],
+        id: vandelay.connection,
+        tenant: vandelay.name,
+        name: vandelay.name,
+        createUsersIn: vandelay.name,
+        domains: ['vandelay.test'],
         endSession: true,
       },
     ],
@@ -110,7 +113,22 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
         },
       ],
     },
-    { id: initech.id, name: initech.name, branding: { accentColor: '#0f766e' }, signIn: { methods: [initech.connection] } },
+    {
+      ...initech,
+      organisationNumber: '910000003',
+      branding: { accentColor: '#0f766e' },
+      signIn: { requireMfa: true },
+      groups: [{ name: 'Office', permissions: ['orders.view'] }],
+      persons: [
+        {
+          givenName: 'Ida',
+          familyName: 'Iversen',
+          email: 'ida@initech.test',
+          user: { userName: 'ida@initech.test', emailVerified: true, groups: ['Office'], devPassword: 'ida' },
+        },
+      ],
+    },
+    { id: vandelay.id, name: vandelay.name, branding: { accentColor: '#be123c' }, signIn: { methods: [vandelay.connection] } },
   ],
   clients: [
     {

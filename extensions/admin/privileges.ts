@@ -5,11 +5,13 @@ import { errors } from './errors.js';
 /** Permissions that open the admin API to people. */
 const isPrivileged = (permissionId: string): boolean => permissionId.startsWith('idp.');
 
-/** What the user of a person may do in the admin API. */
+/** What the user of a person may do in the admin API, and what those may that are linked to it: who signs in as a parent signs in as its children. */
 export async function privilegesOf({ accounts }: Directory, person: Person): Promise<readonly string[]> {
   if (!person.user) return [];
-  const groups = await accounts.groups({ ...person, user: person.user });
-  return groups.flatMap(({ permissionIds }) => permissionIds.filter(isPrivileged));
+  const self = { ...person, user: person.user };
+  const all = self.user.isParent ? (await accounts.family(self)).map((account) => account.person) : [self];
+  const groups = await Promise.all(all.map((each) => accounts.groups(each)));
+  return groups.flat().flatMap(({ permissionIds }) => permissionIds.filter(isPrivileged));
 }
 
 /** @throws IdpError `grant_exceeds_own` unless the administrator holds all of what is privileged among these, or administers all tenants. */

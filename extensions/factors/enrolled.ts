@@ -75,10 +75,16 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
     }
   }
 
+  /** The sign-in began within the second that it names. */
+  const endOf = (authTime: number): number => (authTime + 1) * 1000;
   const used = () => ({ lastUsedAt: new Date().toISOString() });
 
   return {
     of,
+
+    /** Whether one of the factors is from before the sign-in. */
+    isOlder: ({ all }: OwnFactors, authTime: number): boolean =>
+      all.some(({ kind, createdAt }) => kind !== 'recovery' && Date.parse(createdAt) < endOf(authTime)),
 
     /** The account whose credential signs this one in; undefined where it is gone. */
     async ownerOf(account: Account): Promise<Account | undefined> {
@@ -86,8 +92,8 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
       return parentUserId === undefined ? account : directory.accounts.findByOid(parentUserId);
     },
 
-    /** Whether the owner of the account's credential had a factor at a time, in milliseconds since the epoch, as far as this node knows. */
-    async isEnrolledAt(account: Account, at: number): Promise<boolean> {
+    /** Whether the owner of the account's credential had a factor when the sign-in began, as far as this node knows. */
+    async wasEnrolled(account: Account, authTime: number): Promise<boolean> {
       const { id, parentUserId = id } = account.person.user;
       let first = since.get(parentUserId);
       if (first === undefined) {
@@ -96,7 +102,7 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
         await of(owner);
         first = since.get(parentUserId) ?? Number.POSITIVE_INFINITY;
       }
-      return first <= at;
+      return first < endOf(authTime);
     },
 
     /** @throws IdpError `conflict` where the user has an authenticator app. */

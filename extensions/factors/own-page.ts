@@ -61,7 +61,7 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
     }
     const own = await enrolled.of(owner);
     const isFresh = Date.now() / 1000 - found.authTime <= FRESH_SECONDS;
-    if (!isFresh || (own.isEnrolled && !found.amr.includes('mfa'))) {
+    if (!isFresh || (enrolled.isOlder(own, found.authTime) && !found.amr.includes('mfa'))) {
       const acrValues = own.isEnrolled ? { acrValues: `mfa tenant:${found.account.tenant.id}` } : {};
       await requireSignIn(ctx, {
         client: CLIENT,

@@ -64,7 +64,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     /** Who set a factor up is asked for it at each sign-in with the password, also where nobody else asks: else a stolen password would do. */
     async check(account, { amr, idp, act, authTime }, { isSilent }) {
       if (isSilent || act || idp !== 'local' || amr.includes('mfa')) return 'met';
-      return (await enrolled.isEnrolledAt(account, authTime * 1000)) ? 'open' : 'met';
+      return (await enrolled.wasEnrolled(account, authTime)) ? 'open' : 'met';
     },
 
     async show(ctx, interaction) {

@@ -38,6 +38,18 @@ export function createFinish(context: ExtensionContext, pages: Pages) {
       });
     },
 
+    /** Has the user sign in at a provider that an identity was recorded for: that accepts the invitation. */
+    async signInAt(ctx: Context, { tenant, clientId, locale, providers: [only = '', ...others] }: OpenedInvitation): Promise<void> {
+      const state: ReturnState = { tid: tenant.id, ...(clientId === undefined ? {} : { clientId }) };
+      await requireSignIn(ctx, {
+        client: applicationOf(tenant.id, clientId),
+        state: JSON.stringify(state),
+        prompt: 'login',
+        acrValues: [`tenant:${tenant.id}`, ...(others.length === 0 ? [`idp:${only}`] : [])].join(' '),
+        ...(locale === undefined ? {} : { uiLocales: locale }),
+      });
+    },
+
     /** The browser comes back from the sign-in. */
     async arrive(ctx: Context): Promise<void> {
       const answer = await signInAnswer(ctx);

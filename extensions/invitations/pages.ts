@@ -77,7 +77,7 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
 
     /** The first page: what is asked for, and of whom. */
     accept(ctx: Context, opened: OpenedInvitation, { action, other, problem, status = 200 }: FormPage): Promise<void> {
-      const { ref, tenant, person, takes, passwordLength } = opened;
+      const { ref, tenant, person, takes, passwordLength, providers } = opened;
       const values = { tenant: tenant.name, userName: person.user.userName, name: fullName(person), length: String(passwordLength) };
       const asked: readonly ViewPart[] = {
         password: [
@@ -92,11 +92,18 @@ export function createPages({ brandingOf, view, csrf }: ExtensionContext) {
           },
           { part: 'text', text: { key: 'invitations.accept.rule', values } },
           { part: 'button', text: 'invitations.accept.submit' },
+          ...(providers.length > 0 ? [elsewhere] : []),
         ],
-        nothing: [
-          { part: 'text', text: { key: 'invitations.accept.signInAfterwards', values } },
-          { part: 'button', text: 'invitations.accept.submit' },
-        ],
+        nothing:
+          providers.length > 0
+            ? [
+                { part: 'text', text: { key: 'invitations.accept.elsewhere', values } },
+                { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider' },
+              ]
+            : [
+                { part: 'text', text: { key: 'invitations.accept.signInAfterwards', values } },
+                { part: 'button', text: 'invitations.accept.submit' },
+              ],
         link: [
           { part: 'text', text: { key: 'invitations.accept.link', values } },
           { part: 'button', text: 'invitations.accept.signIn', name: 'step', value: 'sign-in' },
@@ -211,6 +218,8 @@ export interface CreateForm {
 
 const autocompletes = { givenName: 'given-name', familyName: 'family-name', email: 'username' } as const;
 
+/** Accepts by signing in at a provider. */
+const elsewhere = { part: 'button', text: 'invitations.accept.provider', name: 'step', value: 'provider', look: 'neutral' } as const;
 const formSubject = (ref: LinkRef): string => `invitation ${nameOf(ref)}`;
 const confirmSubject = (ref: LinkRef, oid: string): string => `link ${nameOf(ref)} ${oid}`;
 const openAgain = (href: string): ViewPart => ({ part: 'link', text: 'invitations.foreign.again', href });

@@ -66,6 +66,7 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     // Nobody is signed out who was not told of on the page.
     if (other && other.oid !== formField(ctx, 'over')) return pages.accept(ctx, found, { action: action(ctx), other, status: 409 });
     if (takes === 'link') return personal.begin(ctx, found);
+    if (formField(ctx, 'step') === 'provider' && found.providers.length > 0) return finish.signInAt(ctx, found);
     await accept(ctx, found, other);
   });
 

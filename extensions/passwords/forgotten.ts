@@ -6,11 +6,14 @@ import { randomUUID } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import { type ExtensionContext, form, formField, type Interaction, type Text, type View } from '../../lib/extension-door.js';
-import { type Asked, asked, LOOK_UP } from './records.js';
+import { type Asked, asked, begun, LOOK_UP } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** Where the password page posts to. */
 export const forgottenPath = (own: string, uid: string): string => `${own}/interaction/${uid}/forgotten`;
+
+/** What the token of the browser is about that a reset was asked for in. */
+export const begunIn = (uid: string): string => `reset begun ${uid}`;
 
 /** Characters of what is typed. */
 const LONGEST = 320;
@@ -89,6 +92,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();
     await artifact(asked).put(id, request);
+    await artifact(begun).put(csrf.token(ctx, begunIn(uid)), {});
     (await deliver(LOOK_UP, { id })).release();
     await view(ctx, sent(identifier, interaction));
   });

@@ -5,7 +5,7 @@ import { forgottenPath, forgottenRoutes } from './forgotten.js';
 import { createSendNotice, listenForChanges } from './notices.js';
 import { errors, passwordOperations } from './operations.js';
 import { createSendProof, ownEmailClient, ownEmailRoutes } from './own-email.js';
-import { ADDRESS, asked, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
+import { ADDRESS, asked, begun, LOOK_UP, NOTICE, RESET, told, used, wanted } from './records.js';
 import { resetLinkRoutes } from './reset-link.js';
 import { createResets } from './resets.js';
 import { texts } from './texts/index.js';
@@ -14,7 +14,7 @@ import { createThrottle } from './throttle.js';
 export const passwords = (): Extension => ({
   name: 'passwords',
   errorCodes: errors.codes,
-  artifacts: [asked, wanted, used, told],
+  artifacts: [asked, wanted, begun, used, told],
   texts,
   pageAdditions: [
     {

@@ -5,6 +5,8 @@ import type { ArtifactKind } from '../../lib/extension-door.js';
 export const asked: ArtifactKind = { name: 'passwords.asked', lifetimeSeconds: 3600 };
 /** An address that somebody wants, until the link is on its way. */
 export const wanted: ArtifactKind = { name: 'passwords.wanted', lifetimeSeconds: 36_000 };
+/** Browsers that a reset was asked for in: the way back to the sign-in is for them, because the application would not know another. */
+export const begun: ArtifactKind = { name: 'passwords.begun', lifetimeSeconds: 86_400 };
 /** Browsers that used a link a moment ago: a form that is sent twice is answered like the first. */
 export const used: ArtifactKind = { name: 'passwords.used', lifetimeSeconds: 600 };
 /** Events that were told of, so that a delivery that comes twice sends one mail. */

@@ -14,8 +14,9 @@ import {
   type Text,
   type ViewPart,
 } from '../../lib/extension-door.js';
+import { begunIn } from './forgotten.js';
 import { createMessages } from './messages.js';
-import { type DueReset, RESET, used } from './records.js';
+import { begun, type DueReset, RESET, used } from './records.js';
 import type { Throttle } from './throttle.js';
 
 /** The words about a rule that a password breaks. */
@@ -91,8 +92,10 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   async function done(ctx: Context, found: OpenedReset): Promise<void> {
     const look = await lookOf(found);
     const { client_uri: clientUri } = (look.client?.metadata ?? {}) as { readonly client_uri?: string };
-    const isLive = found.uid !== undefined && (await interactions.restart(ctx, found.uid)) !== undefined;
-    const href = isLive ? url(`${own}/interaction/${found.uid}/restart`) : clientUri;
+    const { uid } = found;
+    const isHere = uid !== undefined && (await artifact(begun).read(csrf.token(ctx, begunIn(uid)))) !== undefined;
+    const isLive = isHere && (await interactions.restart(ctx, uid)) !== undefined;
+    const href = isLive ? url(`${own}/interaction/${uid}/restart`) : clientUri;
     const link: readonly ViewPart[] = href === undefined ? [] : [{ part: 'link', text: 'passwords.done.signIn', href }];
     const text = href === undefined ? 'passwords.done.later' : 'passwords.done.text';
     await view(ctx, { ...look, title: 'passwords.done.title', parts: [{ part: 'text', text }, ...link] });

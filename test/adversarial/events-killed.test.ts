@@ -13,7 +13,7 @@ import { withMongo } from '../support/mongo.js';
 import { until } from '../support/until.js';
 
 const killPoints: readonly KillPoint[] = ['written', 'recorded', 'told'];
-const KILLS = process.env.PROVE ? 100 : 2;
+const KILLS = process.env.PROVE ? 100 : 1;
 jest.setTimeout(180_000 + KILLS * killPoints.length * 10_000);
 
 withMongo('MONGODB_URL', (mongo) =>

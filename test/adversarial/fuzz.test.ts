@@ -14,7 +14,7 @@ import { createSigningClient, type SigningClient } from '../support/request-obje
 import { postLogoutRedirectUri, redirectUri, testSeed } from '../support/seed.js';
 import { authorizationOf, obtainCode } from '../support/steps.js';
 
-const REQUESTS = process.env.PROVE ? 50_000 : 5_000;
+const REQUESTS = process.env.PROVE ? 50_000 : 2_000;
 const SEED = Number(process.env.FUZZ_SEED ?? (process.env.PROVE ? randomInt(2 ** 31) : 446_068_997));
 /** So many requests are made of the same material before it is renewed: codes are spent, sign-ins end. */
 const RENEWED_AFTER = 500;

@@ -99,18 +99,18 @@ describe('the demo', () => {
     expect(others).toEqual([]);
   });
 
-  test('signs people of Initech in at their own provider, and out there as well', async () => {
-    const [, provider = ''] = /(http:\/\/localhost:\d+) +Initech’s own provider/.exec(demo.stdout) ?? [];
+  test('signs people of Vandelay in at their own provider, and out there as well', async () => {
+    const [, provider = ''] = /(http:\/\/localhost:\d+) +Vandelay’s own provider/.exec(demo.stdout) ?? [];
     const [agent, there] = [new Agent(), new Agent()];
     const page = await agent.follow(await agent.get((await agent.get(`${rp}/sign-in`)).location ?? ''));
-    const sent = await agent.submit(page, { identifier: 'ines@initech.test' });
+    const sent = await agent.submit(page, { identifier: 'vera@vandelay.test' });
     expect(sent.location).toMatch(provider);
     const people = await there.follow(await there.get(sent.location ?? ''));
-    const back = await there.follow(await there.submit(people, { sub: 'ines' }));
+    const back = await there.follow(await there.submit(people, { sub: 'vera' }));
     const done = await agent.follow(await agent.get(back.location ?? ''));
     const account = await agent.follow(await agent.get(done.location ?? ''));
-    expect(account.body).toContain('Ines Iversen');
-    expect(account.body).toContain('initech');
+    expect(account.body).toContain('Vera Vang');
+    expect(account.body).toContain('vandelay');
     const signedOut = await agent.follow(await agent.post(`${rp}/sign-out`, {}));
     expect((await agent.follow(await agent.get(signedOut.location ?? ''))).location).toMatch(`${provider}/session/end`);
   });

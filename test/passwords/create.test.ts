@@ -136,7 +136,7 @@ describe('14.4 create account, verified', () => {
   });
 });
 
-test('a check of passwords that fails sets no password, and is told as a service that has too much to do', async () => {
+test('a password is judged where the host sets one as well, and the refusal names the rule', async () => {
   const { credentials } = service.idp.directory;
   const { user } = (await userOf('alice@acme.test')) ?? {};
   await expect(credentials.setPassword(user?.id ?? '', 'this one was leaked already')).rejects.toMatchObject({

@@ -6,8 +6,9 @@ import { backToPresent, passTime } from '../support/clock.js';
 import { startIdp } from '../support/idp.js';
 import { captureMail, invite, invitingSeed, tenantNamed } from '../support/invitations.js';
 import { expectQuietLog } from '../support/leaks.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf, until } from '../support/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/passwords.js';
 import { isActive } from '../support/steps.js';
+import { until } from '../support/until.js';
 import { useIdp } from '../support/use-idp.js';
 
 const captured = captureMail();
@@ -250,7 +251,10 @@ describe('14.4 nobody else gets a link', () => {
     expect(new Set(bodies).size).toBe(1);
     await link(known);
     // Until all names were looked up.
-    await until(async () => ((await store.collection('deliveries').find({ byState: ['waiting'] })).length === 0 ? true : undefined));
+    await until(
+      () => store.collection('deliveries').find({ byState: ['waiting'] }),
+      (waiting) => waiting.length === 0,
+    );
     for (const name of names.slice(1))
       expect(captured.mails.filter(({ to, kind }) => to === name && kind === 'password-reset')).toEqual([]);
   });
@@ -265,7 +269,7 @@ test('G3 the form is counted like sign-ins: of 200 at once ten are looked up, an
   expect([statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length]).toEqual([100, 100]);
   expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
   const serialOf = async () => (await service.idp.directory.accounts.findByOid(oid))?.person.user.passwordReset?.serial;
-  await until(async () => ((await serialOf()) === 3 ? true : undefined));
+  await until(serialOf, (serial) => serial === 3);
   expect(captured.mails.filter(({ to }) => to === userName).length).toBeLessThanOrEqual(3);
 });
 

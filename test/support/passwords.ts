@@ -1,6 +1,8 @@
 /** Forgotten passwords, as people and their mail programs meet them. */
+import type { MailMessage } from 'tenant-idp';
 import { Agent, type Answer, authorizeUrl, createPkce } from './agent.js';
 import type { Captured } from './invitations.js';
+import { until } from './until.js';
 
 export const NEW_PASSWORD = 'a new password that is long';
 
@@ -36,15 +38,9 @@ export async function forget(
   return agent.submit(page, {});
 }
 
-/** Waits until something is so; a slow machine takes as long as it takes. */
-export async function until<T>(found: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const value = await found();
-    if (value !== undefined && value !== false) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 /** The first mail to an address of a kind, beyond those that were there. */
 export const mailTo = ({ mails }: Captured, address: string, kind: string, seen = 0) =>
-  until(() => mails.filter((mail) => mail.to === address && mail.kind === kind)[seen]);
+  until(
+    () => mails.filter((mail) => mail.to === address && mail.kind === kind)[seen] as MailMessage,
+    (mail) => mail !== undefined,
+  );

@@ -15,6 +15,8 @@ export const da = {
   'invitations.accept.weak': 'Vælg en adgangskode på mindst {length} tegn, som ikke er dit brugernavn.',
   'invitations.accept.easy': 'Den adgangskode er let at gætte. Vælg en anden.',
   'invitations.accept.leaked': 'Den adgangskode er kendt fra et læk. Vælg en anden.',
+  'invitations.accept.provider': 'Log ind på en anden måde',
+  'invitations.accept.elsewhere': 'Dit brugernavn er {userName}. Log ind hos din udbyder for at acceptere.',
   'invitations.accept.busy': 'Der er travlt lige nu. Prøv igen om et øjeblik.',
   'invitations.accept.again': 'Det lykkedes ikke. Prøv igen.',
   'invitations.unknown.title': 'Dette link virker ikke',

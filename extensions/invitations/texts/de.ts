@@ -15,6 +15,8 @@ export const de = {
   'invitations.accept.weak': 'Wählen Sie ein Passwort mit mindestens {length} Zeichen, das nicht Ihr Benutzername ist.',
   'invitations.accept.easy': 'Dieses Passwort ist leicht zu erraten. Wählen Sie ein anderes.',
   'invitations.accept.leaked': 'Dieses Passwort ist aus einem Datenleck bekannt. Wählen Sie ein anderes.',
+  'invitations.accept.provider': 'Anders anmelden',
+  'invitations.accept.elsewhere': 'Ihr Benutzername ist {userName}. Melden Sie sich bei Ihrem Anbieter an, um anzunehmen.',
   'invitations.accept.busy': 'Gerade ist viel los. Versuchen Sie es gleich noch einmal.',
   'invitations.accept.again': 'Das hat nicht geklappt. Versuchen Sie es noch einmal.',
   'invitations.unknown.title': 'Dieser Link funktioniert nicht',

@@ -15,6 +15,8 @@ export const en = {
   'invitations.accept.weak': 'Choose a password of at least {length} characters that is not your user name.',
   'invitations.accept.easy': 'That password is easy to guess. Choose another one.',
   'invitations.accept.leaked': 'That password is known from a leak. Choose another one.',
+  'invitations.accept.provider': 'Sign in another way',
+  'invitations.accept.elsewhere': 'Your user name is {userName}. Sign in at your provider to accept.',
   'invitations.accept.busy': 'There is a lot going on right now. Try again in a moment.',
   'invitations.accept.again': 'That did not work. Try again.',
   'invitations.unknown.title': 'This link does not work',

@@ -15,6 +15,8 @@ export const fi = {
   'invitations.accept.weak': 'Valitse vähintään {length} merkin salasana, joka ei ole käyttäjätunnuksesi.',
   'invitations.accept.easy': 'Tämä salasana on helppo arvata. Valitse toinen.',
   'invitations.accept.leaked': 'Tämä salasana tunnetaan tietovuodosta. Valitse toinen.',
+  'invitations.accept.provider': 'Kirjaudu toisella tavalla',
+  'invitations.accept.elsewhere': 'Käyttäjätunnuksesi on {userName}. Hyväksy kirjautumalla palveluntarjoajallasi.',
   'invitations.accept.busy': 'Palvelussa on juuri nyt ruuhkaa. Yritä hetken kuluttua uudelleen.',
   'invitations.accept.again': 'Se ei onnistunut. Yritä uudelleen.',
   'invitations.unknown.title': 'Tämä linkki ei toimi',

@@ -15,6 +15,8 @@ export const nb = {
   'invitations.accept.weak': 'Velg et passord på minst {length} tegn som ikke er brukernavnet ditt.',
   'invitations.accept.easy': 'Dette passordet er lett å gjette. Velg et annet.',
   'invitations.accept.leaked': 'Dette passordet er kjent fra en datalekkasje. Velg et annet.',
+  'invitations.accept.provider': 'Logg inn på en annen måte',
+  'invitations.accept.elsewhere': 'Brukernavnet ditt er {userName}. Logg inn hos leverandøren din for å godta.',
   'invitations.accept.busy': 'Det er mye å gjøre akkurat nå. Prøv igjen om et øyeblikk.',
   'invitations.accept.again': 'Det gikk ikke. Prøv igjen.',
   'invitations.unknown.title': 'Denne lenken virker ikke',

@@ -15,6 +15,8 @@ export const sv = {
   'invitations.accept.weak': 'Välj ett lösenord på minst {length} tecken som inte är ditt användarnamn.',
   'invitations.accept.easy': 'Det lösenordet är lätt att gissa. Välj ett annat.',
   'invitations.accept.leaked': 'Det lösenordet är känt från en läcka. Välj ett annat.',
+  'invitations.accept.provider': 'Logga in på ett annat sätt',
+  'invitations.accept.elsewhere': 'Ditt användarnamn är {userName}. Logga in hos din leverantör för att tacka ja.',
   'invitations.accept.busy': 'Det är mycket att göra just nu. Försök igen om ett ögonblick.',
   'invitations.accept.again': 'Det gick inte. Försök igen.',
   'invitations.unknown.title': 'Den här länken fungerar inte',

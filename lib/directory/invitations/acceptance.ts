@@ -34,6 +34,8 @@ export interface OpenedInvitation {
   readonly takes: 'password' | 'link' | 'nothing';
   /** Characters of a password, at least. */
   readonly passwordLength: number;
+  /** Providers that an identity of the user was recorded for, and that the tenant allows: the first sign-in there accepts the invitation as well. */
+  readonly providers: readonly string[];
 }
 
 export interface AcceptedAccount {
@@ -104,7 +106,14 @@ export function createAcceptance({ context, tenants, credentials, settling, link
       expiresAt: user.invitation?.id === ref.id ? user.invitation.expiresAt : invitation.expiresAt,
       takes: invitation.link ? 'link' : hasPassword && user.parentUserId === undefined ? 'password' : 'nothing',
       passwordLength: PASSWORD_MINIMUM,
+      providers: invitation.link || user.parentUserId !== undefined ? [] : await providersOf(user, tenant),
     };
+  }
+
+  async function providersOf({ externalIdentities }: User, { signIn }: Tenant): Promise<readonly string[]> {
+    const recorded = [...new Set(externalIdentities.map(({ idp }) => idp))].filter((idp) => signIn?.methods?.includes(idp) ?? true);
+    const offered = await Promise.all(recorded.map((idp) => context.means.offers(idp)));
+    return recorded.filter((_, index) => offered[index]);
   }
 
   async function stateOf({ id, serial }: LinkRef, user: User, tenant: Tenant): Promise<InvitationState> {

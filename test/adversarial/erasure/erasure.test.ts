@@ -20,6 +20,7 @@ import { startIdp, type TestIdp } from '../../support/idp.js';
 import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/invitations.js';
 import { redirectUri } from '../../support/seed.js';
 import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/steps.js';
+import { testTogether } from '../../support/test-together.js';
 import { until } from '../../support/until.js';
 
 jest.setTimeout(180_000);
@@ -185,7 +186,7 @@ function eraseAll(artifacts: () => DumpedStore<ArtifactStore>, directory: () => 
     expect((await dump()).includes(`"oid":"${userId}"`)).toBe(false);
   });
 
-  test('a removed tenant is refused at once on every path, and then in no store', async () => {
+  testTogether('a removed tenant is refused at once on every path, and then in no store', async () => {
     const { idp, issuer } = service;
     const { id: tid } = await idp.directory.tenants.create({ name: 'Vanishing Ltd' });
     const one = await live(service, 'tenant', 'Vanishing Ltd');

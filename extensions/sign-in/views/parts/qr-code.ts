@@ -7,7 +7,15 @@ const QUIET = 4;
 
 export function qrCode(content: string, label: string): Html {
   const { data, size } = encode(content, { ecc: 'M', border: QUIET });
-  const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  // A stretch of dark modules at a time.
+  const dark = data.flatMap((row, y) =>
+    row.flatMap((isDark, x) => {
+      if (!isDark || row[x - 1]) return [];
+      const end = row.indexOf(false, x);
+      const width = (end === -1 ? size : end) - x;
+      return [`M${x} ${y}h${width}v1h-${width}z`];
+    }),
+  );
   return html`<svg class="qr" role="img" aria-label="${label}" viewBox="0 0 ${String(size)} ${String(size)}" shape-rendering="crispEdges">
 <rect width="100%" height="100%" fill="#ffffff" stroke="none"/><path d="${dark.join('')}" fill="#000000" stroke="none"/></svg>`;
 }
