@@ -28,6 +28,7 @@ const rooms: readonly Room[] = [
     mayImport: [
       'lib/claims/contract.ts',
       'lib/contract/',
+      'lib/display/',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
       'lib/http/',
@@ -57,6 +58,7 @@ const rooms: readonly Room[] = [
   },
   { files: 'lib/store/', mayImport: ['lib/errors.ts', 'type lib/logger.ts'] },
   { files: 'lib/fetch/', mayImport: [] },
+  { files: 'lib/display/', mayImport: [] },
   {
     files: 'lib/claims/',
     mayImport: ['lib/config-problem.ts', 'lib/errors.ts', 'type lib/logger.ts', 'type lib/store/'],
@@ -65,6 +67,7 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/contract/',
     mayImport: [
+      'lib/display/',
       'lib/claims/',
       'lib/config-problem.ts',
       'lib/errors.ts',
@@ -81,7 +84,7 @@ const rooms: readonly Room[] = [
     mayImport: [
       'lib/claims/',
       'lib/config-problem.ts',
-      'lib/contract/locales.ts',
+      'lib/display/',
       'lib/errors.ts',
       'type lib/logger.ts',
       'type lib/contract/',
@@ -89,7 +92,10 @@ const rooms: readonly Room[] = [
       'type lib/store/',
     ],
   },
-  { files: 'lib/directory/', mayImport: ['lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'] },
+  {
+    files: 'lib/directory/',
+    mayImport: ['lib/display/', 'lib/store/', 'lib/events.ts', 'lib/errors.ts', 'lib/logger.ts', 'lib/nearest.ts'],
+  },
   {
     files: 'lib/oidc/',
     mayImport: [
@@ -147,7 +153,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['extension.ts'],
     ['artifacts.ts', 'bearer.ts', 'configuration.ts', 'grant-type.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
-    ['locales.ts', 'shared-claims.ts'],
+    ['shared-claims.ts'],
   ],
   'lib/http/': [
     ['hosts.ts'],
