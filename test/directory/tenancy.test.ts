@@ -56,6 +56,8 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
       ({ users }, { userName }) => users.list({ userName }),
     ],
     update: [({ users }, { userId }) => users.update(userId, { userName: 'changed' })],
+    addIdentity: [({ users }, { userId }) => users.addIdentity(userId, { idp: 'elsewhere', subject: 'somebody' })],
+    removeIdentity: [({ users }, { userId }) => users.removeIdentity(userId, { idp: 'elsewhere', subject: 'somebody' })],
     setGroups: [
       ({ users }, { userId }) => users.setGroups(userId, { ids: [] }),
       ({ users }, { groupId }, { userId }) => users.setGroups(userId, { ids: [groupId] }),
@@ -110,7 +112,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     revoke: [({ invitations }, { invitationId }) => invitations.revoke(invitationId)],
     link: [({ invitations }, { invitationId }) => invitations.link(invitationId)],
   },
-  registration: { problems: [], rules: [], register: [] },
+  registration: { problems: [], rules: [], prepare: [], complete: [], register: [] },
   linking: {
     link: [
       ({ linking }, { userId }, own) => linking.link(userId, own),
