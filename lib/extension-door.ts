@@ -31,9 +31,9 @@ export type {
   SignIn,
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
-export { type Locale, locales } from './contract/locales.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
+export type { ScopeWords } from './contract/pages/scope-words.js';
 export type { Text, View, ViewPart } from './contract/pages/view.js';
 export {
   ADMIN_API,
@@ -88,6 +88,8 @@ export type {
   TenantDirectory,
 } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
+export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
+export { type Locale, locales } from './display/locales.js';
 export {
   ConfigError,
   type ConfigProblem,

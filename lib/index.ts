@@ -28,7 +28,6 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
-export { type Locale, locales } from './contract/locales.js';
 export type { MailMessage } from './contract/pages/letter.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -120,6 +119,7 @@ export type {
   UserQuery,
   Users,
 } from './directory/index.js';
+export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
 export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent } from './events.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';

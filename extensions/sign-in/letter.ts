@@ -1,6 +1,6 @@
 /** A mail as text and as HTML. Mail programs know few styles, so each element has its own, and nothing is loaded from anywhere. */
 import { type ExtensionContext, type Html, html, type LetterPart, type Locale, type WriteLetter } from '../../lib/extension-door.js';
-import { fillOf } from './branding.js';
+import { brandingOf, fillOf } from './branding.js';
 import { wordsIn } from './extension-view.js';
 import { negotiateLocale } from './texts/index.js';
 
@@ -8,7 +8,7 @@ const ink = '#1c1d26';
 const muted = '#5b5d6b';
 
 export const createWriteLetter =
-  ({ locales, texts }: ExtensionContext): WriteLetter =>
+  ({ branding, locales, texts }: ExtensionContext): WriteLetter =>
   ({ to, kind, tid, clientId, locale: wanted, subject: subjectText, parts: given }, { client, tenant }) => {
     const locale = negotiateLocale({ uiLocales: wanted, tenantLocale: tenant?.locale }, locales as readonly Locale[]);
     const words = wordsIn(texts(locale));
@@ -19,7 +19,7 @@ export const createWriteLetter =
       to,
       subject,
       text: [...parts.map(inText), names.join(' · ')].filter(Boolean).join('\n\n').concat('\n'),
-      html: documentOf({ subject, locale, names, parts, colours: fillOf(client?.styles ?? tenant?.branding) }),
+      html: documentOf({ subject, locale, names, parts, colours: fillOf(brandingOf(branding, { client, tenant })) }),
       locale,
       kind,
       tid,

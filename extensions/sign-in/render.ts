@@ -6,17 +6,17 @@ import { translator } from './texts/index.js';
 import type { PageFrame, PageName, PageView } from './view-models.js';
 import { accountsView } from './views/accounts.js';
 import { consentView } from './views/consent.js';
-import { continueView, submitScript } from './views/continue.js';
+import { continueView } from './views/continue.js';
 import { createView } from './views/create.js';
 import { errorView } from './views/error.js';
 import { expiredView } from './views/expired.js';
-import { identifierScript, identifierView } from './views/identifier.js';
+import { identifierView } from './views/identifier.js';
 import { logoutView } from './views/logout.js';
 import { organisationView } from './views/organisation.js';
-import { frameLogo, layout, type PageContent, type PageContext } from './views/parts/layout.js';
+import { frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
 import { extensionView } from './views/parts/view.js';
 import { passwordView } from './views/password.js';
-import { framesScript, signedOutView } from './views/signed-out.js';
+import { signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
 import { welcomeView } from './views/welcome.js';
 
@@ -40,25 +40,26 @@ const views: { readonly [Name in PageName]: View<Name> } = {
 };
 
 const sheetSource = hashSource(styleSheet);
-const submitSource = hashSource(submitScript);
-const framesSource = hashSource(framesScript);
+
+const contentOf = <Name extends PageName>(view: PageView<Name>, context: PageContext): PageContent =>
+  views[view.page as Name](view, context);
+const contextOf = (frame: PageFrame): PageContext => ({ text: translator(frame.locale), frame });
 
 /** The document of a page. */
 export function renderPage<Name extends PageName>(view: PageView<Name>, frame: PageFrame): string {
-  const context: PageContext = { text: translator(frame.locale), frame };
-  return layout(views[view.page as Name](view, context), context).markup;
+  const context = contextOf(frame);
+  return layout(contentOf(view, context), context).markup;
 }
 
 /** What the document of the same view and frame may load, for `pageHeaders`. */
 export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
   const image = frameLogo(frame);
-  const script = view.page === 'identifier' ? identifierScript(view) : view.page === 'view' ? view.script : undefined;
+  const script = scriptOf(contentOf(view, contextOf(frame)));
   const frames = view.page === 'signed-out' ? (view.frames ?? []) : [];
   return {
     styles: [sheetSource, brandStyle(frame.branding).source],
-    ...(view.page === 'continue' && { script: submitSource }),
     ...(script !== undefined && { script: hashSource(script) }),
-    ...(frames.length > 0 && { script: framesSource, frames: frames.map(({ uri }) => uri) }),
+    ...(frames.length > 0 && { frames: frames.map(({ uri }) => uri) }),
     ...(image !== undefined && { image }),
   };
 }

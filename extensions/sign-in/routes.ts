@@ -112,6 +112,11 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     redirectByGet(ctx, (isOpen && (await interactions.restart(ctx, interaction.uid, 'create'))) || url(interaction));
   });
 
+  router.get(`${base}/accounts`, async (ctx: Context) => {
+    const interaction = await interactions.load(ctx);
+    if (interaction) redirectByGet(ctx, (await interactions.restart(ctx, interaction.uid, 'select_account')) ?? url(interaction));
+  });
+
   router.post(`${base}/create`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (interaction) await registration.create(ctx, interaction);
@@ -209,17 +214,19 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
   async function consent(ctx: Context, interaction: Interaction): Promise<void> {
     const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);
     if (!account) throw new IdpError('not_found');
-    const descriptions = await context.scopeDescriptions();
-    const asked = interaction.missingScopes.length > 0 ? interaction.missingScopes : (interaction.parameters.scope?.split(' ') ?? []);
-    const scopes = asked.map((name) => {
-      const description = descriptions.get(name);
-      return { name, ...(description ? { description } : {}) };
-    });
+    const words = await context.scopeDescriptions();
+    const requested = interaction.parameters.scope?.split(' ') ?? [];
+    const { missingScopes: missing } = interaction;
+    const isMore = missing.length > 0 && requested.includes('openid') && !missing.includes('openid');
+    const scopes = (missing.length > 0 ? missing : requested).map((name) => ({ name, ...words.get(name) }));
     const { person, tenant } = account;
     await page(ctx, interaction, {
       page: 'consent',
       ...steps.form(ctx, interaction, '/consent'),
       scopes,
+      ...(isMore && { isMore }),
+      // Whoever acts as somebody else goes back to be themselves first.
+      ...(interaction.act ? {} : { other: url(interaction, '/accounts') }),
       personName: nameOf(person),
       userName: person.user.userName,
       tenantName: tenant.name,

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { type Client, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import { brandingOf } from './branding.js';
 import { pagePolicy, renderPage } from './render.js';
 import { filled } from './texts/filled.js';
 import { type Locale, negotiateLocale } from './texts/index.js';
@@ -27,7 +28,7 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'issuer' | 'locales' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'branding' | 'issuer' | 'locales' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -52,15 +53,16 @@ export function localeOf(ctx: Context, { locales }: PageHost, { tenant, uiLocale
 
 function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): PageFrame {
   const { client, tenant, reference, additions: added = [] } = surroundings;
-  const { client_uri: uri, logo_uri: logoUri } = (client?.metadata ?? {}) as { client_uri?: string; logo_uri?: string };
+  const { client_uri: uri, policy_uri: policyUri, tos_uri: termsUri } = (client?.metadata ?? {}) as Record<string, string | undefined>;
   const locale = localeOf(ctx, host, surroundings);
   const additions = additionsIn(added, host.texts(locale));
-  const branding = client?.styles ?? tenant?.branding;
   return {
     locale,
-    ...(client ? { client: { name: client.name, ...(logoUri ? { logoUri } : {}), ...(uri ? { uri } : {}) } } : {}),
+    ...(client
+      ? { client: { name: client.name, ...(uri && { uri }), ...(policyUri && { policyUri }), ...(termsUri && { termsUri }) } }
+      : {}),
     ...(tenant ? { tenant: { name: tenant.name } } : {}),
-    ...(branding ? { branding } : {}),
+    branding: brandingOf(host.branding, { client, tenant }),
     ...(reference ? { reference } : {}),
     ...(additions.length > 0 ? { additions } : {}),
   };

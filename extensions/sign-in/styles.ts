@@ -56,6 +56,7 @@ body {
 }
 h1, h2, p, ul, dl, dd { margin: 0; }
 ul { padding: 0; list-style: none; }
+[hidden] { display: none !important; }
 a { color: var(--link); text-underline-offset: 0.2em; text-decoration-thickness: 1px; }
 a:hover { text-decoration-thickness: 2px; }
 svg { display: block; flex: none; fill: none; stroke: currentcolor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
@@ -125,6 +126,26 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .field input:focus-visible { border-color: var(--link); outline: 2px solid var(--link); outline-offset: -1px; }
 .field input[aria-invalid] { border-color: var(--danger); }
 .field input[aria-invalid]:focus-visible { outline-color: var(--danger); }
+.secret { position: relative; }
+.secret input { padding-inline-end: 3.25rem; }
+.secret input::-ms-reveal { display: none; }
+.reveal {
+  position: absolute;
+  inset-block: 0;
+  inset-inline-end: 0;
+  display: flex;
+  align-items: center;
+  justify-content: center;
+  width: 3rem;
+  padding: 0;
+  border: 0;
+  border-radius: var(--radius);
+  background: transparent;
+  color: var(--muted);
+  cursor: pointer;
+}
+.reveal:hover { color: var(--ink); }
+.reveal[aria-pressed="false"] .shut { display: none; }
 .field-problem { margin-top: 0.375rem; color: var(--danger); font-size: 0.9375rem; font-weight: 500; }
 
 .button {
@@ -211,6 +232,8 @@ button.account > svg { color: var(--muted); }
 .qr { width: 13rem; max-width: 100%; height: auto; justify-self: center; border-radius: var(--radius); }
 .copy ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.5rem; margin-top: 0.375rem; padding: 0.75rem 0.875rem; border: 1px solid var(--line); border-radius: var(--radius); user-select: all; }
 .or { text-align: center; color: var(--muted); }
+.links { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-block: -0.5rem; }
+.links .text-link { padding: 0; font-weight: 400; }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 

@@ -60,8 +60,10 @@ export interface AccountChoice extends OrganisationChoice {
 
 export interface ConsentScope {
   readonly name: string;
-  /** Shown for scopes that have no text of their own. */
-  readonly description?: string;
+  /** Shown for scopes that have no text of their own: one for all languages, or for some. */
+  readonly description?: string | Readonly<Record<string, string>>;
+  /** The API that it opens, for a scope without a description. */
+  readonly api?: string;
 }
 
 /** A part of a page of an extension, with its words in the page's language. */
@@ -107,9 +109,11 @@ interface PageModels {
     readonly choices: readonly OrganisationChoice[];
     readonly problem?: 'organisation.missing' | 'busy';
   };
-  /** Posts `decision`: `allow` or `deny`. */
+  /** Posts `decision`: `allow` or `deny`. `other` leads to the accounts. With `isMore`, something was allowed before. */
   consent: Form & {
     readonly scopes: readonly ConsentScope[];
+    readonly other?: string;
+    readonly isMore?: true;
     readonly personName: string;
     readonly userName: string;
     readonly tenantName: string;
@@ -164,8 +168,8 @@ export type PageView<Name extends PageName = PageName> = {
 /** What surrounds every page. */
 export interface PageFrame {
   readonly locale: Locale;
-  /** `uri` is where an error page leads back to. */
-  readonly client?: { readonly name: string; readonly logoUri?: string; readonly uri?: string };
+  /** `uri` is where an error page leads back to; the others are what the application says of itself. */
+  readonly client?: { readonly name: string; readonly uri?: string; readonly policyUri?: string; readonly termsUri?: string };
   readonly tenant?: { readonly name: string };
   readonly branding?: Branding;
   /** Finds the request in the log; shown where something went wrong. */

@@ -3,6 +3,20 @@
 export interface ApiResource {
   readonly name: string;
   readonly scopes: readonly string[];
+  readonly scopeDescriptions?: Readonly<
+    Record<
+      string,
+      | string
+      | {
+          readonly en?: string;
+          readonly nb?: string;
+          readonly sv?: string;
+          readonly da?: string;
+          readonly fi?: string;
+          readonly de?: string;
+        }
+    >
+  >;
   readonly introspects: 'own' | 'all';
   readonly allowedTenants?: readonly string[];
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -474,7 +488,7 @@ export interface Operations {
       readonly nationalId?: string | null;
       readonly pictureUrl?: string | null;
       readonly externalId?: string | null;
-      readonly attributes?: Readonly<Record<string, unknown>>;
+      readonly attributes?: Readonly<Record<string, unknown | null>>;
     };
     readonly answer: Person;
   };
@@ -719,7 +733,7 @@ export interface Operations {
     readonly params: { readonly id: string };
     readonly body: {
       readonly name?: string;
-      readonly metadata?: Readonly<Record<string, unknown>>;
+      readonly metadata?: Readonly<Record<string, unknown | null>>;
       readonly allowedScopes?: readonly string[];
       readonly requirePkce?: boolean | null;
       readonly allowPlainPkce?: boolean;
@@ -771,6 +785,20 @@ export interface Operations {
     readonly body: {
       readonly name: string;
       readonly scopes: readonly string[];
+      readonly scopeDescriptions?: Readonly<
+        Record<
+          string,
+          | string
+          | {
+              readonly en?: string;
+              readonly nb?: string;
+              readonly sv?: string;
+              readonly da?: string;
+              readonly fi?: string;
+              readonly de?: string;
+            }
+        >
+      >;
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[];
       readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
@@ -790,6 +818,23 @@ export interface Operations {
     readonly body: {
       readonly name?: string;
       readonly scopes?: readonly string[];
+      readonly scopeDescriptions?: Readonly<
+        Record<
+          string,
+          | (
+              | string
+              | {
+                  readonly en?: string;
+                  readonly nb?: string;
+                  readonly sv?: string;
+                  readonly da?: string;
+                  readonly fi?: string;
+                  readonly de?: string;
+                }
+            )
+          | null
+        >
+      > | null;
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[] | null;
       readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;

@@ -6,9 +6,9 @@
  */
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { Extension, ExtensionContext, ShowPage } from '../contract/extension.js';
-import { locales } from '../contract/locales.js';
 import { textsOf } from '../contract/pages/page-additions.js';
 import type { Directory } from '../directory/index.js';
+import { locales } from '../display/locales.js';
 import { createBearer, type Guarded } from '../http/clients/bearer.js';
 import { createCsrf } from '../http/requests/csrf.js';
 import { requestIdOf } from '../http/requests/request-id.js';
@@ -49,6 +49,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     issuer,
     production: options.production,
     locales: options.locales,
+    branding: options.branding,
     own: options.paths.own,
     url: (path) => issuer + path,
     directory,

@@ -9,6 +9,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
 import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
+import type { Locale } from '../display/locales.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
@@ -16,14 +17,13 @@ import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
-import type { ApiResource, Client } from '../store/records/records.js';
-
+import type { ApiResource, Branding, Client } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
 import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
-import type { Locale } from './locales.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
+import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
 import type { Interactions } from './sign-in/interactions.js';
@@ -119,6 +119,8 @@ export interface ExtensionContext {
   readonly production: boolean;
   /** Languages of the pages, the first for whoever wants none of them. */
   readonly locales: readonly Locale[];
+  /** The look of the service, for what has none of its own: the option `branding`. */
+  readonly branding: Branding;
   /** The absolute URL of a path below the issuer. */
   url(path: string): string;
   /** The prefix of everything that is not the protocol's: `/idp`. */
@@ -190,7 +192,7 @@ export interface ExtensionContext {
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
   /** Scopes with the words of who declared them. */
-  scopeDescriptions(): Promise<ReadonlyMap<string, string>>;
+  scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
   view(ctx: Context, view: View): Promise<void>;
   /** Whose look a page without an interaction has, or a mail: the tenant, and the client if it is there. */

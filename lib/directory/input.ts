@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type TObject, type TProperties, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { expectedAccent } from '../display/contrast.js';
 import { IdpError } from '../errors.js';
 import type { Stored } from '../store/records/records.js';
 
@@ -26,7 +27,8 @@ export const secretText = (minLength = 1) => Type.String({ minLength, maxLength:
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
 export const branding = () =>
   inputSchema({
-    logoUri: Type.Optional(Type.String({ pattern: '^https?://' })),
+    // What pages may load: an https URL, or a path of the issuer's origin.
+    logoUri: Type.Optional(Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000 })),
     accentColor: Type.Optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' })),
     radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
   });
@@ -46,6 +48,12 @@ export function patchSchema(schema: TObject): TObject {
 export function checkInput(schema: TSchema, value: unknown): void {
   const error = Value.Errors(schema, value).First();
   if (error) throw new IdpError('invalid_record', { path: error.path, expected: error.message });
+}
+
+/** @throws IdpError `invalid_record` for an accent that does not read. */
+export function checkBranding(given: { readonly accentColor?: string } | null | undefined, path: string): void {
+  const expected = given?.accentColor === undefined ? undefined : expectedAccent(given.accentColor);
+  if (expected !== undefined) throw new IdpError('invalid_record', { path: `${path}/accentColor`, expected });
 }
 
 /** The fields of a new record. */

@@ -1,5 +1,5 @@
 /** The defaults of the options, and what the options are once these are filled in. */
-import { locales } from '../contract/locales.js';
+import { locales } from '../display/locales.js';
 import type { LogFields, Logger } from '../logger.js';
 import type {
   IdentityProviderOptions,
@@ -65,6 +65,7 @@ export const defaults = {
   },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
+  branding: { accentColor: '#4450b8', radius: 10 },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;

@@ -9,9 +9,9 @@ import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
 import type { Extension } from '../contract/extension.js';
-import type { Locale } from '../contract/locales.js';
 import type { MailMessage } from '../contract/pages/letter.js';
 import type { RefusedPasswords, Seed } from '../directory/index.js';
+import type { Locale } from '../display/locales.js';
 import type { Logger } from '../logger.js';
 import type { ArtifactStore } from '../store/artifact-store.js';
 import type { DirectoryStore } from '../store/directory-store.js';
@@ -96,6 +96,16 @@ export interface LifetimeOptions {
   readonly emailProof?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
+}
+
+/** The look of what neither a client nor a tenant gives a look of its own. */
+export interface BrandingOptions {
+  /** An https URL, or a path of the issuer's origin. @default none */
+  readonly logoUri?: string;
+  /** `#rrggbb`, with a contrast of 4.5:1 to white or more. @default '#4450b8' */
+  readonly accentColor?: string;
+  /** Corner radius in pixels, 0 to 24. @default 10 */
+  readonly radius?: number;
 }
 
 export interface MailOptions {
@@ -271,6 +281,8 @@ export interface IdentityProviderOptions {
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */
   readonly passwords?: PasswordOptions;
+  /** Logo, accent colour and corner radius of the pages and mails, where a tenant's `branding` or a client's `styles` has none. @default {} */
+  readonly branding?: BrandingOptions;
   /** Languages of the pages; the first is used when a person wants none of them. @default ['en', 'nb', 'sv', 'da', 'fi', 'de'] */
   readonly locales?: readonly Locale[];
   /** Features of oidc-provider, in its own form: mTLS, the claims parameter, resource indicators, FAPI … @default {} */

@@ -57,6 +57,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
     outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),
     ...(options.configure ? { configure: withRefusals(options.configure) } : {}),
+    branding: Object.freeze({ ...defaults.branding, ...present(options.branding) }),
     locales: frozenCopy(options.locales ?? defaults.locales),
     production,
     secure: protocol === 'https:',

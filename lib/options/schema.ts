@@ -1,5 +1,6 @@
 /** The shape of the options, checked as a whole. */
-import { locales } from '../contract/locales.js';
+
+import { locales } from '../display/locales.js';
 import type { ConfigProblem } from '../errors.js';
 import { both, callback, closed, flag, list, listOfNamed, mapOf, oneOf, only, record, text, wholeNumber, withMembers } from './checks.js';
 import { DAY_SECONDS } from './defaults.js';
@@ -83,6 +84,11 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       scryptCost: both(count(2 ** 4, 2 ** 17), only(values.checkPowerOfTwo, true)),
       weak: only(values.checkRefusedPasswords),
       leaked: only(values.checkRefusedPasswords),
+    }),
+    branding: closed<options.BrandingOptions>({
+      logoUri: only(values.checkLogo, true),
+      accentColor: only(values.checkAccent, true),
+      radius: wholeNumber('whole pixels', 0, 24),
     }),
     locales: list(oneOf(...locales), 'an array of different languages, at least one', { min: 1, isUnique: true }),
     features: record(),

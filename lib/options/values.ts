@@ -2,6 +2,7 @@
 import * as crypto from 'node:crypto';
 import type { JWK } from 'jose';
 import { isScope } from '../claims/checks.js';
+import { expectedAccent } from '../display/contrast.js';
 
 export type ValueCheck = (value: unknown) => string | undefined;
 
@@ -37,6 +38,14 @@ export const checkTrustProxy: ValueCheck = (value) =>
   typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
     ? undefined
     : 'true, false, the number of proxies in front, or a function that answers the address';
+
+export const checkAccent: ValueCheck = (value) =>
+  typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : 'a colour as #rrggbb';
+
+export const checkLogo: ValueCheck = (value) =>
+  typeof value === 'string' && /^(https:\/\/[^/@\\]|\/(?![/\\]))/.test(value)
+    ? undefined
+    : "an https URL, or a path of the issuer's origin";
 
 export const checkClaimScope: ValueCheck = (value) => (value === false || isScope(value) ? undefined : 'the name of a scope, or false');
 

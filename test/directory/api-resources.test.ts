@@ -32,6 +32,32 @@ describe('API resources (design §3)', () => {
     await expect(apiResources.create(orders)).rejects.toMatchObject({ details: { path: '/id' } });
   });
 
+  test('pages §3.2: a scope has words, one text or one for each language, which are checked and go with the scope', async () => {
+    await using t = await testDirectory();
+    const { apiResources } = t.directory;
+    const scopes = ['orders.read', 'orders.write'];
+    const scopeDescriptions = { 'orders.read': 'Read your orders', 'orders.write': { en: 'Change your orders', nb: 'Endre ordrene dine' } };
+    const { apiResource } = await apiResources.create({ ...orders, scopes, scopeDescriptions });
+    expect(apiResource.scopeDescriptions).toEqual(scopeDescriptions);
+    const refused = (path: string) => ({ code: 'invalid_record', details: { path } });
+    const update = (given: object) => apiResources.update('orders', { scopeDescriptions: given as never });
+    await expect(update({ 'orders/x': 'X' })).rejects.toMatchObject(refused('/scopeDescriptions/orders~1x'));
+    for (const wrong of [{}, { fr: 'Lire' }, { en: '' }, 7, '', 'a\nb']) {
+      const given = { 'orders.read': wrong } as never;
+      await expect(update(given)).rejects.toMatchObject({ code: 'invalid_record' });
+      await expect(apiResources.create({ ...orders, id: 'x', scopeDescriptions: given })).rejects.toMatchObject(
+        refused('/scopeDescriptions/orders.read'),
+      );
+    }
+    await expect(apiResources.create({ ...orders, id: 'other', scopes: [], scopeDescriptions })).rejects.toMatchObject(
+      refused('/scopeDescriptions/orders.read'),
+    );
+    expect((await apiResources.update('orders', { scopes: ['orders.write'] })).scopeDescriptions).toEqual({
+      'orders.write': scopeDescriptions['orders.write'],
+    });
+    expect((await apiResources.update('orders', { scopeDescriptions: null })).scopeDescriptions).toBeUndefined();
+  });
+
   test('§4 the live set of API scopes follows every change', async () => {
     await using t = await testDirectory();
     const { apiResources, apiScopes } = t.directory;

@@ -172,6 +172,25 @@ describe('clients (design §3)', () => {
     });
   });
 
+  test('RFC 7591 §2 pages that people are led to are http(s), and an accent reads', async () => {
+    await using t = await testDirectory();
+    const { clients } = t.directory;
+    const names = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'];
+    for (const name of names) {
+      for (const wrong of ['javascript:alert(1)', 'data:text/html,x', '/terms', 'https://u:p@app.test/', 7])
+        await expect(clients.create({ ...web, metadata: { ...web.metadata, [name]: wrong } })).rejects.toMatchObject({
+          code: 'invalid_record',
+          details: { path: `/metadata/${name}` },
+        });
+    }
+    const metadata = { ...web.metadata, ...Object.fromEntries(names.map((name) => [name, 'https://app.test/x'])) };
+    await clients.create({ ...web, metadata });
+    await expect(clients.update('web', { styles: { accentColor: '#ffd400' } })).rejects.toMatchObject({
+      code: 'invalid_record',
+      details: { path: '/styles/accentColor', expected: expect.stringMatching(/1\.43:1, and the nearest that fits is #[0-9a-f]{6}$/) },
+    });
+  });
+
   test('with metadata of the host, its names are taken, and slips told', async () => {
     await using t = await testDirectory({ clientRules: { ownMetadata: true } });
     const { clients } = t.directory;

@@ -68,13 +68,20 @@ describe('the tables of the documentation', () => {
 
   test('fields of an API resource have these defaults', async () => {
     const { apiResource } = await service.idp.directory.apiResources.create({ id: 'plain-api', name: 'Plain', scopes: [] });
-    const words = { ...apiResource, scopes: '–', allowedTenants: 'all', introspectionSignedResponseAlg: "'RS256'" };
+    const words = {
+      ...apiResource,
+      scopes: '–',
+      scopeDescriptions: 'none',
+      allowedTenants: 'all',
+      introspectionSignedResponseAlg: "'RS256'",
+    };
     const documented = reference.table('API resources', 'Field of an API resource');
     expect(documented.length).toBeGreaterThan(3);
     expect(documented.map(([field, value]) => [field, value?.replaceAll("'", '')])).toEqual(
       documented.map(([field = '']) => [field, String(Reflect.get(words, field)).replaceAll("'", '')]),
     );
-    expect([apiResource.allowedTenants, apiResource.introspectionSignedResponseAlg]).toEqual([undefined, undefined]);
+    const { scopeDescriptions, allowedTenants, introspectionSignedResponseAlg: alg } = apiResource;
+    expect([scopeDescriptions, allowedTenants, alg]).toEqual([undefined, undefined, undefined]);
   });
 
   test('records of the seed have these members', () => {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
+import { defineOperation, Type } from 'tenant-idp/extension';
 import { postForm } from '../support/agent.js';
 import { credentialsOf } from '../support/endpoints.js';
 import { startIdp } from '../support/idp.js';
@@ -109,5 +110,32 @@ describe('design §2: two that claim the same are refused at start, with both na
     ['an endpoint that does not exist', [{ name: 'one', around: { nowhere: () => async () => {} } }], /extensions\[0\]\.around\.nowhere/],
   ])('%s', async (_, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);
+  });
+});
+
+test('house §5: two extensions with the same method and path of the admin API are refused at start, by both names', async () => {
+  const badgesAt = (name: string, path: string): Extension => ({
+    name,
+    resources: () => [
+      defineOperation({
+        method: 'GET',
+        path: path as '/tenants/{tid}/badges/{id}',
+        scope: 'idp.badges:read',
+        summary: 'A badge',
+        answer: Type.Object({}),
+        handle: () => ({}),
+      }),
+    ],
+  });
+  // The names of parameters make no difference.
+  const extensions = [badgesAt('badges', '/tenants/{tid}/badges/{id}'), badgesAt('medals', '/tenants/{tenant}/badges/{badge}')];
+  await expect(startIdp({ extensions })).rejects.toMatchObject({
+    code: 'extension_conflict',
+    problems: [{ path: 'extensions', expected: expect.stringContaining('GET /tenants/{}/badges/{}'), received: 'badges and medals' }],
+  });
+  // Nor is there a second one beside the service's own.
+  await expect(startIdp({ extensions: [badgesAt('mine', '/tenants/{tid}/persons')] })).rejects.toMatchObject({
+    code: 'extension_conflict',
+    problems: [{ path: 'extensions', expected: expect.stringContaining('GET /tenants/{}/persons'), received: 'admin and mine' }],
   });
 });

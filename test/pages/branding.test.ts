@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { brandStyle, contrastRatio, logoUrl } from '../../extensions/sign-in/branding.js';
+import { brandingOf, brandStyle, logoUrl } from '../../extensions/sign-in/branding.js';
 import { surfaces } from '../../extensions/sign-in/styles.js';
+import { contrastRatio, expectedAccent } from '../../lib/display/contrast.js';
+import type { Client, Tenant } from '../../lib/store/records/records.js';
 
 function palettes(accentColor: string) {
   const { css } = brandStyle({ accentColor });
@@ -67,5 +69,46 @@ describe('logoUrl', () => {
       '',
     ];
     expect(refused.map(logoUrl)).toEqual(refused.map(() => undefined));
+  });
+});
+
+describe('brandingOf', () => {
+  const of = (styles: object | undefined, branding: object | undefined, metadata: object = {}) =>
+    brandingOf(
+      { logoUri: 'https://own.test/l.png', accentColor: '#111111', radius: 1 },
+      {
+        client: { metadata, ...(styles && { styles }) } as Client,
+        tenant: { ...(branding && { branding }) } as Tenant,
+      },
+    );
+
+  test('pages §3.4: the client’s tokens are over the tenant’s, and these over the service’s, token by token', () => {
+    expect(of(undefined, undefined)).toEqual({ logoUri: 'https://own.test/l.png', accentColor: '#111111', radius: 1 });
+    expect(of({ radius: 3 }, { accentColor: '#222222', radius: 2 })).toEqual({
+      logoUri: 'https://own.test/l.png',
+      accentColor: '#222222',
+      radius: 3,
+    });
+    expect(of(undefined, { logoUri: '/tenant.png' }, { logo_uri: 'https://client.test/l.png' }).logoUri).toBe('https://client.test/l.png');
+    expect(of({ logoUri: '/styles.png' }, undefined, { logo_uri: 'https://client.test/l.png' }).logoUri).toBe('/styles.png');
+  });
+
+  test('G7: a logo that no page may load leaves the one before it', () => {
+    expect(of({ logoUri: 'http://client.test/l.png' }, { logoUri: '/tenant.png' }, { logo_uri: 'javascript:1' }).logoUri).toBe(
+      '/tenant.png',
+    );
+  });
+});
+
+describe('expectedAccent', () => {
+  test('pages §3.4: contrast below 4.5:1 is refused with the measured ratio and the nearest colour that passes', () => {
+    expect(expectedAccent('#0b6e4f')).toBeUndefined();
+    const refused = expectedAccent('#FFD400') ?? '';
+    const [, measured, nearest = ''] = /this one has ([\d.]+):1, and the nearest that fits is (#[0-9a-f]{6})$/.exec(refused) ?? [];
+    expect(Number(measured)).toBe(Math.floor(contrastRatio('#ffd400', '#ffffff') * 100) / 100);
+    expect(expectedAccent(nearest)).toBeUndefined();
+    expect(contrastRatio(nearest, '#ffffff')).toBeLessThan(4.7);
+    // The grey next to the one that has just enough.
+    expect([expectedAccent('#767676'), expectedAccent('#777777')]).toEqual([undefined, expect.stringContaining('4.47:1')]);
   });
 });

@@ -74,7 +74,7 @@ describe('renderPage', () => {
     expect(renderPage({ page: 'signed-out' }, frame)).toContain('<p class="names">Orders · Acme</p>');
   });
 
-  test('pages §3.1: a problem is in the title, in an alert and tied to its field', () => {
+  test('pages §3.1: a problem of one field is in the title and said once, tied to its field, which has the focus', () => {
     const view: PageView = {
       page: 'password',
       ...form,
@@ -84,9 +84,25 @@ describe('renderPage', () => {
     };
     const markup = renderPage(view, frame);
     expect(title(markup)).toBe('Error: Sign in to Orders – Acme');
-    expect(markup).toMatch(/role="alert".*href="#password">That e-mail and password don’t match\./s);
+    expect(markup.match(/That e-mail and password don’t match\./g)).toHaveLength(1);
+    expect(markup).not.toContain('role="alert"');
     expect(markup).toMatch(/<input id="password"[^>]* autofocus aria-invalid="true" aria-describedby="password-problem"/);
     expect(markup).toContain('<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>');
+  });
+
+  test('pages §3.1: several problems are all in a summary that leads to each field, the first of which has the focus', () => {
+    const view: PageView = {
+      page: 'create',
+      ...form,
+      passwordLength: 15,
+      signIn: '/i',
+      problems: ['familyName.missing', 'password.weak'],
+    };
+    const markup = renderPage(view, frame);
+    expect([...markup.matchAll(/<li><a href="#(\w+)">/g)].map(([, name]) => name)).toEqual(['familyName', 'password']);
+    expect(markup).toMatch(/<input id="familyName"[^>]* autofocus aria-invalid/);
+    expect(markup.match(/ autofocus/g)).toHaveLength(1);
+    expect(renderPage({ ...view, problems: ['email.taken'] }, frame).match(/There is an account/g)).toHaveLength(1);
   });
 
   test('pages §3.1: a problem of no field takes the focus itself', () => {

@@ -112,3 +112,77 @@ test('design §6: the consent of one user is not that of another', async () => {
   await decide(agent, page, 'allow');
   expect(isQuestion(await signIn(new Agent(), url({ scope: 'openid email' }), 'bob@globex.test', 'bob'))).toBe(true);
 });
+
+const linkTo = ({ body, url: at }: Answer, words: string): string | undefined => {
+  const href = new RegExp(`href="([^"]+)"[^>]*>${words}</a>`).exec(body)?.[1];
+  return href === undefined ? undefined : new URL(href.replaceAll('&amp;', '&'), at).href;
+};
+const linesOf = ({ body }: Answer) => [...body.matchAll(/<span>([^<]*)<\/span><\/li>/g)].map(([, words]) => words);
+
+test('pages §3.2: “Not you?” leads to the accounts of the same request, and from there to another sign-in', async () => {
+  const { agent, page } = await carol();
+  const accounts = await agent.follow(await agent.get(linkTo(page, 'Not you\\?') ?? 'missing:'));
+  expect(accounts.body).toContain('Choose an account');
+  const identifier = await agent.follow(await agent.get(linkTo(accounts, 'Use another account') ?? 'missing:'));
+  const password = await agent.submit(identifier, { identifier: 'bob@globex.test' });
+  const question = await agent.follow(await agent.submit(password, { password: 'bob' }));
+  expect([isQuestion(question), question.body.includes('Bob Brown')]).toEqual([true, true]);
+  const response = await decide(agent, question, 'allow');
+  expect(Object.fromEntries(response)).toMatchObject({ state: 'of the client', scope: 'openid email' });
+  expect((await redeem(response.get('code'))).scope).toBe('openid email');
+});
+
+test('“Not you?” takes prompt=login off no request: whoever is chosen signs in', async () => {
+  const { agent } = await carol();
+  const identifier = await ask(agent, { scope: 'openid email', prompt: 'login' });
+  const uid = /\/interaction\/([\w-]+)/.exec(identifier.url)?.[1];
+  const accounts = await agent.follow(await agent.get(`${service.issuer}/idp/interaction/${uid}/accounts`));
+  const [, choice = ''] = /name="choice" value="([^"]+)"/.exec(accounts.body) ?? [];
+  const next = await agent.follow(await agent.submit(accounts, { choice }));
+  expect([next.location, isQuestion(next), next.body.includes('name="password"') || next.body.includes('name="identifier"')]).toEqual([
+    undefined,
+    false,
+    true,
+  ]);
+});
+
+test('pages §3.2: the page links to the application, its policy and its terms, and has a sentence for each API scope in each language', async () => {
+  const { clients, apiResources } = service.idp.directory;
+  await apiResources.create({
+    id: 'tasks',
+    name: 'Tasks',
+    scopes: ['tasks.read', 'tasks.write', 'tasks.delete'],
+    scopeDescriptions: { 'tasks.read': { en: 'See your tasks', nb: 'Se oppgavene dine' }, 'tasks.write': 'Change your tasks' },
+  });
+  const { secret = '' } = await clients.create({
+    id: 'planner',
+    name: 'Planner',
+    requireConsent: true,
+    allowedScopes: ['openid', 'email', 'tasks.read', 'tasks.write', 'tasks.delete'],
+    metadata: {
+      redirect_uris: [redirectUri],
+      client_uri: 'https://planner.test/',
+      policy_uri: 'https://planner.test/privacy',
+      tos_uri: 'https://planner.test/terms',
+    },
+  });
+  expect(secret).not.toBe('');
+  const agent = new Agent();
+  const all = 'openid tasks.read tasks.write tasks.delete';
+  const page = await signIn(agent, url({ client_id: 'planner', scope: all }), 'carol@acme.test', 'carol');
+  expect(linesOf(page)).toEqual(['Know that it is you', 'See your tasks', 'Change your tasks', 'Use Tasks for you (tasks.delete)']);
+  expect(['About Planner', 'Privacy policy', 'Terms of service'].map((words) => linkTo(page, words))).toEqual([
+    'https://planner.test/',
+    'https://planner.test/privacy',
+    'https://planner.test/terms',
+  ]);
+  const inNorwegian = await agent.get(`${page.url}?ui_locales=nb`);
+  expect(linesOf(inNorwegian).slice(1)).toEqual(['Se oppgavene dine', 'Change your tasks', 'Bruke Tasks på dine vegne (tasks.delete)']);
+  // No German text: the English one.
+  expect(linesOf(await agent.get(`${page.url}?ui_locales=de`))[1]).toBe('See your tasks');
+  await decide(agent, await agent.get(`${page.url}?ui_locales=en`), 'allow');
+
+  const more = await ask(agent, { client_id: 'planner', scope: `${all} email` });
+  expect(linesOf(more)).toEqual(['See your e-mail address']);
+  expect([more.body.includes('It will also be able to:'), page.body.includes('It will be able to:')]).toEqual([true, false]);
+});

@@ -1,5 +1,5 @@
 /** JSON Merge Patch: members that are there replace, `null` takes away, objects are merged. @see RFC 7396 */
-import { type TObject, type TSchema, TypeGuard } from '@sinclair/typebox';
+import { type TObject, type TRecord, type TSchema, TypeGuard } from '@sinclair/typebox';
 import { Type } from '../../../lib/extension-door.js';
 
 /** Members of a record or of a body, by name. */
@@ -11,11 +11,15 @@ export type Fields = Readonly<Record<string, unknown>>;
  */
 export function mergeForm(form: TObject, always: readonly string[] = []): TObject {
   const members = Object.entries(form.properties).map(([name, schema]): [string, TSchema] => {
-    const inner = TypeGuard.IsObject(schema) ? mergeForm(schema) : schema;
+    const inner = TypeGuard.IsObject(schema) ? mergeForm(schema) : TypeGuard.IsRecord(schema) ? mergeRecord(schema) : schema;
     return [name, Type.Optional(TypeGuard.IsOptional(schema) && !always.includes(name) ? Type.Union([inner, Type.Null()]) : inner)];
   });
   return Type.Object(Object.fromEntries(members), { additionalProperties: false });
 }
+
+/** Of members by any name: each can be taken away. */
+const mergeRecord = ({ patternProperties }: TRecord): TSchema =>
+  Type.Record(Type.String(), Type.Union([...Object.values(patternProperties), Type.Null()]));
 
 /** The members of the record that a patch changes, as they are after it. */
 export const mergedMembers = (record: Fields, patch: Fields): Fields =>

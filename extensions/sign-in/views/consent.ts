@@ -1,5 +1,5 @@
 /** What an application of somebody else's may know and do. */
-import { html } from '../../../lib/extension-door.js';
+import { type Html, html } from '../../../lib/extension-door.js';
 import { isScopeText } from '../texts/index.js';
 import type { ConsentScope, PageView } from '../view-models.js';
 import { person } from './parts/form.js';
@@ -7,9 +7,30 @@ import { hiddenFields } from './parts/hidden-fields.js';
 import { checkIcon } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
-function scopeText({ name, description }: ConsentScope, { text }: PageContext): string {
+/** The words of the page, else of who declared the scope: in the page's language, else in English, else in whichever there is. */
+function scopeText({ name, description, api }: ConsentScope, { text, frame }: PageContext): string {
   const key = `scope.${name}`;
-  return isScopeText(key) ? text(key) : (description ?? name);
+  if (isScopeText(key)) return text(key);
+  if (typeof description === 'string') return description;
+  const said = description?.[frame.locale] ?? description?.en ?? Object.values(description ?? {})[0];
+  return said ?? (api === undefined ? name : text('consent.api', { api, scope: name }));
+}
+
+/** What the application says of itself. It opens beside the question, which stays. */
+function aboutClient({ text, frame: { client } }: PageContext): Html | false {
+  if (!client) return false;
+  const { name, uri, policyUri, termsUri } = client;
+  const links = [
+    [uri, text('consent.client', { client: name })],
+    [policyUri, text('consent.policy')],
+    [termsUri, text('consent.terms')],
+  ].filter((link): link is [string, string] => link[0] !== undefined);
+  return (
+    links.length > 0 &&
+    html`<ul class="links">${links.map(
+      ([href, label]) => html`<li><a class="text-link" href="${href}" target="_blank" rel="noopener noreferrer">${label}</a></li>`,
+    )}</ul>`
+  );
 }
 
 export function consentView(view: PageView<'consent'>, context: PageContext): PageContent {
@@ -20,15 +41,17 @@ export function consentView(view: PageView<'consent'>, context: PageContext): Pa
     problem: false,
     body: html`<form class="stack" method="post" action="${view.action}">
 ${hiddenFields({ csrf: view.csrf })}
-<div class="account">${person(view.personName, [view.userName, view.tenantName])}</div>
+<div class="account">${person(view.personName, [view.userName, view.tenantName])}
+${view.other !== undefined && html`<a class="text-link" href="${view.other}">${text('password.restart')}</a>`}</div>
 <div>
-<h2>${text('consent.lead')}</h2>
+<h2>${text(view.isMore ? 'consent.more' : 'consent.lead')}</h2>
 <ul class="scopes">${view.scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>
 </div>
 <div class="pair">
 <button class="button" type="submit" name="decision" value="allow">${text('consent.allow')}</button>
-<button class="button neutral" type="submit" name="decision" value="deny">${text('cancel')}</button>
+<button class="button quiet" type="submit" name="decision" value="deny">${text('cancel')}</button>
 </div>
+${aboutClient(context)}
 </form>`,
   };
 }

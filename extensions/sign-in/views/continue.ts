@@ -5,7 +5,7 @@ import { hiddenFields } from './parts/hidden-fields.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
 /** Taken from the prototype: a field may be named `submit`. */
-export const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';
+const submitScript = 'HTMLFormElement.prototype.submit.call(document.querySelector("form"))';
 
 /** @see OAuth 2.0 Form Post Response Mode §2 */
 export function continueView({ action, fields, method }: PageView<'continue'>, { text, frame }: PageContext): PageContent {

@@ -28,17 +28,21 @@ export function createView(view: PageView<'create'>, context: PageContext): Page
     title: text('create.title'),
     ...(frame.tenant && { lead: text('create.lead', { tenant: frame.tenant.name }) }),
     problem: isRefused,
+    hasPassword: true,
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(general)}${problemList(wrong)}
 ${hiddenFields({ csrf: view.csrf })}
 ${fields.map((one) =>
-  field({
-    ...one,
-    label: text(one.name === 'password' ? 'password.label' : `create.${one.name}`),
-    value: values[one.name],
-    problem: wrong.get(one.name),
-    autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')),
-  }),
+  field(
+    {
+      ...one,
+      label: text(one.name === 'password' ? 'password.label' : `create.${one.name}`),
+      value: values[one.name],
+      problem: wrong.get(one.name),
+      autofocus: one.name === (first ?? (isRefused ? undefined : 'givenName')),
+    },
+    context,
+  ),
 )}
 <p class="lead">${text('create.password', { length: String(view.passwordLength) })}</p>
 <button class="button" type="submit">${text('create.submit')}</button>

@@ -16,20 +16,23 @@ export function identifierView(view: PageView<'identifier'>, context: PageContex
     problem: problem !== undefined,
     ...(script === undefined ? {} : { script }),
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
-${problemSummary(problem, atFault ? 'identifier' : undefined)}
+${problemSummary(atFault ? undefined : problem)}
 ${hiddenFields({ csrf: view.csrf })}
 ${
   !view.isElsewhere &&
-  html`${field({
-    name: 'identifier',
-    label: text('identifier.label'),
-    type: 'text',
-    autocomplete: 'username',
-    value: view.identifier,
-    problem: atFault ? problem : undefined,
-    autofocus: atFault || problem === undefined,
-    attributes: html` inputmode="email" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="next" dir="auto"`,
-  })}
+  html`${field(
+    {
+      name: 'identifier',
+      label: text('identifier.label'),
+      type: 'text',
+      autocomplete: 'username',
+      value: view.identifier,
+      problem: atFault ? problem : undefined,
+      autofocus: atFault || problem === undefined,
+      attributes: html` inputmode="email" autocapitalize="none" autocorrect="off" spellcheck="false" enterkeyhint="next" dir="auto"`,
+    },
+    context,
+  )}
 <button class="button" type="submit">${text('identifier.submit')}</button>`
 }
 ${otherWays(view, context)}
@@ -40,7 +43,7 @@ ${cancelButton(view, context)}
 }
 
 /** The scripts of the buttons, each in a scope of its own. */
-export function identifierScript({ others }: PageView<'identifier'>): string | undefined {
+function identifierScript({ others }: PageView<'identifier'>): string | undefined {
   const sources = new Set(others?.buttons.flatMap(({ script }) => script?.source ?? []));
   return sources.size === 0 ? undefined : [...sources].map((source) => `{${source}}`).join('\n');
 }

@@ -14,32 +14,39 @@ export function passwordView(view: PageView<'password'>, context: PageContext): 
   return {
     title: signInTitle(context),
     problem: problem !== undefined,
+    hasPassword: true,
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
-${problemSummary(problem, atFault ? 'password' : undefined)}
+${problemSummary(atFault ? undefined : problem)}
 ${hiddenFields({ csrf: view.csrf })}
 <div class="account">${person(view.identifier, [], view.identifier.split('@', 1)[0])}
 <a class="text-link" href="${view.restart}">${text('password.restart')}</a></div>
 <input class="off-screen" type="text" name="identifier" value="${view.identifier}" autocomplete="username" readonly tabindex="-1" aria-hidden="true">
-${field({
-  name: 'password',
-  label: text('password.label'),
-  type: 'password',
-  autocomplete: 'current-password',
-  problem: atFault ? problem : undefined,
-  autofocus: atFault || problem === undefined,
-  attributes: html` enterkeyhint="go"`,
-})}
+${field(
+  {
+    name: 'password',
+    label: text('password.label'),
+    type: 'password',
+    autocomplete: 'current-password',
+    problem: atFault ? problem : undefined,
+    autofocus: atFault || problem === undefined,
+    attributes: html` enterkeyhint="go"`,
+  },
+  context,
+)}
 ${
   view.organisation !== undefined &&
-  field({
-    name: 'organisation',
-    label: text('password.organisation'),
-    type: 'text',
-    autocomplete: 'organization',
-    value: view.organisation,
-    isOptional: true,
-    autofocus: false,
-  })
+  field(
+    {
+      name: 'organisation',
+      label: text('password.organisation'),
+      type: 'text',
+      autocomplete: 'organization',
+      value: view.organisation,
+      isOptional: true,
+      autofocus: false,
+    },
+    context,
+  )
 }
 <button class="button" type="submit">${text('password.submit')}</button>
 ${additions.map(({ name, text: words }) => html`<button class="text-link centred" type="submit" form="addition-${name}">${words}</button>`)}

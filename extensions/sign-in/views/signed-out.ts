@@ -9,7 +9,7 @@ import type { PageContent, PageContext } from './parts/layout.js';
  * Goes on, or tells which applications did not answer, when all frames are there or three seconds are over. A frame that is elsewhere than in this
  * origin has answered; what it said cannot be seen.
  */
-export const framesScript = `(function () {
+const framesScript = `(function () {
   var frames = document.querySelectorAll('iframe');
   var next = document.querySelector('[data-way] a');
   var open = frames.length;

@@ -1,6 +1,7 @@
 /** A mail of an extension, in the look of the pages: what it says, and not how. */
+
+import type { Locale } from '../../display/locales.js';
 import type { Client, Tenant } from '../../store/records/records.js';
-import type { Locale } from '../locales.js';
 import type { Text } from './view.js';
 
 /** A mail, ready to be sent. It loads nothing from elsewhere. */

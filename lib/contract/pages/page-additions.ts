@@ -1,8 +1,8 @@
 /** Words and links that extensions add to the pages of every sign-in, and the catalogues that they come from. */
 import type { Awaitable } from '../../claims/contract.js';
 import { formatPath } from '../../config-problem.js';
+import { type Locale, locales } from '../../display/locales.js';
 import type { ConfigProblem } from '../../errors.js';
-import { type Locale, locales } from '../locales.js';
 import { sharedClaims } from '../shared-claims.js';
 import type { Interaction } from '../sign-in/interaction.js';
 

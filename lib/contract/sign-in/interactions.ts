@@ -48,5 +48,5 @@ export interface Interactions {
    * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
    * @param prompt what the person wants in the place of a sign-in; `resume`: nothing, because they signed in meanwhile
    */
-  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'resume'): Promise<string | undefined>;
+  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'resume' | 'select_account'): Promise<string | undefined>;
 }

@@ -1,7 +1,7 @@
 /** A way to sign in beside the password: another identity provider, an e-ID, a key. */
 import type { Context } from 'koa';
 import type { Awaitable } from '../../claims/contract.js';
-import type { Locale } from '../locales.js';
+import type { Locale } from '../../display/locales.js';
 import type { Interaction } from './interaction.js';
 
 /** A button of the sign-in pages that begins a sign-in elsewhere. */

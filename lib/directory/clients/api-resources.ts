@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { locales } from '../../display/locales.js';
 import { IdpError } from '../../errors.js';
 import type { Page } from '../../store/directory-store.js';
 import type { ApiResource } from '../../store/records/records.js';
@@ -26,10 +27,18 @@ import { isAdminScope } from './client-scopes.js';
 import { checkNotReserved, insertWithSharedId } from './shared-ids.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
+const description = line(300);
+const byLocale = Type.Object(Object.fromEntries(locales.map((locale) => [locale, Type.Optional(description)])), {
+  additionalProperties: false,
+  minProperties: 1,
+});
 const fields = {
   name: line(),
   // Those that begin with `idp.` are the admin API's.
   scopes: Type.Array(token('(?!idp\\.)'), { uniqueItems: true }),
+  scopeDescriptions: Type.Optional(
+    Type.Record(Type.String(), Type.Union([description, Type.Unsafe<Readonly<Record<string, string>>>(byLocale)])),
+  ),
   introspects: introspects(),
   allowedTenants: Type.Optional(strings()),
   introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
@@ -97,6 +106,7 @@ export function createApiResources(context: DirectoryContext): ApiResources {
 
     async create(input) {
       checkInput(apiResourceInput, input);
+      checkDescribed(input.scopeDescriptions, input.scopes);
       const { id, secret: ownSecret, ...given } = input;
       checkOwnSecret(ownSecret, context);
       checkNotReserved(id, context);
@@ -115,7 +125,9 @@ export function createApiResources(context: DirectoryContext): ApiResources {
       return rows
         .update(id, (row) => {
           check?.(row);
-          return changed(row, patched(row, patch), event('ApiResourceUpdated', id));
+          const scopes = patch.scopes ?? row.scopes;
+          checkDescribed(patch.scopeDescriptions, scopes);
+          return changed(row, patched(row, { ...patch, ...describedOf(row, patch, scopes) }), event('ApiResourceUpdated', id));
         })
         .catch((error: unknown) => refuse(error, '/scopes'));
     },
@@ -141,6 +153,25 @@ export function createApiScopes({ collections, caches, ownApi }: DirectoryContex
   });
   return () => all.peek('all') ?? all.get('all').then((scopes) => scopes ?? new Map());
 }
+
+function checkDescribed(descriptions: ApiResourceFields['scopeDescriptions'] | null, scopes: readonly string[]): void {
+  const other = Object.keys(descriptions ?? {}).find((scope) => !scopes.includes(scope));
+  if (other !== undefined)
+    throw new IdpError('invalid_record', { path: `/scopeDescriptions/${pointerPart(other)}`, expected: 'one of its scopes' });
+}
+
+/** The words of scopes that go, go with them. */
+function describedOf(
+  { scopeDescriptions: before = {} }: ApiResource,
+  { scopeDescriptions: given }: Patch<ApiResourceFields>,
+  scopes: readonly string[],
+): Pick<ApiResource, 'scopeDescriptions'> {
+  const left = Object.entries(before).filter(([scope]) => scopes.includes(scope));
+  return given !== undefined || left.length === Object.keys(before).length ? {} : { scopeDescriptions: Object.fromEntries(left) };
+}
+
+/** @see RFC 6901 §3 */
+const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** The store does not say what a conflict was about. */
 function refuse(error: unknown, path: string): never {

@@ -75,7 +75,7 @@ export function findClientProblems(
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
   // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
-  return [...problems, ...listProblems(metadata, rules), ...logoutUriProblems(metadata)];
+  return [...problems, ...listProblems(metadata, rules), ...logoutUriProblems(metadata), ...pageUriProblems(metadata)];
 }
 
 function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadata }: ClientRules): RecordProblem | undefined {
@@ -148,6 +148,15 @@ export function findPostRegistrationProblems(
   if (isPlain && !isProduction && url.protocol === 'http:' && loopback.has(url.hostname)) return [];
   return [{ path: '/postRegistrationUri', expected: `an https URL${isProduction ? '' : ', or http at a loopback address'}` }];
 }
+
+/** Pages that people are led to, and the logo. @see RFC 7591 §2 */
+const pageUriProblems = (metadata: Metadata): readonly RecordProblem[] =>
+  ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'].flatMap((name) => {
+    const value = metadata[name];
+    const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+    const isRight = value === undefined || (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '');
+    return isRight ? [] : [{ path: `/metadata/${name}`, expected: 'an http(s) URL without user name and password' }];
+  });
 
 const isImplicit = ({ grant_types: grants, response_types: types }: Metadata): boolean =>
   [grants].flat().includes('implicit') || [types].flat().some((type) => /\b(?:id_token|token)\b/.test(String(type)));

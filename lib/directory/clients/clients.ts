@@ -14,6 +14,7 @@ import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../crede
 import {
   branding,
   type CheckCurrent,
+  checkBranding,
   checkInput,
   defined,
   inputSchema,
@@ -138,6 +139,7 @@ export function createClients(context: DirectoryContext): Clients {
 
     async create(input) {
       checkInput(clientInput, input);
+      checkBranding(input.styles, '/styles');
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
       checkNotReserved(id, context);
@@ -166,6 +168,7 @@ export function createClients(context: DirectoryContext): Clients {
 
     async update(id, patch, check) {
       checkInput(clientPatch, patch);
+      checkBranding(patch.styles, '/styles');
       await checkHintName(id, patch.trustedLoginHint);
       // A record from before these rules can be changed otherwise.
       const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;

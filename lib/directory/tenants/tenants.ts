@@ -14,6 +14,7 @@ import { idFor } from '../identifiers.js';
 import {
   branding,
   type CheckCurrent,
+  checkBranding,
   checkInput,
   defined,
   inputSchema,
@@ -100,6 +101,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     enable: (tid) => update(tid, (row) => patched(row, { status: 'active' })),
     async create(input) {
       checkInput(tenantInput, input);
+      checkBranding(input.branding, '/branding');
       const { id: givenId, ...given } = input;
       const id = idFor(givenId);
       await checkMethods(id, input.signIn?.methods);
@@ -119,6 +121,7 @@ export function createTenants(context: DirectoryContext): Tenants {
     },
     async update(tid, patch, check) {
       checkInput(tenantPatch, patch);
+      checkBranding(patch.branding, '/branding');
       await checkMethods(tid, patch.signIn?.methods);
       return update(tid, (row) => {
         check?.(row);

@@ -1,5 +1,6 @@
 import { identityScopes } from '../../claims/declarations.js';
 import type { ClaimResolver } from '../../claims/resolver.js';
+import type { ScopeWords } from '../../contract/pages/scope-words.js';
 import type { ApiScopes, Directory } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import { perRequest } from '../artifacts/per-request.js';
@@ -76,10 +77,14 @@ export const isGrantable = (scope: string, allowed: readonly string[], known: Re
 const none: ApiScopes = new Map();
 
 /** A scope says what its claims say, or whose API it opens. */
-export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, string>> {
-  const words = new Map<string, string>();
+export async function describeScopes(directory: Directory, { declarations }: ClaimResolver): Promise<ReadonlyMap<string, ScopeWords>> {
+  const claims = new Map<string, string>();
   for (const { scope, description } of declarations)
-    words.set(scope, words.has(scope) ? `${words.get(scope)}, ${description}` : description);
-  for (const [scope, { name }] of await directory.apiScopes()) words.set(scope, name);
+    claims.set(scope, claims.has(scope) ? `${claims.get(scope)}, ${description}` : description);
+  const words = new Map<string, ScopeWords>([...claims].map(([scope, description]) => [scope, { description }]));
+  for (const [scope, { name: api, scopeDescriptions = {} }] of await directory.apiScopes()) {
+    const description = Object.hasOwn(scopeDescriptions, scope) ? scopeDescriptions[scope] : undefined;
+    words.set(scope, { api, ...(description !== undefined && { description }) });
+  }
   return words;
 }

@@ -88,6 +88,8 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   };
 }
 
-/** What asks for a sign-in gives way; what asks for anything else stays. */
-const withPrompt = (asked: string | undefined, prompt: string): string =>
-  [...(prompt === 'resume' ? [] : [prompt]), ...(asked?.split(' ') ?? []).filter((each) => each === 'consent')].join(' ');
+/** What asks for a sign-in gives way, but not to the choice of an account. What asks for anything else stays. */
+function withPrompt(asked: string | undefined, prompt: string): string {
+  const lasting = prompt === 'select_account' ? ['consent', 'login'] : ['consent'];
+  return [...(prompt === 'resume' ? [] : [prompt]), ...(asked?.split(' ') ?? []).filter((each) => lasting.includes(each))].join(' ');
+}

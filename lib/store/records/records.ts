@@ -284,12 +284,17 @@ export interface Client extends Named {
   readonly status: 'active' | 'disabled';
 }
 
+/** A text for every language, or texts by language: `en`, `nb` … */
+export type ScopeDescription = string | Readonly<Record<string, string>>;
+
 /** Its id is the name it authenticates with, shared with client ids; not a UUID. */
 export interface ApiResource extends Named {
   readonly name: string;
   readonly secrets: readonly HashedSecret[];
   /** API scopes it owns; it is the audience of access tokens that carry one. */
   readonly scopes: readonly string[];
+  /** What each scope allows, in words for the people who are asked: one text, or one for each language. */
+  readonly scopeDescriptions?: Readonly<Record<string, ScopeDescription>>;
   /** Access tokens it may introspect: those with a scope of its own, or `all`. */
   readonly introspects: 'own' | 'all';
   /** Tenants whose users it may ask about; absent: all. */

@@ -207,6 +207,7 @@ const rowChecks: {
     name: text,
     secrets,
     scopes: texts,
+    scopeDescriptions: optional(mapOf((value) => text(value) || mapOf(text)(value))),
     introspects: oneOf('own', 'all'),
     allowedTenants: optional(texts),
     introspectionSignedResponseAlg: optional(oneOf('RS256', 'ES256')),

@@ -2,20 +2,18 @@
 import { type Html, html } from '../../../../lib/extension-door.js';
 import { alertIcon } from './icons.js';
 import { initials, type PageContext } from './layout.js';
+import { revealButton } from './reveal.js';
 
 /**
- * What is wrong, on top of the form; read out when the page opens. It links to the field at fault, which then has the
- * focus; without one the summary itself has it.
+ * What is wrong with no field of the form: read out when the page opens, and it has the focus. What is wrong with one field is said beside
+ * that field, which has the focus: once.
  */
-export const problemSummary = (message: string | undefined, field?: string): Html | false =>
-  message !== undefined &&
-  html`<div class="alert" role="alert"${field === undefined && html` tabindex="-1" autofocus`}>${alertIcon}
-<p>${field === undefined ? message : html`<a href="#${field}">${message}</a>`}</p></div>`;
+export const problemSummary = (message: string | undefined): Html | false =>
+  message !== undefined && html`<div class="alert" role="alert" tabindex="-1" autofocus>${alertIcon}<p>${message}</p></div>`;
 
-/** Several fields at fault, each with a link to it; one is said as {@link problemSummary} says it. */
+/** Several fields at fault, each with a link to it. */
 export function problemList(messages: ReadonlyMap<string | undefined, string>): Html | false {
-  const [only, ...others] = [...messages];
-  if (others.length === 0) return only !== undefined && problemSummary(only[1], only[0]);
+  if (messages.size < 2) return false;
   const items = [...messages].map(([name, message]) => html`<li><a href="#${name}">${message}</a></li>`);
   return html`<div class="alert" role="alert">${alertIcon}<ul>${items}</ul></div>`;
 }
@@ -34,15 +32,18 @@ interface Field {
   readonly attributes?: Html;
 }
 
-/** A labelled input with its problem beside it. */
-export const field = ({ name, label, type, autocomplete, value, problem, isOptional = false, autofocus, attributes }: Field): Html =>
-  html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
+/** A labelled input with its problem beside it. A password can be looked at where scripts run. */
+export function field(of: Field, { text }: PageContext): Html {
+  const { name, label, type, autocomplete, value, problem, isOptional = false, autofocus, attributes } = of;
+  const input = html`<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${!isOptional && html` required`}${
     value !== undefined && html` value="${value}"`
-  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>
+  }${autofocus && html` autofocus`}${problem !== undefined && html` aria-invalid="true" aria-describedby="${name}-problem"`}${attributes}>`;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${type === 'password' ? html`<div class="secret">${input}${revealButton(name, text('password.reveal'))}</div>` : input}
 ${problem !== undefined && html`<p class="field-problem" id="${name}-problem">${problem}</p>`}
 </div>`;
+}
 
 /** Leaves the sign-in, without JavaScript and whatever is filled in. */
 export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }: PageContext): Html | false =>

@@ -6,6 +6,7 @@ import { localeNames, type Translate } from '../../texts/index.js';
 import type { LanguageMenu, PageFrame } from '../../view-models.js';
 import { hiddenFields } from './hidden-fields.js';
 import { globeIcon } from './icons.js';
+import { revealScript } from './reveal.js';
 
 /** What a view has at hand besides its model. */
 export interface PageContext {
@@ -28,7 +29,9 @@ export interface PageContent {
   readonly body: Html;
   /** Where a browser without scripts goes on by itself, after so many seconds. */
   readonly goesOn?: { readonly to: string; readonly afterSeconds: number };
-  /** Runs once the whole page is there; a constant whose hash is in the page's policy. */
+  /** Has a password, which can be looked at. */
+  readonly hasPassword?: boolean;
+  /** Runs once the whole page is there; its hash is in the page's policy. */
   readonly script?: string;
 }
 
@@ -39,7 +42,7 @@ export function initials(name: string): string {
 }
 
 /** The picture that names whose page it is. */
-export const frameLogo = ({ client, branding }: PageFrame): string | undefined => logoUrl(client?.logoUri) ?? logoUrl(branding?.logoUri);
+export const frameLogo = ({ branding }: PageFrame): string | undefined => logoUrl(branding?.logoUri);
 
 function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
   if (mark) return html`<div class="mark ${mark.problem ? 'problem' : 'status'}">${mark.icon}</div>`;
@@ -88,10 +91,17 @@ function documentTitle(content: PageContent, { text, frame }: PageContext): stri
   return content.problem ? text('problemTitle', { title }) : title;
 }
 
+/** All that runs on a page, each in a scope of its own. */
+export function scriptOf({ hasPassword = false, script }: PageContent): string | undefined {
+  const sources = [...(hasPassword ? [revealScript] : []), ...(script === undefined ? [] : [script])];
+  return sources.length < 2 ? sources[0] : sources.map((source) => `{${source}}`).join('\n');
+}
+
 /** The whole document. */
 export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
   const names = unsaidNames(content, frame);
+  const script = scriptOf(content);
   return html`<!doctype html>
 <html lang="${frame.locale}" dir="ltr">
 <head>
@@ -116,7 +126,7 @@ ${names.length > 0 && html`<p class="names">${names.join(' · ')}</p>`}
 ${content.body}
 </main>
 ${footer(content, context)}
-${content.script !== undefined && html`<script>${new Html(content.script)}</script>`}
+${script !== undefined && html`<script>${new Html(script)}</script>`}
 </body>
 </html>
 `;

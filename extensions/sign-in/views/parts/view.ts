@@ -1,7 +1,7 @@
 /** A page of an extension. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import type { PageView, PartModel } from '../../view-models.js';
-import { cancelButton, field, person, problemSummary } from './form.js';
+import { cancelButton, field, person, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -9,16 +9,17 @@ import { qrCode } from './qr-code.js';
 
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
-  // The one that is wrong has the focus, else the first.
-  const [atFault] = fields.filter((part) => part.problem !== undefined);
-  const focused = (atFault ?? (problem === undefined ? fields[0] : undefined))?.name;
-  const said = problem ?? atFault?.problem;
-  const inner = html`${problemSummary(said, problem === undefined ? atFault?.name : undefined)}
-${parts.map((part) => renderPart(part, focused))}`;
+  const wrong = new Map(fields.flatMap((part) => (part.problem === undefined ? [] : [[part.name, part.problem]])));
+  // The first that is wrong has the focus, else the first.
+  const [atFault] = wrong.keys();
+  const focused = problem === undefined ? (atFault ?? fields[0]?.name) : undefined;
+  const inner = html`${problemSummary(problem)}${problem === undefined && problemList(wrong)}
+${parts.map((part) => renderPart(part, focused, context))}`;
   return {
     title,
     ...(lead === undefined ? {} : { lead }),
-    problem: said !== undefined,
+    problem: problem !== undefined || wrong.size > 0,
+    hasPassword: fields.some(({ kind }) => kind === 'password'),
     ...(script === undefined ? {} : { script }),
     body: form
       ? html`<form class="stack" method="post" action="${form.action}" novalidate>
@@ -36,7 +37,7 @@ const kinds = {
   code: { type: 'text', attributes: html` inputmode="numeric" autocapitalize="none" spellcheck="false"` },
 } as const;
 
-function renderPart(part: PartModel, focused: string | undefined): Html {
+function renderPart(part: PartModel, focused: string | undefined, context: PageContext): Html {
   switch (part.part) {
     case 'text':
       return part.isForNoScript ? html`<noscript><p>${part.text}</p></noscript>` : html`<p>${part.text}</p>`;
@@ -54,7 +55,7 @@ function renderPart(part: PartModel, focused: string | undefined): Html {
         isOptional = false,
         autocomplete = kind === 'code' ? 'one-time-code' : 'off',
       } = part;
-      return field({ name, label, value, problem, isOptional, autocomplete, ...kinds[kind], autofocus: name === focused });
+      return field({ name, label, value, problem, isOptional, autocomplete, ...kinds[kind], autofocus: name === focused }, context);
     }
     case 'check':
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;

@@ -1,0 +1,80 @@
+/** Events are kept as long as `lifetimes.events` says, by a job; what a webhook still has to get stays. */
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import type { ExtensionContext } from 'tenant-idp/extension';
+import { events } from '../../extensions/events/index.js';
+import { adminClient, administer, adminToken } from '../support/admin.js';
+import { backToPresent, passTime } from '../support/clock.js';
+import { testSeed } from '../support/seed.js';
+import { until } from '../support/until.js';
+import { useIdp } from '../support/use-idp.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+
+const DAY = 86_400;
+const scopes = ['idp.events:read', 'idp.webhooks:write'];
+let context: ExtensionContext;
+let receiver: WebhookReceiver | undefined;
+const service = useIdp({
+  seed: { ...testSeed, clients: [...testSeed.clients, adminClient('root', ['*'], scopes)] },
+  lifetimes: { events: 2 * DAY },
+  extensions: [
+    {
+      name: 'beside',
+      start: async (given) => {
+        context = given;
+      },
+    },
+  ],
+});
+afterEach(() => backToPresent());
+afterAll(() => receiver?.close());
+
+/** Its interval is ten minutes of real time: here it runs at once. */
+async function retention(): Promise<void> {
+  const job = events()
+    .jobs?.(context)
+    .find(({ name }) => name === 'events.retention');
+  expect(job?.intervalSeconds).toBe(600);
+  await job?.run(new AbortController().signal);
+}
+const root = async () => administer(service.issuer, await adminToken(service.issuer, 'root', scopes.join(' ')));
+
+test('lifetimes.events: the job takes away what is older, but for what a webhook is still to get, and the last; a cursor from before is told so', async () => {
+  const [tenant] = await service.idp.directory.tenants.find();
+  const create = (givenName: string) =>
+    service.idp
+      .tenant(tenant?.id ?? '')
+      .persons.create({ givenName, familyName: 'Kept' })
+      .then(({ id }) => id);
+  const feed = async (after?: string) => (await root())(`/events?limit=200${after === undefined ? '' : `&after=${after}`}`);
+  const listed = async () => (await feed()).json.items as { subject: string; sequence: string }[];
+  const isListed = (id: string) => async () => (await listed()).some(({ subject }) => subject === id);
+
+  const before = await create('Before');
+  await until(isListed(before));
+  const old = await listed();
+
+  receiver = await startWebhookReceiver();
+  receiver.answer(500);
+  const webhook = await (await root()).post('/webhooks', { url: receiver.url, types: ['PersonCreated'] });
+  expect(webhook.status).toBe(201);
+  const waiting = await create('Waiting');
+  await until(isListed(waiting));
+  await receiver.received(({ event }) => event.subject === waiting);
+  await retention();
+  expect((await listed()).slice(0, old.length)).toEqual(old);
+
+  passTime(2 * DAY + 60);
+  await retention();
+  const left = (await listed()).map(({ subject }) => subject);
+  expect([left.includes(before), left.includes(waiting)]).toEqual([false, true]);
+  const gone = await feed(old[0]?.sequence);
+  expect([gone.status, gone.json.code]).toEqual([410, 'cursor_expired']);
+
+  // Nobody waits for the rest any more.
+  await (await root()).remove(`/webhooks/${webhook.json.id}`);
+  await until(async () => {
+    await retention();
+    return !(await isListed(waiting)());
+  });
+  expect((await listed()).length).toBeGreaterThan(0);
+});
