@@ -81,6 +81,7 @@ export type {
   RegistrationInput,
   RegistrationProblem,
   RowEvent,
+  SeededCollection,
   SeedPart,
   SeedPiece,
   TenantDirectory,
