@@ -16,7 +16,7 @@ export { type ClientFields, type ClientInput, type Clients, clientDefaults } fro
 export type { Consents } from './clients/consents.js';
 export type { SignInMeans } from './context.js';
 export { createDirectory, type Directory, type DirectoryOptions, type RecoveryRules, type TenantDirectory } from './create-directory.js';
-export type { PasswordOwner, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
+export type { FindPasswordProblem, PasswordOwner, PasswordProblem, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';
 export { isLiveSecret } from './credentials/secrets.js';
 export type { GroupRefs } from './groups/group-refs.js';
