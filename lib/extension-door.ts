@@ -83,6 +83,7 @@ export type {
   RegistrationProblem,
   ResetState,
   RowEvent,
+  SeededCollection,
   SeedPart,
   SeedPiece,
   TenantDirectory,

@@ -12,7 +12,7 @@ import { html } from './views/html.js';
 export const ownProviderClient = { clientId: 'tenant-idp', clientSecret: 'the secret at Vandelay' };
 
 /** Who works there. */
-export const employees = [
+const employees = [
   { sub: 'vera', givenName: 'Vera', familyName: 'Vang', email: 'vera@vandelay.test' },
   { sub: 'viktor', givenName: 'Viktor', familyName: 'Vik', email: 'viktor@vandelay.test' },
 ];

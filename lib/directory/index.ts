@@ -42,6 +42,7 @@ export type { DueLink, OpenedReset, PasswordResets, ResetRequest, ResetState } f
 export { findSeedProblems } from './seed/problems.js';
 export type { SeedPart, SeedPiece } from './seed/run.js';
 export { applySeed, type Seed } from './seed/seed.js';
+export type { SeededCollection } from './seed-ledger.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {
   createExtensionData,
