@@ -26,7 +26,9 @@ export const copied = ({ body }: Pick<Answer, 'body'>): string[] =>
 
 export const titleOf = ({ body }: Pick<Answer, 'body'>): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1]?.replaceAll('&#39;', "'") ?? '';
 export const problemOf = ({ body }: Pick<Answer, 'body'>): string =>
-  (/role="alert"[\s\S]*?<p>([\s\S]*?)<\/p>/.exec(body)?.[1] ?? '').replace(/<[^>]*>/g, '').replaceAll('&#39;', "'");
+  (/(?:role="alert"[^>]*>(?:(?!<p>)[\s\S])*<p>|class="field-problem"[^>]*>)([\s\S]*?)<\/p>/.exec(body)?.[1] ?? '')
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&#39;', "'");
 
 export const submit = async (agent: Agent, page: Answer, fields: Record<string, string>): Promise<Answer> =>
   agent.follow(await agent.submit(page, fields));
