@@ -167,7 +167,7 @@ describeInBrowser('the demo in Chromium', () => {
       await page.getByRole('link', { name: 'Sign in to Acme' }).click();
       await typeName(page, 'bob@globex.test');
       await typePassword(page, 'bob');
-      await page.getByRole('alert').waitFor();
+      await page.locator('#password-problem').waitFor();
       expect(new URL(page.url()).origin).toBe(idp);
     });
   });
@@ -179,7 +179,7 @@ describeInBrowser('the demo in Chromium', () => {
       await typeName(page, 'alice@acme.test');
       await typePassword(page, 'wrong');
       await page
-        .getByRole('alert')
+        .locator('#password-problem')
         .getByText(/password/i)
         .waitFor();
       await typePassword(page, 'alice');
