@@ -107,7 +107,7 @@ describeInBrowser('external sign-in in Chromium', () => {
       await page.getByRole('button', { name: 'Sign in to my account' }).click();
       await page.getByLabel('E-mail or user name').fill('carol@acme.test');
       await page.getByRole('button', { name: 'Continue', exact: true }).click();
-      await page.getByLabel('Password').fill('carol');
+      await page.getByLabel('Password', { exact: true }).fill('carol');
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('heading', { name: 'Connect these accounts?' }).waitFor();
       await at('link');
