@@ -1,8 +1,9 @@
-import { accounts, clients } from './seed.js';
+import { accounts, clients, vandelay } from './seed.js';
 import type { Settings } from './settings.js';
 
 /** What one needs to know to try the demo. */
-export function banner({ issuer, rpOrigin }: Settings): string {
+/** @param ownProvider the address of the organisation's own. */
+export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): string {
   const rows = (entries: readonly (readonly string[])[]) => {
     const widths = [0, 1].map((column) => Math.max(...entries.map((entry) => entry[column]?.length ?? 0)));
     return entries.map(([one = '', two = '', three = '']) =>
@@ -19,11 +20,12 @@ export function banner({ issuer, rpOrigin }: Settings): string {
       [`${rpOrigin}/spa`, 'a public client in the browser'],
       [`${rpOrigin}/back-office`, 'who is there, invitations, links and events, by the admin API'],
       [`${rpOrigin}/mail`, 'what is mailed'],
+      [ownProvider, `${vandelay.name}’s own provider, another product`],
       [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
     ]),
     '',
     '  Accounts (user name, password)',
-    ...rows(accounts.map(({ userName, password, who }) => [userName, password, who])),
+    ...rows(accounts.map(({ userName, password, who }) => [userName, password ?? '', who])),
     '',
     '  Clients (id, secret)',
     ...rows(clients.map(({ id, secret, what }) => [id, secret ?? '', what])),

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { banner } from './banner.js';
 import { createMailbox } from './mailbox.js';
+import { openOwnProvider, ownProviderClient, serveOwnProvider } from './own-provider.js';
 import { createRelyingParty } from './relying-party.js';
 import { createSeed } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
@@ -12,21 +13,29 @@ import { checkPort, readSettings, type Settings, SettingsError } from './setting
 const GRACE = 1_000;
 
 /** Resolves when both serve; what it resolves to ends them. */
-async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<() => Promise<void>> {
+async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<{ ownProvider: string; stop: () => Promise<void> }> {
   await checkPort(port, 'PORT');
   await checkPort(rpPort, 'RP_PORT');
   const mailbox = createMailbox();
-  const idp = await createIdentityProvider({ issuer, seed: createSeed(rpOrigin), mail: { send: mailbox.keep } });
+  const { server: ownProvider, origin } = await openOwnProvider();
+  await serveOwnProvider(ownProvider, origin, issuer);
+  const idp = await createIdentityProvider({
+    issuer,
+    seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }),
+    mail: { send: mailbox.keep },
+  });
   const idpServer = await idp.listen(port);
   const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox }).callback());
   await once(rpServer.listen(rpPort), 'listening');
 
-  return async () => {
+  const stop = async () => {
     setTimeout(() => {
-      for (const server of [idpServer, rpServer]) server.closeAllConnections();
+      for (const server of [idpServer, rpServer, ownProvider]) server.closeAllConnections();
     }, GRACE).unref();
-    await Promise.all([idp.close(), new Promise((resolve) => rpServer.close(resolve))]);
+    const ended = [rpServer, ownProvider].map((server) => new Promise((resolve) => server.close(resolve)));
+    await Promise.all([idp.close(), ...ended]);
   };
+  return { ownProvider: origin, stop };
 }
 
 /** npm runs us in a shell, which ends at a SIGTERM and passes none on. */
@@ -41,8 +50,8 @@ function onceOrphaned(then: () => unknown): void {
 
 try {
   const settings = readSettings(process.env);
-  const stop = await startDemo(settings);
-  console.log(banner(settings));
+  const { ownProvider, stop } = await startDemo(settings);
+  console.log(banner(settings, ownProvider));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   if (process.env.npm_lifecycle_event !== undefined) onceOrphaned(stop);
 } catch (error) {

@@ -1,6 +1,8 @@
-/** The world of the demo: two organisations, their people, the applications they sign in to and the API these call. */
+/** The world of the demo: organisations, their people, the applications they sign in to and the API these call. */
 
 export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' };
+/** Its people sign in at their own provider, by the connection. */
+export const vandelay = { id: '01990000-0000-7000-8000-0000000a4de1', name: 'Vandelay', connection: 'vandelay' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
 /** Its people need a second factor. */
 export const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
@@ -23,6 +25,7 @@ export const accounts = [
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
   { userName: 'ida@initech.test', password: 'ida', who: 'Ida at Initech, which requires a second factor' },
+  { userName: 'vera@vandelay.test', password: undefined, who: 'Vera at Vandelay, who signs in at its own provider' },
   { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
 ];
 
@@ -34,8 +37,27 @@ export const clients = [
   { id: 'orders', secret: 'orders-secret', what: 'API resource, owns scope orders.read' },
 ];
 
-/** @param rpOrigin Where the relying party runs. */
-export const createSeed = (rpOrigin: string) => ({
+export interface OwnProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link vandelay} sign in. */
+export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
+  extensions: {
+    connections: [
+      {
+        ...ownProvider,
+        id: vandelay.connection,
+        tenant: vandelay.name,
+        name: vandelay.name,
+        createUsersIn: vandelay.name,
+        domains: ['vandelay.test'],
+        endSession: true,
+      },
+    ],
+  },
   permissions: [
     { id: 'orders.view', name: 'See orders' },
     { id: 'orders.approve', name: 'Approve orders' },
@@ -106,6 +128,7 @@ export const createSeed = (rpOrigin: string) => ({
         },
       ],
     },
+    { id: vandelay.id, name: vandelay.name, branding: { accentColor: '#be123c' }, signIn: { methods: [vandelay.connection] } },
   ],
   clients: [
     {

@@ -40,10 +40,9 @@ export const Mapping = Type.Object(
 );
 export type Mapping = Static<typeof Mapping>;
 
-export const presets = ['oidc', 'google', 'entra'] as const;
-export type Preset = (typeof presets)[number];
-export const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
-export const keyAlgorithms = ['RS256', 'ES256'] as const;
+const presets = ['oidc', 'google', 'entra'] as const;
+const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
+const keyAlgorithms = ['RS256', 'ES256'] as const;
 /** Parameters of e-ID providers, which go on as they come. */
 export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format'] as const;
 

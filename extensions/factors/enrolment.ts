@@ -33,8 +33,6 @@ export interface Enrolling {
 /** What became of a form: the codes to show once, `done` without any, or what is wrong. */
 export type Outcome = { readonly codes?: readonly string[] } | { readonly problem: Text; readonly isOfField?: true };
 
-export type Enrolment = ReturnType<typeof createEnrolment>;
-
 export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
   async function pendingOf({ key }: Enrolling): Promise<Pending> {
     const fresh: Pending = { id: randomUUID(), secret: newSecret() };

@@ -35,5 +35,3 @@ export const createGuesses = ({ attempts }: Pick<ExtensionContext, 'attempts'>) 
     return { succeeded: async () => void (await Promise.all(counted.map((giveBack) => giveBack()))) };
   },
 });
-
-export type Guesses = ReturnType<typeof createGuesses>;

@@ -26,7 +26,7 @@ import { signOutOf } from './sign-out.js';
 /** Seconds since the sign-in within which factors may be changed. */
 const FRESH_SECONDS = 600;
 
-export const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
+const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
 
 /** The application that the person signs in to. */
 export const createOwnPageClients = (context: ExtensionContext): InternalClients => {

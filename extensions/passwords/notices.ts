@@ -14,6 +14,8 @@ const notices: Readonly<Record<string, { readonly name: string; readonly of?: (d
   UserEmailChanged: { name: 'address' },
   FactorAdded: { name: 'factorAdded' },
   FactorRemoved: { name: 'factorRemoved' },
+  UserIdentityAdded: { name: 'identityAdded' },
+  UserIdentityRemoved: { name: 'identityRemoved' },
   UserClaimAdded: { name: 'linked', of: ofBoth },
   UserClaimRemoved: { name: 'unlinked', of: ofBoth },
 };

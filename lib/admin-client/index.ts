@@ -23,6 +23,7 @@ export type {
   ApiResource,
   Client,
   Event,
+  Factor,
   Group,
   GroupsOfUser,
   Key,

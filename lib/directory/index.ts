@@ -16,7 +16,7 @@ export { type ClientFields, type ClientInput, type Clients, clientDefaults } fro
 export type { Consents } from './clients/consents.js';
 export type { SignInMeans } from './context.js';
 export { createDirectory, type Directory, type DirectoryOptions, type RecoveryRules, type TenantDirectory } from './create-directory.js';
-export type { PasswordOwner, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
+export type { FindPasswordProblem, PasswordOwner, PasswordProblem, PasswordRule, RefusedPasswords } from './credentials/password-rules.js';
 export { createPasswords, type Passwords } from './credentials/passwords.js';
 export { isLiveSecret } from './credentials/secrets.js';
 export type { GroupRefs } from './groups/group-refs.js';
@@ -42,6 +42,7 @@ export type { DueLink, OpenedReset, PasswordResets, ResetRequest, ResetState } f
 export { findSeedProblems } from './seed/problems.js';
 export type { SeedPart, SeedPiece } from './seed/run.js';
 export { applySeed, type Seed } from './seed/seed.js';
+export type { SeededCollection } from './seed-ledger.js';
 export { createKeyRotation, type KeyRotation, type KeyState } from './signing-keys/key-rotation.js';
 export {
   createExtensionData,

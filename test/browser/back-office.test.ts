@@ -26,7 +26,7 @@ describeInBrowser('the back office of the demo in Chromium', () => {
     await page.getByRole('link', { name: 'Sign in', exact: true }).click();
     await page.getByLabel('E-mail or user name').fill(userName);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Password').fill(password);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(`${rp}/`);
   }

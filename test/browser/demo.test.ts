@@ -6,6 +6,7 @@ import type { Browser, BrowserContext, ConsoleMessage, Page, WebError } from 'pl
 import { loadAxe, violationsOn } from '../support/axe.js';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
 import { freePort, type RunningExample, startExample } from '../support/example.js';
+import { codeOf } from '../support/factors.js';
 
 const screenshots = process.env.SCREENSHOTS;
 
@@ -54,7 +55,7 @@ describeInBrowser('the demo in Chromium', () => {
   }
 
   async function typePassword(page: Page, password: string): Promise<void> {
-    await page.getByLabel('Password').fill(password);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
@@ -123,6 +124,21 @@ describeInBrowser('the demo in Chromium', () => {
     );
   });
 
+  test('ida sets up the second factor that Initech requires, and is signed in with it', async () => {
+    await withBrowser(scripting, async (page) => {
+      await page.goto(rp);
+      await page.getByRole('link', { name: 'Sign in', exact: true }).click();
+      await typeName(page, 'ida@initech.test');
+      await typePassword(page, 'ida');
+      await page.getByLabel('6-digit code').fill(codeOf((await page.locator('#secret code').textContent()) ?? ''));
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByRole('button', { name: 'I saved them' }).click();
+      await page.waitForURL(`${rp}/`);
+      expect(await claim(page, 'id-token', 'amr')).toEqual(['pwd', 'mfa']);
+      await signOut(page);
+    });
+  });
+
   test('alice goes over to Globex from the account page, and bob after her', async () => {
     await withBrowser(scripting, async (page) => {
       await signIn(page, 'alice@acme.test', 'alice');
@@ -151,7 +167,7 @@ describeInBrowser('the demo in Chromium', () => {
       await page.getByRole('link', { name: 'Sign in to Acme' }).click();
       await typeName(page, 'bob@globex.test');
       await typePassword(page, 'bob');
-      await page.getByRole('alert').waitFor();
+      await page.locator('#password-problem').waitFor();
       expect(new URL(page.url()).origin).toBe(idp);
     });
   });
@@ -163,7 +179,7 @@ describeInBrowser('the demo in Chromium', () => {
       await typeName(page, 'alice@acme.test');
       await typePassword(page, 'wrong');
       await page
-        .getByRole('alert')
+        .locator('#password-problem')
         .getByText(/password/i)
         .waitFor();
       await typePassword(page, 'alice');
@@ -202,7 +218,7 @@ describeInBrowser('the demo in Chromium', () => {
       await page.goto(`${rp}/sign-in?tenant=`);
       await takeScreenshots(page, 'sign-in');
       await typeName(page, 'alice@acme.test');
-      await page.getByLabel('Password').waitFor();
+      await page.getByLabel('Password', { exact: true }).waitFor();
       await takeScreenshots(page, 'password');
       await page.goto(rp);
       await page.getByRole('link', { name: 'Sign in to Globex' }).click();

@@ -64,7 +64,7 @@ describeInBrowser('4.2 openid-client in Chromium', () => {
     await page.goto(String(url));
     await page.getByLabel('E-mail or user name').fill('alice@acme.test');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Password').fill('alice');
+    await page.getByLabel('Password', { exact: true }).fill('alice');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(`${origin}/callback#*`);
   }

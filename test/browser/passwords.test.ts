@@ -105,7 +105,7 @@ describeInBrowser('passwords in Chromium', () => {
         await page.getByRole('link', { name: 'Sign in' }).click();
         await page.getByLabel('E-mail or user name').fill(userName);
         await page.getByRole('button', { name: 'Continue' }).click();
-        await page.getByLabel('Password').fill(NEW_PASSWORD);
+        await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
         await page.getByRole('button', { name: 'Sign in' }).click();
         await heading(page, 'The application');
       },
@@ -126,7 +126,7 @@ describeInBrowser('passwords in Chromium', () => {
       await page.getByLabel('Given name').fill('Nina');
       await page.getByLabel('Surname').fill('New');
       await page.getByLabel('E-mail').fill(email);
-      await page.getByLabel('Password').fill(NEW_PASSWORD);
+      await page.getByLabel('Password', { exact: true }).fill(NEW_PASSWORD);
       await look('create');
       await page.getByRole('button', { name: 'Create account' }).click();
       await heading(page, 'Check your e-mail to go on');

@@ -166,7 +166,7 @@ describeInBrowser('4.2 4.9 oidc-client-ts in Chromium', () => {
   async function fillIn(page: Page, userName: string): Promise<void> {
     await page.getByLabel('E-mail or user name').fill(userName);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Password').fill(userName.split('@')[0] ?? '');
+    await page.getByLabel('Password', { exact: true }).fill(userName.split('@')[0] ?? '');
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 

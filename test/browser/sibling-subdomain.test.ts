@@ -32,7 +32,7 @@ const app = (redirectUri: string) => ({
 async function signIn(page: Page, name = 'alice'): Promise<void> {
   await page.getByLabel('E-mail or user name').fill(`${name}@acme.test`);
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByLabel('Password').fill(name);
+  await page.getByLabel('Password', { exact: true }).fill(name);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
@@ -139,7 +139,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
     const page = await begin(attacker);
     await attacker.getByLabel('E-mail or user name').fill('carol@acme.test');
     await attacker.getByRole('button', { name: 'Continue' }).click();
-    await attacker.getByLabel('Password').waitFor();
+    await attacker.getByLabel('Password', { exact: true }).waitFor();
     expect(await submitAndStay(attacker, { password: 'carol' })).toBe('opaqueredirect');
     if (isKnown) await begin(victim);
     await toss(attacker, victim);
@@ -200,7 +200,7 @@ describeInBrowser('M1: a sibling subdomain in Chromium', () => {
       await tab.getByLabel('E-mail or user name').fill('alice@acme.test');
       await tab.getByRole('button', { name: 'Continue' }).click();
       const again = tab.getByRole('link', { name: 'Start again' });
-      await again.or(tab.getByLabel('Password')).waitFor();
+      await again.or(tab.getByLabel('Password', { exact: true })).waitFor();
       if (isAtOnce && (await again.count()) > 0) await again.click();
       else await tab.getByRole('link', { name: 'Not you?' }).click();
       await signIn(tab);

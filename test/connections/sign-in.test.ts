@@ -325,6 +325,29 @@ describe('who is meant: an identity that was recorded, never an e-mail address',
     await service.idp.tenant(acme).users.removeIdentity(carol, { idp: 'contoso', subject: 'carol' });
   });
 
+  test('an identity that opens accounts of two tenants: the person chooses, and no form of another browser or sign-in does', async () => {
+    const { tenants, accounts } = service.idp.directory;
+    const acme = (await tenants.find()).find(({ name }) => name === 'Acme')?.id ?? '';
+    const carol = (await accounts.candidates('carol@acme.test'))[0]?.person.user.id ?? '';
+    await service.idp.tenant(acme).users.addIdentity(carol, { idp: 'social', subject: 'bob-there' });
+    const agent = new Agent();
+    const page = await through(agent, { acr_values: 'idp:social' }, social);
+    expect(titleOf(page)).toBe('Choose an organisation');
+    const choices = [...page.body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, value = '']) => value);
+    expect(choices.map((choice) => choice.split(' ')[0]).sort()).toEqual([bob, carol].sort());
+    const choice = choices.find((one) => one.startsWith(carol)) ?? '';
+    const other = new Agent();
+    const elsewhere = await through(other, { acr_values: 'idp:social' }, social);
+    expect((await other.submit(elsewhere, { choice })).location).toMatch(/restart=yes$/);
+    expect((await agent.submit(page, { choice: choice.replace(carol, bob) })).location).toMatch(/restart=yes$/);
+    const done = await agent.follow(await agent.submit(page, { choice }));
+    expect(decodeJwt((await redeemed(done)).id_token)).toMatchObject({ sub: carol, tid: acme, idp: 'social' });
+    // Where the request says which, nobody is asked.
+    const asked = await through(new Agent(), { acr_values: `idp:social tenant:${globex}` }, social);
+    expect(decodeJwt((await redeemed(asked)).id_token)).toMatchObject({ sub: bob, tid: globex });
+    await service.idp.tenant(acme).users.removeIdentity(carol, { idp: 'social', subject: 'bob-there' });
+  });
+
   test('a linked account is not opened by an identity of its own: its parent’s credentials are', async () => {
     const { accounts } = service.idp.directory;
     const child = (await accounts.candidates('alice@globex.test'))[0]?.person.user.id ?? '';

@@ -99,6 +99,22 @@ describe('the demo', () => {
     expect(others).toEqual([]);
   });
 
+  test('signs people of Vandelay in at their own provider, and out there as well', async () => {
+    const [, provider = ''] = /(http:\/\/localhost:\d+) +Vandelay’s own provider/.exec(demo.stdout) ?? [];
+    const [agent, there] = [new Agent(), new Agent()];
+    const page = await agent.follow(await agent.get((await agent.get(`${rp}/sign-in`)).location ?? ''));
+    const sent = await agent.submit(page, { identifier: 'vera@vandelay.test' });
+    expect(sent.location).toMatch(provider);
+    const people = await there.follow(await there.get(sent.location ?? ''));
+    const back = await there.follow(await there.submit(people, { sub: 'vera' }));
+    const done = await agent.follow(await agent.get(back.location ?? ''));
+    const account = await agent.follow(await agent.get(done.location ?? ''));
+    expect(account.body).toContain('Vera Vang');
+    expect(account.body).toContain('vandelay');
+    const signedOut = await agent.follow(await agent.post(`${rp}/sign-out`, {}));
+    expect((await agent.follow(await agent.get(signedOut.location ?? ''))).location).toMatch(`${provider}/session/end`);
+  });
+
   test('signs in, shows the four views of it, refreshes, calls the API and signs out', async () => {
     const agent = new Agent();
     const start = await agent.get(`${rp}/sign-in`);

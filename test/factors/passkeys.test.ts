@@ -125,7 +125,7 @@ describeInBrowser('passkeys in Chromium', () => {
     await page.goto(at);
     await page.getByLabel('E-mail or user name').fill(userName);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Password').fill(password);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   };
   const tokensIn = async (page: Page) => {

@@ -227,7 +227,7 @@ describeInBrowser('4.9 the frame in Chromium', () => {
     await page.goto(request({ client_id: 'monitored', redirect_uri: `${party}/callback`, ...parameters }));
     await page.getByLabel('E-mail or user name').fill(userName);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByLabel('Password').fill(userName.split('@')[0] ?? '');
+    await page.getByLabel('Password', { exact: true }).fill(userName.split('@')[0] ?? '');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(`${party}/callback*`);
     return new URL(page.url()).searchParams.get('session_state') ?? '';

@@ -25,8 +25,14 @@ export const copied = ({ body }: Pick<Answer, 'body'>): string[] =>
   [...body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, text = '']) => text);
 
 export const titleOf = ({ body }: Pick<Answer, 'body'>): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1]?.replaceAll('&#39;', "'") ?? '';
-export const problemOf = ({ body }: Pick<Answer, 'body'>): string =>
-  (/role="alert"[\s\S]*?<p>([\s\S]*?)<\/p>/.exec(body)?.[1] ?? '').replace(/<[^>]*>/g, '').replaceAll('&#39;', "'");
+/** What a page says is wrong: on top, or beside its one field. */
+export const problemOf = ({ body }: Pick<Answer, 'body'>): string => {
+  const [, top, beside] = /role="alert"[^>]*>[\s\S]*?<p>([\s\S]*?)<\/p>|class="field-problem"[^>]*>([\s\S]*?)<\/p>/.exec(body) ?? [];
+  return (top ?? beside ?? '')
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&#39;', "'")
+    .trim();
+};
 
 export const submit = async (agent: Agent, page: Answer, fields: Record<string, string>): Promise<Answer> =>
   agent.follow(await agent.submit(page, fields));

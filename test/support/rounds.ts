@@ -117,11 +117,11 @@ export async function refreshRound(issuer: string, uses: number, agent: Agent, c
   };
 }
 
-export async function revocationRound(issuer: string, agent: Agent): Promise<Tally> {
+export async function revocationRound(issuer: string, uses: number, agent: Agent): Promise<Tally> {
   const first = await redeem(issuer, await obtainCode(issuer, agent, 'web', offline));
   const { refresh_token } = first.json;
   const [answers] = await Promise.all([
-    atOnce(20, () => refresh(issuer, refresh_token)),
+    atOnce(uses, () => refresh(issuer, refresh_token)),
     new Promise((resolve) => setImmediate(resolve)).then(() => revoke(issuer, refresh_token)),
   ]);
   return {

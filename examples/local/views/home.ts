@@ -26,7 +26,7 @@ ${tenants.map(({ id, name }) => html`<a class="button" href="/sign-in?tenant=${i
 <ul>
 ${accounts.map(
   ({ userName, password, who }) =>
-    html`<li><strong>${userName}</strong><span>${who}</span><span>Password <code>${password}</code></span></li>`,
+    html`<li><strong>${userName}</strong><span>${who}</span><span>${password === undefined ? 'No password here' : html`Password <code>${password}</code>`}</span></li>`,
 )}
 </ul>
 <p class="more">Without a server: <a href="/spa">the same sign-in in the browser alone</a>, as a public client.</p>

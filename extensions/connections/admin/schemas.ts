@@ -47,8 +47,6 @@ export const patch = Type.Object(
   },
   strict,
 );
-/** @interface */
-export type Patch = Static<typeof patch>;
 
 export const secretForm = Type.Object({ clientSecret: secret() }, strict);
 
@@ -69,5 +67,3 @@ export const ConnectionItem = Type.Object(
 
 /** What a seed gives: a connection of the tenant that it names, or of the instance. */
 export const seedForm = Type.Array(Type.Object({ id: id(), tenant: Type.Optional(Type.String()), ...made }, strict));
-/** @interface */
-export type SeededConnection = Static<typeof seedForm>[number];

@@ -14,7 +14,7 @@ export const da = {
   'connections.over.title': 'Dette trin er ovre',
   'connections.over.text': 'Svaret fra {method} er brugt før eller tog for lang tid.',
   'connections.unknown.title': 'Der er ingen konto til dig endnu',
-  'connections.unknown.text': 'Du loggede ind hos {method}, men ingen hos {place} har denne konto. Bed din administrator om adgang.',
+  'connections.unknown.text': 'Du loggede ind hos {method}, men den konto er ikke kendt her. Bed din administrator om adgang til {place}.',
   'connections.wrongTenant.title': 'Du har ikke adgang til {place}',
   'connections.wrongTenant.text': 'Din konto hos {method} er god, men ikke til {place}. Vælg en anden, eller spørg administratoren der.',
   'connections.unverified.title': 'Din e-mailadresse er ikke bekræftet',

@@ -15,7 +15,7 @@ export const de = {
   'connections.over.text': 'Die Antwort von {method} wurde schon verwendet oder hat zu lange gebraucht.',
   'connections.unknown.title': 'Für Sie gibt es noch kein Konto',
   'connections.unknown.text':
-    'Sie sind bei {method} angemeldet, aber niemand bei {place} hat dieses Konto. Bitten Sie Ihre Administration um Zugang.',
+    'Sie sind bei {method} angemeldet, aber dieses Konto ist hier nicht bekannt. Bitten Sie Ihre Administration um Zugang zu {place}.',
   'connections.wrongTenant.title': 'Sie haben keinen Zugang zu {place}',
   'connections.wrongTenant.text':
     'Ihr Konto bei {method} ist in Ordnung, gilt aber nicht für {place}. Wählen Sie ein anderes, oder fragen Sie die Administration dort.',

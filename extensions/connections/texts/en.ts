@@ -15,7 +15,8 @@ export const en = {
   'connections.over.title': 'This step is over',
   'connections.over.text': 'The answer of {method} was used before, or took too long.',
   'connections.unknown.title': 'There is no account for you yet',
-  'connections.unknown.text': 'You signed in at {method}, but nobody at {place} has this account. Ask your administrator for access.',
+  'connections.unknown.text':
+    'You signed in at {method}, but that account is not known here. Ask your administrator for access to {place}.',
   'connections.wrongTenant.title': 'You don’t have access to {place}',
   'connections.wrongTenant.text': 'Your account at {method} is good, but not for {place}. Choose another, or ask its administrator.',
   'connections.unverified.title': 'Your e-mail address is not verified',

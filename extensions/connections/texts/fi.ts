@@ -15,7 +15,7 @@ export const fi = {
   'connections.over.text': 'Palvelun {method} vastaus on jo käytetty, tai se kesti liian kauan.',
   'connections.unknown.title': 'Sinulla ei ole vielä tiliä',
   'connections.unknown.text':
-    'Kirjauduit palveluun {method}, mutta kenelläkään ei ole tätä tiliä kohteessa {place}. Pyydä pääsyä ylläpitäjältäsi.',
+    'Kirjauduit palveluun {method}, mutta tiliä ei tunneta täällä. Pyydä ylläpitäjältäsi pääsyä kohteeseen {place}.',
   'connections.wrongTenant.title': 'Sinulla ei ole pääsyä kohteeseen {place}',
   'connections.wrongTenant.text':
     'Tilisi palvelussa {method} on kunnossa, mutta se ei käy kohteeseen {place}. Valitse toinen tai kysy ylläpitäjältä.',

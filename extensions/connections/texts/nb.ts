@@ -14,7 +14,8 @@ export const nb = {
   'connections.over.title': 'Dette trinnet er over',
   'connections.over.text': 'Svaret fra {method} er brukt før, eller tok for lang tid.',
   'connections.unknown.title': 'Det finnes ingen konto for deg ennå',
-  'connections.unknown.text': 'Du logget inn hos {method}, men ingen hos {place} har denne kontoen. Be administratoren din om tilgang.',
+  'connections.unknown.text':
+    'Du logget inn hos {method}, men den kontoen er ikke kjent her. Be administratoren din om tilgang til {place}.',
   'connections.wrongTenant.title': 'Du har ikke tilgang til {place}',
   'connections.wrongTenant.text': 'Kontoen din hos {method} er god, men ikke for {place}. Velg en annen, eller spør administratoren der.',
   'connections.unverified.title': 'E-postadressen din er ikke bekreftet',

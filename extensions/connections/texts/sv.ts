@@ -14,7 +14,7 @@ export const sv = {
   'connections.over.title': 'Det här steget är över',
   'connections.over.text': 'Svaret från {method} har redan använts, eller tog för lång tid.',
   'connections.unknown.title': 'Det finns inget konto för dig ännu',
-  'connections.unknown.text': 'Du loggade in hos {method}, men ingen hos {place} har det kontot. Be din administratör om åtkomst.',
+  'connections.unknown.text': 'Du loggade in hos {method}, men det kontot är inte känt här. Be din administratör om åtkomst till {place}.',
   'connections.wrongTenant.title': 'Du har inte åtkomst till {place}',
   'connections.wrongTenant.text':
     'Ditt konto hos {method} är giltigt, men inte för {place}. Välj ett annat, eller fråga administratören där.',

@@ -11,7 +11,7 @@ import type { ConnectionSecrets } from './secrets.js';
 export type OpenidClient = typeof import('openid-client');
 
 let loading: Promise<OpenidClient> | undefined;
-export function openidClient(): Promise<OpenidClient> {
+function openidClient(): Promise<OpenidClient> {
   loading ??= import('openid-client');
   return loading;
 }

@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** What goes on of the application's request; absent stays absent. */
-export function handedOnBy({ renamed, mfa }: Connection, { parameters }: Interaction, asked: Asked): Record<string, string> {
+function handedOnBy({ renamed, mfa }: Connection, { parameters }: Interaction, asked: Asked): Record<string, string> {
   const onward: Record<string, string> = {};
   for (const name of handedOn) if (parameters[name] !== undefined) onward[name] = parameters[name];
   for (const name of eidParameters) {

@@ -85,6 +85,10 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'En loginfaktor er tilføjet',
   'passwords.mail.factorAdded.text':
     '{userName} hos {tenant} har fået én måde mere at bevise et login på: en app, en adgangsnøgle eller gendannelseskoder.',
+  'passwords.mail.identityAdded.subject': 'En anden måde at logge ind på er tilknyttet',
+  'passwords.mail.identityAdded.text': 'Fra nu af kan man logge ind på {userName} hos {tenant} med en konto hos en anden udbyder.',
+  'passwords.mail.identityRemoved.subject': 'En måde at logge ind på er frakoblet',
+  'passwords.mail.identityRemoved.text': 'Man kan ikke længere logge ind på {userName} hos {tenant} med en konto hos en anden udbyder.',
   'passwords.mail.factorRemoved.subject': 'En loginfaktor er fjernet',
   'passwords.mail.factorRemoved.text':
     '{userName} hos {tenant} har én måde mindre at bevise et login på: en app, en adgangsnøgle eller gendannelseskoder.',

@@ -85,6 +85,12 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'Ein Anmeldefaktor wurde hinzugefügt',
   'passwords.mail.factorAdded.text':
     '{userName} bei {tenant} hat einen Weg mehr, eine Anmeldung zu beweisen: eine App, einen Passkey oder Wiederherstellungscodes.',
+  'passwords.mail.identityAdded.subject': 'Eine weitere Anmeldeart wurde verbunden',
+  'passwords.mail.identityAdded.text':
+    'An {userName} bei {tenant} kann man sich von nun an mit einem Konto bei einem anderen Anbieter anmelden.',
+  'passwords.mail.identityRemoved.subject': 'Eine Anmeldeart wurde getrennt',
+  'passwords.mail.identityRemoved.text':
+    'An {userName} bei {tenant} kann man sich nicht mehr mit einem Konto bei einem anderen Anbieter anmelden.',
   'passwords.mail.factorRemoved.subject': 'Ein Anmeldefaktor wurde entfernt',
   'passwords.mail.factorRemoved.text':
     '{userName} bei {tenant} hat einen Weg weniger, eine Anmeldung zu beweisen: eine App, einen Passkey oder Wiederherstellungscodes.',

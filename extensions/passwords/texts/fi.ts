@@ -85,6 +85,10 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'Kirjautumistapa lisättiin',
   'passwords.mail.factorAdded.text':
     'Käyttäjällä {userName} on yksi tapa lisää todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',
+  'passwords.mail.identityAdded.subject': 'Toinen kirjautumistapa yhdistettiin',
+  'passwords.mail.identityAdded.text': 'Tästä lähtien tiliin {userName} ({tenant}) voi kirjautua toisen palvelun tilillä.',
+  'passwords.mail.identityRemoved.subject': 'Kirjautumistapa irrotettiin',
+  'passwords.mail.identityRemoved.text': 'Tiliin {userName} ({tenant}) ei voi enää kirjautua toisen palvelun tilillä.',
   'passwords.mail.factorRemoved.subject': 'Kirjautumistapa poistettiin',
   'passwords.mail.factorRemoved.text':
     'Käyttäjällä {userName} on yksi tapa vähemmän todistaa kirjautuminen, {tenant}: sovellus, pääsyavain tai palautuskoodit.',

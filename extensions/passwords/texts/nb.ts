@@ -85,6 +85,10 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'En innloggingsfaktor er lagt til',
   'passwords.mail.factorAdded.text':
     '{userName} hos {tenant} har fått én måte til å bevise en innlogging på: en app, en passnøkkel eller gjenopprettingskoder.',
+  'passwords.mail.identityAdded.subject': 'En annen måte å logge inn på er knyttet til',
+  'passwords.mail.identityAdded.text': '{userName} hos {tenant} kan fra nå av logges inn på med en konto hos en annen leverandør.',
+  'passwords.mail.identityRemoved.subject': 'En måte å logge inn på er koblet fra',
+  'passwords.mail.identityRemoved.text': '{userName} hos {tenant} kan ikke lenger logges inn på med en konto hos en annen leverandør.',
   'passwords.mail.factorRemoved.subject': 'En innloggingsfaktor er fjernet',
   'passwords.mail.factorRemoved.text':
     '{userName} hos {tenant} har én måte mindre å bevise en innlogging på: en app, en passnøkkel eller gjenopprettingskoder.',

@@ -85,6 +85,12 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.mail.factorAdded.subject': 'En inloggningsfaktor har lagts till',
   'passwords.mail.factorAdded.text':
     '{userName} hos {tenant} har ett sätt till att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',
+  'passwords.mail.identityAdded.subject': 'Ett annat sätt att logga in har kopplats till',
+  'passwords.mail.identityAdded.text':
+    'Från och med nu går det att logga in på {userName} hos {tenant} med ett konto hos en annan leverantör.',
+  'passwords.mail.identityRemoved.subject': 'Ett sätt att logga in har kopplats bort',
+  'passwords.mail.identityRemoved.text':
+    'Det går inte längre att logga in på {userName} hos {tenant} med ett konto hos en annan leverantör.',
   'passwords.mail.factorRemoved.subject': 'En inloggningsfaktor har tagits bort',
   'passwords.mail.factorRemoved.text':
     '{userName} hos {tenant} har ett sätt mindre att bevisa en inloggning: en app, en passnyckel eller återställningskoder.',

@@ -104,7 +104,9 @@ export function createPasswordChanges(
     if (isOurs) {
       nudge();
       await settle(userId);
-    } else await credentials.remove(credentialId);
+    }
+    // It is the user's by now, or another one is.
+    await credentials.remove(credentialId);
     release();
     return isOurs;
   };

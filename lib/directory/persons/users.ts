@@ -69,11 +69,30 @@ interface Parts {
 export function createUsers(context: DirectoryContext, { groups, removeUser }: Parts, tid: string): Users {
   const rows = createPersonRows(context, tid);
 
-  const change = (userId: string, changes: (row: PersonWithUser) => Partial<User>, event: (next: PersonWithUser) => PendingEvent) =>
+  const change = (
+    userId: string,
+    changes: (row: PersonWithUser) => Partial<User>,
+    event: (next: PersonWithUser, before: PersonWithUser) => PendingEvent | readonly PendingEvent[],
+  ) =>
     rows.updateByUser(userId, (row) => {
       const next = patched(row, { user: withoutDoubt({ ...row.user, ...changes(row) }) });
-      return next === row ? row : withEvents(next, event(next));
+      return next === row ? row : withEvents(next, ...[event(next, row)].flat());
     });
+  /** The person is told of each. */
+  const identityEvents = ({ user: before }: PersonWithUser, { user }: PersonWithUser): readonly PendingEvent[] => {
+    const lacks =
+      ({ externalIdentityKeys }: User) =>
+      (identity: ExternalIdentity) =>
+        !externalIdentityKeys.includes(externalIdentityKey(identity));
+    const told =
+      (type: 'UserIdentityAdded' | 'UserIdentityRemoved') =>
+      ({ idp }: ExternalIdentity) =>
+        pendingEvent(type, tid, { AggregateId: user.id, Idp: idp });
+    return [
+      ...user.externalIdentities.filter(lacks(before)).map(told('UserIdentityAdded')),
+      ...before.externalIdentities.filter(lacks(user)).map(told('UserIdentityRemoved')),
+    ];
+  };
   const regroup = async (
     userId: string,
     refs: GroupRefs,
@@ -117,7 +136,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
           check?.(row);
           return changedUser(patch);
         },
-        ({ id }) => pendingEvent('PersonUpdated', tid, { AggregateId: id }),
+        (next, before) => [pendingEvent('PersonUpdated', tid, { AggregateId: next.id }), ...identityEvents(before, next)],
       );
     },
 
@@ -128,7 +147,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
         userId,
         ({ user }) =>
           user.externalIdentityKeys.includes(key) ? {} : changedUser({ externalIdentities: [...user.externalIdentities, identity] }),
-        () => pendingEvent('UserIdentityAdded', tid, { AggregateId: userId, Idp: identity.idp }),
+        (next, before) => identityEvents(before, next),
       );
     },
 
@@ -138,7 +157,7 @@ export function createUsers(context: DirectoryContext, { groups, removeUser }: P
       return change(
         userId,
         ({ user }) => (user.externalIdentityKeys.includes(key) ? changedUser({ externalIdentities: others(user.externalIdentities) }) : {}),
-        () => pendingEvent('UserIdentityRemoved', tid, { AggregateId: userId, Idp: identity.idp }),
+        (next, before) => identityEvents(before, next),
       );
     },
 

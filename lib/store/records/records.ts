@@ -125,7 +125,7 @@ export interface NewPassword {
 }
 
 /** A link that is mailed on request, and good once. */
-interface MailedLink {
+export interface MailedLink {
   /** Number of the link, which grows with each that takes the place of another. */
   readonly serial: number;
   /** The request that it answers: asked again, it is the same link. */
