@@ -2,13 +2,32 @@ import type { Context } from 'koa';
 import type { Account, ExtensionContext, Text, View, ViewPart } from '../../lib/extension-door.js';
 import { idOf, type Pairing, type Refusal } from './pairing.js';
 
-const nameOf = ({ person, tenant }: Account): string =>
-  `${tenant.name}: ${`${person.givenName} ${person.familyName}`.trim()} (${person.user.userName})`;
+const fullName = ({ person }: Account): string => `${person.givenName} ${person.familyName}`.trim();
+const nameOf = (account: Account): string => `${account.tenant.name}: ${fullName(account)} (${account.person.user.userName})`;
 const about = (account: Account): Readonly<Record<string, string>> => ({
   account: nameOf(account),
   tenant: account.tenant.name,
   userName: account.person.user.userName,
 });
+
+const entriesOf = (accounts: readonly Account[], unlinkable: readonly Account[] = []): ViewPart => {
+  const ids = new Set(unlinkable.map(idOf));
+  return {
+    part: 'entries',
+    entries: accounts.map((account) => ({
+      title: { plain: account.tenant.name },
+      lines: [{ plain: fullName(account) }, { plain: account.person.user.userName }],
+      ...(ids.has(idOf(account)) && {
+        action: {
+          text: 'linked.end',
+          about: { plain: nameOf(account) },
+          name: 'unlink',
+          value: idOf(account),
+        },
+      }),
+    })),
+  };
+};
 
 /** What the forms of each page are about: a form of one page does nothing on another. */
 export const subjects = {
@@ -39,19 +58,8 @@ export function createPages({ url, own, view }: ExtensionContext) {
         form: { action: base, subject: subjects.list(idOf(here)) },
         parts: [
           ...(notice === undefined ? [] : [{ part: 'text', text: `linked.${notice}` } as const]),
-          others.length === 0
-            ? { part: 'text', text: 'linked.none' }
-            : { part: 'list', items: others.map((account) => ({ plain: nameOf(account) })) },
+          others.length === 0 ? { part: 'text', text: 'linked.none' } : entriesOf(others, unlinkable),
           { part: 'button', text: 'linked.add', name: 'step', value: 'link' },
-          ...unlinkable.map(
-            (account): ViewPart => ({
-              part: 'button',
-              text: { key: 'linked.end', values: about(account) },
-              name: 'unlink',
-              value: idOf(account),
-              look: 'quiet',
-            }),
-          ),
         ],
       });
     },
@@ -67,7 +75,7 @@ export function createPages({ url, own, view }: ExtensionContext) {
         lead: 'linked.confirm.lead',
         form: { action: base + path, subject: subjects.link(one, other) },
         parts: [
-          { part: 'list', items: [one, other].map((account) => ({ plain: nameOf(account) })) },
+          entriesOf([one, other]),
           ...pairings.map(
             ({ parent }, index): ViewPart => ({
               part: 'button',
@@ -88,9 +96,9 @@ export function createPages({ url, own, view }: ExtensionContext) {
       view(ctx, {
         tenant: here.tenant,
         title: 'linked.unlink.title',
-        lead: { plain: nameOf(child) },
         form: { action: `${base}/unlink`, subject: subjects.unlink(child), fields: { unlink: idOf(child) } },
         parts: [
+          entriesOf([child]),
           { part: 'text', text: { key: 'linked.unlink.text', values: about(child) } },
           { part: 'button', text: 'linked.unlink.submit' },
           { ...back, text: 'linked.unlink.leave' },

@@ -62,6 +62,15 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
       return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
     case 'check':
       return { ...part, label: words(part.label) };
+    case 'entries':
+      return {
+        ...part,
+        entries: part.entries.map(({ title, lines = [], action }) => ({
+          title: words(title),
+          lines: lines.map(words),
+          ...(action && { action: { ...action, text: words(action.text), about: words(action.about) } }),
+        })),
+      };
     case 'choices':
       return {
         ...part,

@@ -7,7 +7,7 @@ import { createSteps } from './steps.js';
 import type { PageView } from './view-models.js';
 
 /** Pages that say that something went wrong: what it was must not keep them from being shown. */
-const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable']);
+const failures = new Set<ProtocolPage['page']>(['error', 'expired', 'unavailable', 'wrong-link']);
 
 export function createShowPage(context: ExtensionContext): ShowPage {
   const { form, surroundings } = createSteps(context);
@@ -66,6 +66,7 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
     case 'unavailable':
+    case 'wrong-link':
     case 'welcome':
       return page;
   }

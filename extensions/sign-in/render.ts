@@ -19,6 +19,7 @@ import { passwordView } from './views/password.js';
 import { signedOutView } from './views/signed-out.js';
 import { unavailableView } from './views/unavailable.js';
 import { welcomeView } from './views/welcome.js';
+import { wrongLinkView } from './views/wrong-link.js';
 
 type View<Name extends PageName> = (view: PageView<Name>, context: PageContext) => PageContent;
 
@@ -35,6 +36,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   error: errorView,
   expired: expiredView,
   unavailable: unavailableView,
+  'wrong-link': wrongLinkView,
   welcome: welcomeView,
   view: extensionView,
 };

@@ -1,7 +1,6 @@
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
-  type Account,
   type ExtensionContext,
   form,
   formField,
@@ -9,26 +8,27 @@ import {
   type Interaction,
   type Locale,
   locales,
-  type Proof,
   redirectByGet,
   type SignInButton,
 } from '../../lib/extension-door.js';
 import { createAttempts } from './attempts.js';
 import { createChooser } from './chooser.js';
+import { createOrganisationStep } from './organisation.js';
 import { createPasswordAttempt } from './password-attempt.js';
 import { createRegistrationStep } from './registration/registration.js';
 import { show } from './show.js';
 import { createSteps, nameOf } from './steps.js';
-import type { OrganisationChoice, PageView } from './view-models.js';
+import type { PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
 export function signInRoutes(router: Router, context: ExtensionContext): void {
-  const { interactions, directory, csrf } = context;
+  const { interactions, directory } = context;
   const attempts = createAttempts(context);
   const tryPassword = createPasswordAttempt(context, attempts);
   const steps = createSteps(context);
   const { base, url, page, posted, signIn } = steps;
   const chooser = createChooser(context, steps);
+  const organisation = createOrganisationStep(context, steps);
   const registration = createRegistrationStep(context, attempts, steps);
 
   /** With the words of its key, in each language. */
@@ -137,12 +137,12 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const identifier = formField(ctx, 'identifier').trim();
     const password = formField(ctx, 'password');
     if (identifier === '') return page(ctx, interaction, await identifierView(ctx, interaction, { problem: 'identifier.missing' }), 400);
-    const organisation = formField(ctx, 'organisation').trim().slice(0, 200);
+    const named = formField(ctx, 'organisation').trim().slice(0, 200);
     const view = (more: Partial<PageView<'password'>>) =>
-      passwordView(ctx, interaction, identifier, { ...(organisation === '' ? {} : { organisation }), ...more });
+      passwordView(ctx, interaction, identifier, { ...(named === '' ? {} : { organisation: named }), ...more });
     if (password === '') return page(ctx, interaction, view({ problem: 'password.missing' }), 400);
 
-    const outcome = await tryPassword(ctx, interaction, { identifier, password, organisation });
+    const outcome = await tryPassword(ctx, interaction, { identifier, password, organisation: named });
     if ('refused' in outcome) {
       if (outcome.refused === 'attempts.exceeded')
         return page(ctx, interaction, view({ problem: 'attempts.exceeded', minutes: outcome.minutes }), 429);
@@ -151,21 +151,24 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     }
     const { accounts } = outcome;
     const [account, ...others] = accounts;
-    if (!account) return page(ctx, interaction, view({ problem: 'credentials.mismatch', organisation }), 400);
-    if (others.length > 0) return page(ctx, interaction, await organisationView(ctx, interaction, accounts, postedAt));
+    if (!account) return page(ctx, interaction, view({ problem: 'credentials.mismatch', organisation: named }), 400);
+    if (others.length > 0) return page(ctx, interaction, await organisation.view(ctx, interaction, accounts, postedAt));
     return signIn(ctx, interaction, account.person.user.id, await directory.credentials.proofOf(account, postedAt));
   });
 
   router.post(`${base}/organisation`, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
-    const [oid = '', provenAt = '', token] = formField(ctx, 'choice').split('.');
-    const account = /^\d{1,15}$/.test(provenAt) ? await directory.accounts.findByOid(oid) : undefined;
-    const proof = account && (await directory.credentials.proofOf(account, new Date(Number(provenAt))));
-    if (!proof || !csrf.check(ctx, choiceOf(interaction, oid, proof), token)) {
-      return page(ctx, interaction, await identifierView(ctx, interaction), 400);
+    const identifier = formField(ctx, 'identifier').trim().slice(0, 320);
+    const typed = identifier === '' ? {} : { identifier };
+    if (formField(ctx, 'back') !== '') return page(ctx, interaction, await identifierView(ctx, interaction, typed));
+    if (formField(ctx, 'find') !== '') {
+      const found = await organisation.found(ctx, interaction);
+      return page(ctx, interaction, found ?? (await identifierView(ctx, interaction, typed)), found ? 200 : 400);
     }
-    return signIn(ctx, interaction, oid, proof);
+    const chosen = await organisation.chosen(ctx, interaction, formField(ctx, 'choice'));
+    if (!chosen) return page(ctx, interaction, await identifierView(ctx, interaction, typed), 400);
+    return signIn(ctx, interaction, chosen.account.person.user.id, chosen.proof);
   });
 
   router.post(`${base}/consent`, form, async (ctx: Context) => {
@@ -187,29 +190,8 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
     if (target) return redirectByGet(ctx, target);
     ctx.status = 400;
-    show(ctx, context, { page: 'expired' }, {});
+    show(ctx, context, { page: 'wrong-link' }, {});
   });
-
-  async function organisationView(
-    ctx: Context,
-    interaction: Interaction,
-    accounts: readonly Account[],
-    provenAt: Date,
-  ): Promise<PageView<'organisation'>> {
-    const choices = await Promise.all(
-      accounts.map(async (account): Promise<OrganisationChoice> => {
-        const { person, tenant } = account;
-        const proof = await directory.credentials.proofOf(account, provenAt);
-        return {
-          value: `${person.user.id}.${proof.at}.${csrf.token(ctx, choiceOf(interaction, person.user.id, proof))}`,
-          tenantName: tenant.name,
-          personName: nameOf(person),
-          userName: person.user.userName,
-        };
-      }),
-    );
-    return { page: 'organisation', ...steps.form(ctx, interaction, '/organisation'), choices };
-  }
 
   async function consent(ctx: Context, interaction: Interaction): Promise<void> {
     const account = interaction.oid === undefined ? undefined : await directory.accounts.findByOid(interaction.oid);
@@ -233,6 +215,3 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     });
   }
 }
-
-/** Whoever proved the password may choose this account, in this sign-in, as long as the proof stays what it is. */
-const choiceOf = ({ uid }: Interaction, oid: string, { at, credentials }: Proof): string => `choice ${uid} ${oid} ${at} ${credentials}`;

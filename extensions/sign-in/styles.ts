@@ -195,8 +195,10 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 }
 .person { display: flex; align-items: center; gap: 0.75rem; flex: 1 1 auto; min-width: 0; max-width: 100%; }
 .who { min-width: 0; line-height: 1.35; }
-div.account { flex-wrap: wrap; row-gap: 0; padding-block: 0.5rem; }
-.account > .text-link { margin-inline-start: auto; }
+div.account, .entry { flex-wrap: wrap; row-gap: 0; padding-block: 0.5rem; }
+div.account, .entry { column-gap: 0.5rem; }
+div.account > .person, .entry > .person { flex-basis: 9rem; }
+.account > .text-link { margin-inline-start: auto; padding: 0; white-space: nowrap; }
 .who strong { display: block; font-weight: 600; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }
 .avatar {
@@ -234,6 +236,8 @@ button.account > svg { color: var(--muted); }
 .or { text-align: center; color: var(--muted); }
 .links { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin-block: -0.5rem; }
 .links .text-link { padding: 0; font-weight: 400; }
+.search { display: grid; grid-template-columns: 1fr auto; align-items: end; gap: 0.75rem; }
+.search .button { width: auto; }
 .choices { display: grid; gap: 0.75rem; }
 button.text-link { border: 0; background: transparent; color: var(--link); font: inherit; font-weight: 550; text-decoration: underline; text-underline-offset: 0.2em; cursor: pointer; }
 

@@ -104,8 +104,11 @@ interface PageModels {
     /** All that is wrong with the fields, in their order. */
     readonly problems?: readonly RegistrationProblem[];
   } & Problems<'attempts.exceeded' | 'busy'>;
-  /** Posts `choice`. */
+  /** Posts `choice`; or `back`, to the identifier; or `find` with `search`, where there are many: `all` is a hidden field then. */
   organisation: Form & {
+    /** The name that was typed, kept as a hidden field. */
+    readonly identifier: string;
+    readonly find?: { readonly search: string; readonly all: string };
     readonly choices: readonly OrganisationChoice[];
     readonly problem?: 'organisation.missing' | 'busy';
   };
@@ -140,6 +143,8 @@ interface PageModels {
   /** `restart` is posted when it has a token, else followed. */
   expired: { readonly restart?: { readonly action: string; readonly csrf?: string }; readonly clientUri?: string };
   unavailable: object;
+  /** A sign-in that this browser knows nothing of. */
+  'wrong-link': object;
   /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
   view: {
     readonly title: string;

@@ -71,6 +71,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
+  | { readonly page: 'wrong-link' }
   /** A page of an extension. */
   | { readonly page: 'view'; readonly view: View }
   /** The first page of a service in development. `signIn` begins one, where a link can. */

@@ -18,6 +18,16 @@ const looksTried = process.env.PROVE || screenshots ? looks : [looks[0], looks[3
 const shapeOf = ({ view, frame }: GalleryPage) => JSON.stringify([view.page, Object.keys(view).sort(), Object.keys(frame).sort()]);
 const shapes = [...new Map(gallery.map((page) => [shapeOf(page), page])).values()];
 
+/** Targets below 44 px, but for links in a text, and inputs whose letters are so small that a phone zooms in. @see WCAG 2.2, 2.5.5 and 2.5.8 */
+const tooSmall = `(() => {
+  const shown = (element) => element.getClientRects().length > 0 && !element.matches('.off-screen');
+  const targets = [...document.querySelectorAll('button, a, summary, input:not([type=hidden]), label.check')].filter(shown);
+  const isInText = (element) => element.matches('.alert a, p a, input[type=checkbox]');
+  const low = targets.filter((element) => !isInText(element) && element.getBoundingClientRect().height < 44);
+  const fine = targets.filter((element) => element.matches('input:not([type=checkbox])') && parseFloat(getComputedStyle(element).fontSize) < 16);
+  return [...low, ...fine].map((element) => element.outerHTML);
+})()`;
+
 async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (!screenshots) return;
   mkdirSync(screenshots, { recursive: true });
@@ -85,8 +95,12 @@ describeInBrowser('pages in Chromium', () => {
         }
         await shared.setViewportSize({ width: 320, height: 640 });
         expect(await shared.evaluate('document.documentElement.scrollWidth')).toBe(320);
+        expect(await shared.evaluate(tooSmall)).toEqual([]);
         const more = name === 'identifier-branded' ? ['/logo.svg'] : view.page === 'continue' ? ['/stay'] : [];
         expect([...new Set(requests)]).toEqual([`/pages/${name}`, ...more]);
+        await shared.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+        expect(process.env.PROVE ? await violationsOn(shared, tags) : []).toEqual([]);
+        await shared.emulateMedia({ forcedColors: 'none' });
         expect(complaints).toEqual([]);
       });
     },
@@ -135,6 +149,27 @@ describeInBrowser('pages in Chromium', () => {
     expect(hostile.received.map((body) => [...new URLSearchParams(body).keys()])).toEqual([[content], [content]]);
   });
 
+  test('pages §3.1: a password can be looked at, and is hidden again before it is sent; without JavaScript there is no button for it', async () => {
+    const page = shared;
+    await page.goto(`${server.origin}/pages/password`);
+    const button = page.getByRole('button', { name: 'Show the characters' });
+    const typeOf = () => page.evaluate('document.querySelector("#password").type');
+    await button.click();
+    expect([await typeOf(), await button.getAttribute('aria-pressed')]).toEqual(['text', 'true']);
+    await button.click();
+    expect([await typeOf(), await button.getAttribute('aria-pressed')]).toEqual(['password', 'false']);
+    await button.click();
+    await page.evaluate(
+      `addEventListener('submit', (event) => { event.preventDefault(); window.sentAs = document.querySelector('#password').type; })`,
+    );
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    expect(await page.evaluate('window.sentAs')).toBe('password');
+    await withPage({ javaScriptEnabled: false }, async (plain) => {
+      await plain.goto(`${server.origin}/pages/password`);
+      expect(await plain.getByRole('button', { name: 'Show the characters' }).count()).toBe(0);
+    });
+  });
+
   test('A5: the hand-over page sends its fields at once, by its hashed script', async () => {
     server.received.length = 0;
     await open(shared, 'continue');
@@ -162,7 +197,14 @@ describeInBrowser('pages in Chromium', () => {
         identifier,
         password,
       });
-      expect(await press('organisation', 'Globex')).toEqual({ csrf: 'token', choice: '2' });
+      expect(await press('organisation', 'Globex')).toEqual({ csrf: 'token', identifier: 'alice', choice: '2' });
+      expect(await press('organisation-many', 'Search', { 'Find an organisation': 'Glo' })).toEqual({
+        csrf: 'token',
+        identifier: 'alice',
+        all: '1,2',
+        search: 'Glo',
+        find: 'yes',
+      });
       expect(await press('consent', 'Allow')).toEqual({ csrf: 'token', decision: 'allow' });
       expect(await press('consent', 'Cancel')).toEqual({ csrf: 'token', decision: 'deny' });
       expect(await press('logout', 'Sign out')).toEqual({ xsrf: 'token', logout: 'yes' });

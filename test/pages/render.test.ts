@@ -90,6 +90,12 @@ describe('renderPage', () => {
     expect(markup).toContain('<p class="field-problem" id="password-problem">That e-mail and password don’t match.</p>');
   });
 
+  test.each(gallery)('issue 14: $name weighs 30 kB or less, and loads nothing of anybody else', ({ view, frame: surroundings }) => {
+    const markup = renderPage(view, surroundings);
+    expect(Buffer.byteLength(markup)).toBeLessThanOrEqual(30_000);
+    expect(markup).not.toMatch(/<(?:link|script|img|iframe)\b[^>]*\s(?:src|href)="(?:https?:)?\/\//);
+  });
+
   test('pages §3.1: several problems are all in a summary that leads to each field, the first of which has the focus', () => {
     const view: PageView = {
       page: 'create',

@@ -1,5 +1,19 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { standardExtensions } from '../../extensions/index.js';
 import { catalogues, locales, negotiateLocale, translator } from '../../extensions/sign-in/texts/index.js';
+
+/** Words that are spelled alike. */
+const sameInAll = new Set([
+  'da reference',
+  'da create.email',
+  'da invitations.create.email',
+  'da passwords.forgotten.submit',
+  'da passwords.email.submit',
+  'da connections.reference',
+  'de password.organisation',
+  'de error.code',
+]);
 
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
 
@@ -10,6 +24,41 @@ describe('catalogues', () => {
       const english: Record<string, string> = catalogues.en;
       expect([key, text.trim() !== '', placeholders(text)]).toEqual([key, true, placeholders(english[key] ?? '')]);
     }
+  });
+
+  /** All catalogues that a person reads: the pages' own, and those of the standard extensions. */
+  const all = locales.map((locale) => ({
+    ...catalogues[locale],
+    ...Object.assign({}, ...standardExtensions().map(({ texts }) => texts?.[locale])),
+  }));
+  const [english = {}, ...others] = all as Record<string, string>[];
+
+  test('issue 14: no text is the English one where it should be another, and placeholders agree', () => {
+    expect(Object.keys(english).length).toBeGreaterThan(150);
+    for (const [at, texts] of others.entries()) {
+      const locale = locales[at + 1] as (typeof locales)[number];
+      expect(Object.keys(texts).toSorted()).toEqual(Object.keys(english).toSorted());
+      const same = Object.entries(texts).filter(([key, text]) => text === english[key] && !sameInAll.has(`${locale} ${key}`));
+      expect(same.map(([key, text]) => `${locale} ${key}: ${text}`)).toEqual([]);
+      for (const [key, text] of Object.entries(texts))
+        expect([locale, key, placeholders(text)]).toEqual([locale, key, placeholders(english[key] ?? '')]);
+    }
+  });
+
+  test('issue 14: no word stands in a view: what people read comes from the catalogues', () => {
+    const files = ['', 'parts/'].flatMap((folder) => {
+      const at = `extensions/sign-in/views/${folder}`;
+      return readdirSync(at).flatMap((name) => (name.endsWith('.ts') ? [`${at}${name}`] : []));
+    });
+    expect(files.length).toBeGreaterThan(15);
+    const literal = files.flatMap((file) => {
+      const source = readFileSync(file, 'utf8').replace(/^(?:\/\*\*[\s\S]*?\*\/| *\/\/.*)$/gm, '');
+      // Text between tags, and attributes that are read out; values are in `${…}`.
+      const between = [...source.matchAll(/>([^<>$`{}=;()]*[A-Za-z]{2}[^<>$`{}=;()]*)</g)].map(([, text = '']) => text.trim());
+      const readOut = [...source.matchAll(/(?:aria-label|title|alt|placeholder)="([^"$]+)"/g)].map(([, text = '']) => text);
+      return [...between, ...readOut].map((text) => `${file}: ${text}`);
+    });
+    expect(literal.filter((each) => !/: error(_description|_detail)?$/.test(each))).toEqual([]);
   });
 
   test('a value is put in as it is, even when it looks like a placeholder', () => {

@@ -183,6 +183,22 @@ describe('design §6: an expired sign-in', () => {
     const answer = await new Agent().get(`${page.url}/restart`);
     expect([answer.status, answer.location]).toEqual([400, undefined]);
   });
+
+  test('“wrong link” is not “took too long”, and tells a stranger nothing of what there was', async () => {
+    const agent = new Agent();
+    const page = await begin(agent);
+    passTime(halfAnHour + 5);
+    const titleOf = ({ body }: Answer) => /<h1>(.*)<\/h1>/.exec(body)?.[1];
+    expect(titleOf(await agent.get(page.url))).toBe('This sign-in took too long');
+    const never = page.url.replace(/[\w-]{4}$/, 'AAAA');
+    const strange = [page.url, never, `${never}/restart`, page.url.slice(0, -2), `${page.url}x`];
+    const bodies = await Promise.all(strange.map(async (link) => new Agent().get(link)));
+    expect(bodies.slice(0, 3).map((answer) => [answer.status, titleOf(answer)])).toEqual(
+      Array.from({ length: 3 }, () => [400, 'This link doesn’t work']),
+    );
+    expect(bodies.slice(3).map(titleOf)).not.toContain('This sign-in took too long');
+    expect(bodies[0]?.body.replaceAll(page.url.slice(-21), 'uid')).toBe(bodies[1]?.body.replaceAll(never.slice(-21), 'uid'));
+  });
 });
 
 describe('design §3: one user name in several tenants', () => {
@@ -214,6 +230,46 @@ describe('design §3: one user name in several tenants', () => {
       const { location } = await agent.follow(await agent.submit(page, { choice: value ?? '' }));
       expect(await tidOf(location)).toBe(tid);
     }
+  });
+
+  test('pages §3.2: the organisation that was last used comes first, and there is a way back that keeps the name', async () => {
+    const agent = new Agent();
+    const first = await signIn(agent, url(), 'dave', 'the password of both');
+    const { value = '' } = choices(first).find((choice) => choice.name === 'Globex') ?? {};
+    await agent.follow(await agent.submit(first, { choice: value }));
+    const again = await signIn(agent, url({ prompt: 'login' }), 'dave', 'the password of both');
+    expect(choices(again).map((choice) => choice.name)).toEqual(['Globex', 'Acme']);
+    const back = await agent.submit(again, { back: 'yes' });
+    expect([back.status, formOf(back).fields.identifier, choices(back)]).toEqual([200, 'dave', []]);
+  });
+
+  test('pages §3.2: from eight on, organisations are searched for, without JavaScript, and what was found can be chosen', async () => {
+    const { directory } = service.idp;
+    const tids: string[] = [];
+    let parent: { tid: string; userId: string } | undefined;
+    for (let at = 0; at < 8; at += 1) {
+      const { id: tid } = await directory.tenants.create({ name: `Branch ${at}` });
+      const { persons, linking } = service.idp.tenant(tid);
+      const { user } = await persons.create({ givenName: 'Dora', familyName: 'Many', user: { userName: 'dora', status: 'active' } });
+      const userId = user?.id ?? '';
+      if (parent) await linking.link(userId, parent);
+      else await directory.credentials.seedPassword(userId, 'the password of all of them');
+      parent ??= { tid, userId };
+      tids.push(tid);
+    }
+    const agent = new Agent();
+    const page = await signIn(agent, url(), 'dora', 'the password of all of them');
+    expect(choices(page)).toHaveLength(8);
+    const found = await agent.submit(page, { search: 'branch 5', find: 'yes' });
+    expect([found.status, choices(found).map(({ name }) => name)]).toEqual([200, ['Branch 5']]);
+    const none = await agent.submit(found, { search: 'Globex', find: 'yes' });
+    expect([choices(none), none.body.includes('None of your organisations matches.')]).toEqual([[], true]);
+    const all = await agent.submit(none, { search: '', find: 'yes' });
+    expect(choices(all)).toHaveLength(8);
+    const chosen = choices(found)[0]?.value ?? '';
+    expect(await tidOf((await agent.follow(await agent.submit(found, { choice: chosen }))).location)).toBe(tids[5]);
+    const forged = await agent.submit(all, { all: `${chosen}x,${'0'.repeat(36)}.1.y`, find: 'yes' });
+    expect([forged.status, choices(forged)]).toEqual([400, []]);
   });
 
   test('design §3: with different passwords the password decides', async () => {

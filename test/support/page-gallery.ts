@@ -2,6 +2,7 @@
 import type { Locale } from '../../extensions/sign-in/texts/index.js';
 import { locales } from '../../extensions/sign-in/texts/locale.js';
 import type { LanguageMenu, PageFrame, PageView, PartModel } from '../../extensions/sign-in/view-models.js';
+import { galleryOfExtensions } from './gallery-of-extensions.js';
 
 export interface GalleryPage {
   readonly name: string;
@@ -178,12 +179,12 @@ export const gallery: readonly GalleryPage[] = [
   },
   {
     name: 'organisation',
-    view: { page: 'organisation', ...form, choices },
+    view: { page: 'organisation', ...form, identifier: 'alice', choices },
     frame: { locale: 'en', client: { name: 'Acme Orders' } },
   },
   {
     name: 'organisation-missing',
-    view: { page: 'organisation', ...form, choices, problem: 'organisation.missing' },
+    view: { page: 'organisation', ...form, identifier: 'alice', choices, problem: 'organisation.missing' },
     frame: { locale: 'da', client: { name: 'Acme Orders' }, languages: frame.languages as LanguageMenu },
   },
   {
@@ -191,11 +192,50 @@ export const gallery: readonly GalleryPage[] = [
     view: {
       page: 'organisation',
       ...form,
+      identifier: 'alice',
       choices: [...choices, { value: '3', personName: 'Maximiliane', userName: longUserName, tenantName: long.tenant?.name ?? '' }],
     },
     frame: { ...long, tenant: { name: 'Globex' } },
   },
+  {
+    name: 'organisation-many',
+    view: {
+      page: 'organisation',
+      ...form,
+      identifier: 'alice',
+      find: { search: '', all: '1,2' },
+      choices: Array.from({ length: 9 }, (_, at) => ({ value: String(at), ...alice, tenantName: `Acme ${at + 1}` })),
+    },
+    frame: { locale: 'en', client: { name: 'Acme Orders' } },
+  },
+  {
+    name: 'organisation-none',
+    view: { page: 'organisation', ...form, identifier: 'alice', find: { search: 'Initech', all: '1,2' }, choices: [] },
+    frame: { locale: 'fi', client: { name: 'Acme Orders' } },
+  },
   { name: 'consent', view: consent, frame },
+  {
+    name: 'consent-more',
+    view: {
+      ...consent,
+      isMore: true,
+      other: '/interaction/1/accounts',
+      scopes: [
+        { name: 'orders.write', description: { en: 'Change your orders', nb: 'Endre ordrene dine' } },
+        { name: 'orders.delete', api: 'Orders' },
+      ],
+    },
+    frame: {
+      ...frame,
+      locale: 'nb',
+      client: {
+        name: 'Acme Orders',
+        uri: 'https://app.example.com/',
+        policyUri: 'https://app.example.com/privacy',
+        termsUri: 'https://app.example.com/terms',
+      },
+    },
+  },
   {
     name: 'consent-long',
     view: { ...consent, userName: longUserName, tenantName: long.tenant?.name ?? '' },
@@ -232,5 +272,7 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'expired-link', view: { page: 'expired', restart: { action: '/restart' } }, frame: long },
   { name: 'expired-client', view: { page: 'expired', clientUri: 'https://app.example.com/' }, frame },
   { name: 'expired-dead-end', view: { page: 'expired' }, frame: { locale: 'en' } },
+  { name: 'wrong-link', view: { page: 'wrong-link' }, frame: { locale: 'sv', languages: frame.languages as LanguageMenu } },
+  ...galleryOfExtensions,
   { name: 'unavailable', view: { page: 'unavailable' }, frame: { ...frame, locale: 'da' } },
 ];

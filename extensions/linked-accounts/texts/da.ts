@@ -5,7 +5,7 @@ export const da: Record<keyof typeof en, string> = {
   'linked.lead': 'Du er {account}.',
   'linked.none': 'Ingen anden konto er kædet sammen med denne. Sammenkædede konti har ét fælles login.',
   'linked.add': 'Tilføj en anden konto',
-  'linked.end': 'Ophæv forbindelsen til {account}',
+  'linked.end': 'Afslut',
   'linked.linked': 'Kontiene er kædet sammen.',
   'linked.unlinked': 'Forbindelsen er ophævet.',
   'linked.back': 'Tilbage til sammenkædede konti',

@@ -5,7 +5,7 @@ export const de: Record<keyof typeof en, string> = {
   'linked.lead': 'Sie sind {account}.',
   'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
   'linked.add': 'Anderes Konto verknüpfen',
-  'linked.end': 'Verknüpfung mit {account} aufheben',
+  'linked.end': 'Trennen',
   'linked.linked': 'Die Konten sind verknüpft.',
   'linked.unlinked': 'Die Verknüpfung ist aufgehoben.',
   'linked.back': 'Zurück zu den verknüpften Konten',

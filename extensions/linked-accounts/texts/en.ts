@@ -4,7 +4,7 @@ export const en = {
   'linked.lead': 'You are {account}.',
   'linked.none': 'No other account is linked to this one. Accounts that are linked have one sign-in.',
   'linked.add': 'Link another account',
-  'linked.end': 'End the link with {account}',
+  'linked.end': 'End link',
   'linked.linked': 'The accounts are linked.',
   'linked.unlinked': 'The link is ended.',
   'linked.back': 'Back to linked accounts',

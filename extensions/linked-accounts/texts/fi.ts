@@ -5,7 +5,7 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.lead': 'Olet {account}.',
   'linked.none': 'Tähän tiliin ei ole yhdistetty muita tilejä. Yhdistetyillä tileillä on yksi yhteinen kirjautuminen.',
   'linked.add': 'Yhdistä toinen tili',
-  'linked.end': 'Pura yhteys tiliin {account}',
+  'linked.end': 'Lopeta',
   'linked.linked': 'Tilit on yhdistetty.',
   'linked.unlinked': 'Yhteys on purettu.',
   'linked.back': 'Takaisin yhdistettyihin tileihin',

@@ -5,7 +5,7 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.lead': 'Du er {account}.',
   'linked.none': 'Ingen annen konto er koblet til denne. Kontoer som er koblet, har én felles innlogging.',
   'linked.add': 'Koble til en annen konto',
-  'linked.end': 'Avslutt koblingen til {account}',
+  'linked.end': 'Avslutt',
   'linked.linked': 'Kontoene er koblet.',
   'linked.unlinked': 'Koblingen er avsluttet.',
   'linked.back': 'Tilbake til koblede kontoer',

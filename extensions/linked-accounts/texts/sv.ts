@@ -5,7 +5,7 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.lead': 'Du är {account}.',
   'linked.none': 'Inget annat konto är länkat till detta. Länkade konton har en gemensam inloggning.',
   'linked.add': 'Länka ett annat konto',
-  'linked.end': 'Avsluta länken till {account}',
+  'linked.end': 'Avsluta',
   'linked.linked': 'Kontona är länkade.',
   'linked.unlinked': 'Länken är avslutad.',
   'linked.back': 'Tillbaka till länkade konton',

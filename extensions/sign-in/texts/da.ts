@@ -16,7 +16,7 @@ export const da: Texts = {
   'identifier.submit': 'Fortsæt',
   'identifier.missing': 'Indtast din e-mail eller dit brugernavn.',
   'password.label': 'Adgangskode',
-  'password.reveal': 'Vis adgangskode',
+  'password.reveal': 'Vis tegnene',
   'password.submit': 'Log ind',
   'password.restart': 'Ikke dig?',
   'password.organisation': 'Organisation (valgfrit)',
@@ -48,6 +48,9 @@ export const da: Texts = {
 
   'organisation.title': 'Vælg organisation',
   'organisation.lead': 'for at fortsætte til {client}',
+  'organisation.search': 'Søg efter en organisation',
+  'organisation.find': 'Søg',
+  'organisation.none': 'Ingen af dine organisationer passer.',
   'organisation.missing': 'Vælg en af organisationerne.',
 
   'consent.title': 'Giv {client} adgang?',
@@ -99,6 +102,9 @@ export const da: Texts = {
   'welcome.clients': 'Applikationer',
   'welcome.signIn': 'Log ind på {client}',
   'welcome.none': 'Der er ingen endnu.',
+  'wrongLink.title': 'Linket virker ikke',
+  'wrongLink.message':
+    'Det kan være ufuldstændigt, komme fra en anden browser eller være mere end et døgn gammelt. Start forfra fra applikationen.',
   'unavailable.title': 'Vi kan ikke logge dig ind lige nu',
   'unavailable.message': 'Fejlen er vores, ikke din. Prøv igen om et øjeblik.',
 };

@@ -16,7 +16,7 @@ export const de: Texts = {
   'identifier.submit': 'Weiter',
   'identifier.missing': 'Geben Sie Ihre E-Mail-Adresse oder Ihren Benutzernamen ein.',
   'password.label': 'Passwort',
-  'password.reveal': 'Passwort anzeigen',
+  'password.reveal': 'Zeichen anzeigen',
   'password.submit': 'Anmelden',
   'password.restart': 'Nicht Sie?',
   'password.organisation': 'Organisation (optional)',
@@ -48,6 +48,9 @@ export const de: Texts = {
 
   'organisation.title': 'Organisation auswählen',
   'organisation.lead': 'um mit {client} fortzufahren',
+  'organisation.search': 'Organisation suchen',
+  'organisation.find': 'Suchen',
+  'organisation.none': 'Keine Ihrer Organisationen passt dazu.',
   'organisation.missing': 'Wählen Sie eine der Organisationen aus.',
 
   'consent.title': '{client} Zugriff erlauben?',
@@ -99,6 +102,9 @@ export const de: Texts = {
   'welcome.clients': 'Anwendungen',
   'welcome.signIn': 'Bei {client} anmelden',
   'welcome.none': 'Es gibt noch keine.',
+  'wrongLink.title': 'Dieser Link funktioniert nicht',
+  'wrongLink.message':
+    'Er ist vielleicht unvollständig, stammt aus einem anderen Browser oder ist älter als ein Tag. Beginnen Sie neu in der Anwendung.',
   'unavailable.title': 'Die Anmeldung ist gerade nicht möglich',
   'unavailable.message': 'Der Fehler liegt bei uns, nicht bei Ihnen. Versuchen Sie es gleich noch einmal.',
 };

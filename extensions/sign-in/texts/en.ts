@@ -15,7 +15,7 @@ export const en = {
   'identifier.submit': 'Continue',
   'identifier.missing': 'Enter your e-mail or user name.',
   'password.label': 'Password',
-  'password.reveal': 'Show password',
+  'password.reveal': 'Show the characters',
   'password.submit': 'Sign in',
   'password.restart': 'Not you?',
   'password.organisation': 'Organisation (optional)',
@@ -47,6 +47,9 @@ export const en = {
 
   'organisation.title': 'Choose an organisation',
   'organisation.lead': 'to continue to {client}',
+  'organisation.search': 'Find an organisation',
+  'organisation.find': 'Search',
+  'organisation.none': 'None of your organisations matches.',
   'organisation.missing': 'Choose one of the organisations.',
 
   'consent.title': 'Allow {client} access?',
@@ -98,6 +101,8 @@ export const en = {
   'welcome.clients': 'Applications',
   'welcome.signIn': 'Sign in to {client}',
   'welcome.none': 'There are none yet.',
+  'wrongLink.title': 'This link doesn’t work',
+  'wrongLink.message': 'It may be incomplete, from another browser, or more than a day old. Start again from the application.',
   'unavailable.title': 'We can’t sign you in right now',
   'unavailable.message': 'The fault is ours, not yours. Try again in a moment.',
 } as const;

@@ -16,7 +16,7 @@ export const fi: Texts = {
   'identifier.submit': 'Jatka',
   'identifier.missing': 'Anna sähköpostiosoite tai käyttäjätunnus.',
   'password.label': 'Salasana',
-  'password.reveal': 'Näytä salasana',
+  'password.reveal': 'Näytä merkit',
   'password.submit': 'Kirjaudu',
   'password.restart': 'Etkö tämä ole sinä?',
   'password.organisation': 'Organisaatio (valinnainen)',
@@ -48,6 +48,9 @@ export const fi: Texts = {
 
   'organisation.title': 'Valitse organisaatio',
   'organisation.lead': 'Jatka palveluun {client}',
+  'organisation.search': 'Hae organisaatiota',
+  'organisation.find': 'Hae',
+  'organisation.none': 'Mikään organisaatioistasi ei vastaa hakua.',
   'organisation.missing': 'Valitse jokin organisaatioista.',
 
   'consent.title': 'Sallitaanko pääsy: {client}?',
@@ -99,6 +102,8 @@ export const fi: Texts = {
   'welcome.clients': 'Sovellukset',
   'welcome.signIn': 'Kirjaudu sovellukseen {client}',
   'welcome.none': 'Sovelluksia ei vielä ole.',
+  'wrongLink.title': 'Linkki ei toimi',
+  'wrongLink.message': 'Se voi olla vajaa, peräisin toisesta selaimesta tai yli vuorokauden vanha. Aloita alusta sovelluksesta.',
   'unavailable.title': 'Kirjautuminen ei onnistu juuri nyt',
   'unavailable.message': 'Vika on meissä, ei sinussa. Yritä hetken kuluttua uudelleen.',
 };

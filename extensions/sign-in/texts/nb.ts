@@ -16,7 +16,7 @@ export const nb: Texts = {
   'identifier.submit': 'Fortsett',
   'identifier.missing': 'Skriv inn e-posten eller brukernavnet ditt.',
   'password.label': 'Passord',
-  'password.reveal': 'Vis passord',
+  'password.reveal': 'Vis tegnene',
   'password.submit': 'Logg inn',
   'password.restart': 'Ikke deg?',
   'password.organisation': 'Organisasjon (valgfritt)',
@@ -48,6 +48,9 @@ export const nb: Texts = {
 
   'organisation.title': 'Velg organisasjon',
   'organisation.lead': 'for å fortsette til {client}',
+  'organisation.search': 'Søk etter en organisasjon',
+  'organisation.find': 'Søk',
+  'organisation.none': 'Ingen av organisasjonene dine passer.',
   'organisation.missing': 'Velg en av organisasjonene.',
 
   'consent.title': 'Gi {client} tilgang?',
@@ -99,6 +102,8 @@ export const nb: Texts = {
   'welcome.clients': 'Applikasjoner',
   'welcome.signIn': 'Logg inn på {client}',
   'welcome.none': 'Det er ingen ennå.',
+  'wrongLink.title': 'Denne lenken virker ikke',
+  'wrongLink.message': 'Den kan være ufullstendig, fra en annen nettleser eller mer enn ett døgn gammel. Start på nytt fra applikasjonen.',
   'unavailable.title': 'Vi kan ikke logge deg inn akkurat nå',
   'unavailable.message': 'Feilen er vår, ikke din. Prøv igjen om et øyeblikk.',
 };

@@ -16,7 +16,7 @@ export const sv: Texts = {
   'identifier.submit': 'Fortsätt',
   'identifier.missing': 'Ange din e-post eller ditt användarnamn.',
   'password.label': 'Lösenord',
-  'password.reveal': 'Visa lösenord',
+  'password.reveal': 'Visa tecknen',
   'password.submit': 'Logga in',
   'password.restart': 'Inte du?',
   'password.organisation': 'Organisation (valfritt)',
@@ -48,6 +48,9 @@ export const sv: Texts = {
 
   'organisation.title': 'Välj organisation',
   'organisation.lead': 'för att fortsätta till {client}',
+  'organisation.search': 'Sök efter en organisation',
+  'organisation.find': 'Sök',
+  'organisation.none': 'Ingen av dina organisationer matchar.',
   'organisation.missing': 'Välj en av organisationerna.',
 
   'consent.title': 'Ge {client} åtkomst?',
@@ -99,6 +102,8 @@ export const sv: Texts = {
   'welcome.clients': 'Applikationer',
   'welcome.signIn': 'Logga in på {client}',
   'welcome.none': 'Det finns inga ännu.',
+  'wrongLink.title': 'Länken fungerar inte',
+  'wrongLink.message': 'Den kan vara ofullständig, komma från en annan webbläsare eller vara äldre än ett dygn. Börja om från programmet.',
   'unavailable.title': 'Vi kan inte logga in dig just nu',
   'unavailable.message': 'Felet är vårt, inte ditt. Försök igen om en stund.',
 };

@@ -49,6 +49,16 @@ export type ViewPart<Words = Text> =
     }
   /** Posts `yes` under its name when it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
+  /** Accounts and the like, with what can be done with each. */
+  | {
+      readonly part: 'entries';
+      readonly entries: readonly {
+        readonly title: Words;
+        readonly lines?: readonly Words[];
+        /** A button that submits the form. `about` names the entry, for those who do not see what the button stands beside. */
+        readonly action?: { readonly text: Words; readonly about: Words; readonly name: string; readonly value: string };
+      }[];
+    }
   /** Entries of which one is pressed. */
   | {
       readonly part: 'choices';

@@ -12,7 +12,7 @@ export const createErrorPage =
     // The sign-in's own page says what is wrong, and has what it takes to begin anew.
     if (ctx.oidc?.route === 'resume' && error.name === 'SessionNotFound') {
       const { uid } = (ctx as unknown as Context).params;
-      if (!isInteractionUid(uid)) return void (await showPage(ctx, { page: 'expired' }));
+      if (!isInteractionUid(uid)) return void (await showPage(ctx, { page: 'wrong-link' }));
       ctx.status = 303;
       return ctx.redirect(`${options.issuer}${interactionPath(options, uid)}`);
     }

@@ -44,6 +44,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     const offer = await restart.offer(ctx, String(ctx.params?.uid));
     const client = offer && (await directory.clients.get(offer.clientId));
     ctx.status = 400;
+    if (!offer && !restart.wasHere(ctx, String(ctx.params?.uid))) return void (await showPage(ctx, { page: 'wrong-link' }));
     await showPage(ctx, { page: 'expired', ...(offer ? { restart: offer.url } : {}), ...(client ? { client } : {}) });
   };
 

@@ -68,6 +68,9 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
       cookie.write(ctx, uid, options.mountPath + interactionPath(options, uid), { ...begun, parameters: lasting });
     },
 
+    /** Whether the sign-in was begun in this browser, within a day. Whoever else asks learns nothing of it. */
+    wasHere: (ctx: Context, uid: string): boolean => isInteractionUid(uid) && cookie.read(ctx, uid) !== undefined,
+
     /** Where the browser begins anew, and for which client; undefined when it cannot. */
     async offer(ctx: Context, uid: string): Promise<{ readonly url: string; readonly clientId: string } | undefined> {
       const begun = await known(ctx, uid);

@@ -1,0 +1,7 @@
+/** A link to a sign-in that this browser knows nothing of: what it was, if it ever was, is not told. */
+import type { PageView } from '../view-models.js';
+import { failure } from './notice.js';
+import type { PageContent, PageContext } from './parts/layout.js';
+
+export const wrongLinkView = (_view: PageView<'wrong-link'>, { text }: PageContext): PageContent =>
+  failure({ title: text('wrongLink.title'), message: text('wrongLink.message') });
