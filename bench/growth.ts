@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { redisArtifacts, redisOptions } from '../adapters/redis/index.js';
-import type { RedisServer } from '../test/support/redis-server.js';
+import type { RedisServer } from '../test/support/stores/redis-server.js';
 import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
 import { type Contestant, startContestant } from './contestant.js';
 import { fill } from './fill.js';

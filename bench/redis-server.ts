@@ -1,4 +1,4 @@
-import { RedisServer } from '../test/support/redis-server.js';
+import { RedisServer } from '../test/support/stores/redis-server.js';
 
 /** A Redis server of the bench's own, which ends with it at the latest. */
 export async function startRedisServer(): Promise<RedisServer> {

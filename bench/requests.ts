@@ -1,6 +1,6 @@
 /** What scripts send: a sign-in, tokens by each grant, introspection. */
 import { createHash } from 'node:crypto';
-import { Agent, signIn } from '../test/support/agent.js';
+import { Agent, signIn } from '../test/support/client/agent.js';
 import type { Connection } from './connection.js';
 import { apiScope, authorizationOf, redirectUri, user } from './world.js';
 

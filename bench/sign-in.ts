@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { loadavg } from 'node:os';
-import { Agent, type Answer, authorizeUrl, signIn } from '../test/support/agent.js';
-import { enrol } from '../test/support/factors.js';
-import { startIdp } from '../test/support/idp.js';
-import { testSeed } from '../test/support/seed.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET } from '../test/support/upstream-provider.js';
+import { Agent, type Answer, authorizeUrl, signIn } from '../test/support/client/agent.js';
+import { startIdp } from '../test/support/service/idp.js';
+import { testSeed } from '../test/support/service/seed.js';
+import { enrol } from '../test/support/sign-in/factors.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET } from '../test/support/sign-in/upstream-provider.js';
 import { fixed, formatTable } from './comparison.js';
 import { settings } from './settings.js';
 import { bootstrapInterval, median } from './statistics.js';

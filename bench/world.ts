@@ -1,5 +1,5 @@
 /** What both servers serve: the same clients with the same secrets, the same keys, and one person with all the claims a person can have. */
-import { testKeys } from '../test/support/keys.js';
+import { testKeys } from '../test/support/service/keys.js';
 
 export const signingKeys = testKeys;
 export const redirectUri = 'http://127.0.0.1:9/callback';

@@ -5,11 +5,11 @@ import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { type ArtifactKind, defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
 import { withServer } from '../servers/when.js';
-import { journeySeed } from '../support/journey.js';
-import { withMongo } from '../support/mongo.js';
-import { ownPrefix, redisClient } from '../support/redis-clients.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { journeySeed } from '../support/client/journey.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { ownPrefix, redisClient } from '../support/stores/redis-clients.js';
+import { until } from '../support/time/until.js';
 
 const notes = defineCollection({
   name: 'notes.entries',

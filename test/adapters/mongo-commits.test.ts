@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
-import { withMongo } from '../support/mongo.js';
-import type { MongoNodeTask } from '../support/mongo-node.js';
-import { oneByOne } from '../support/one-by-one.js';
+import { withMongo } from '../support/stores/mongo.js';
+import type { MongoNodeTask } from '../support/stores/mongo-node.js';
+import { oneByOne } from '../support/stores/one-by-one.js';
 import { put, remove, replacement, rotation, type Scenario, scenarios, signOut, twoConditions } from './commit-scenarios.js';
 
 /**
@@ -134,7 +134,10 @@ withMongo('MONGODB_URL', (mongo) => {
       const kill = async (killedBefore: number) => {
         const scenario = await prepared(make);
         const task: MongoNodeTask = { url: mongo.url, database: mongo.database, prefix, writes: scenario.commit(0), killedBefore };
-        const node = spawn(process.execPath, [fileURLToPath(new URL('../support/mongo-node.js', import.meta.url)), JSON.stringify(task)]);
+        const node = spawn(process.execPath, [
+          fileURLToPath(new URL('../support/stores/mongo-node.js', import.meta.url)),
+          JSON.stringify(task),
+        ]);
         expect(await once(node, 'exit')).toEqual([null, 'SIGKILL']);
         await goOn(scenario, await isDone(second, scenario, 0));
       };

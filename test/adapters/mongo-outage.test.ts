@@ -5,10 +5,10 @@ import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { IN_TIME } from '../support/in-time.js';
-import { withMongo } from '../support/mongo.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { startTcpProxy, type TcpProxy } from '../support/stores/tcp-proxy.js';
+import { IN_TIME } from '../support/time/in-time.js';
+import { until } from '../support/time/until.js';
 
 /** Milliseconds in which every call ends. */
 

@@ -2,9 +2,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { journey, journeySeed, wholeJourney } from '../support/journey.js';
-import { withMongo } from '../support/mongo.js';
-import { useIdp } from '../support/use-idp.js';
+import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { withMongo } from '../support/stores/mongo.js';
 
 withMongo('MONGODB_URL', (mongo) => {
   const prefix = mongo.prefix();

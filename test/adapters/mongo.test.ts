@@ -4,7 +4,7 @@ import { testArtifactStore, testDirectoryStore } from 'tenant-idp/adapters/confo
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { Row } from '../../lib/store/directory-store.js';
-import { withMongo } from '../support/mongo.js';
+import { withMongo } from '../support/stores/mongo.js';
 
 const key = hashedKey('Test', 'a');
 const later = () => Date.now() + 60_000;

@@ -7,13 +7,13 @@ import { redisArtifacts, redisClusterOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey, slotOfKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
-import { IN_TIME } from '../support/in-time.js';
-import { clusterClient, redisClient } from '../support/redis-clients.js';
-import { RedisCluster } from '../support/redis-cluster.js';
-import { RedisProxy } from '../support/redis-proxy.js';
-import { RedisServer } from '../support/redis-server.js';
-import { testTogether } from '../support/test-together.js';
-import { until } from '../support/until.js';
+import { testTogether } from '../support/service/test-together.js';
+import { clusterClient, redisClient } from '../support/stores/redis-clients.js';
+import { RedisCluster } from '../support/stores/redis-cluster.js';
+import { RedisProxy } from '../support/stores/redis-proxy.js';
+import { RedisServer } from '../support/stores/redis-server.js';
+import { IN_TIME } from '../support/time/in-time.js';
+import { until } from '../support/time/until.js';
 
 const LONG = 60_000;
 

@@ -4,7 +4,7 @@ import { pass } from '../../adapters/conformance/passing-time.js';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
-import { connected, ownPrefix, redisClient } from '../support/redis-clients.js';
+import { connected, ownPrefix, redisClient } from '../support/stores/redis-clients.js';
 
 const key = hashedKey('Case', 'a', 'slot');
 const other = hashedKey('Case', 'b', 'slot');

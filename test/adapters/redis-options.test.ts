@@ -5,10 +5,10 @@ import { redisArtifacts, redisClusterOptions, redisOptions } from 'tenant-idp/ad
 import type { ConfigError, IdpError } from '../../lib/errors.js';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import { withServer } from '../servers/when.js';
-import { freePort } from '../support/example.js';
-import { redisClient } from '../support/redis-clients.js';
-import { RedisProxy } from '../support/redis-proxy.js';
-import { RedisServer } from '../support/redis-server.js';
+import { freePort } from '../support/service/example.js';
+import { redisClient } from '../support/stores/redis-clients.js';
+import { RedisProxy } from '../support/stores/redis-proxy.js';
+import { RedisServer } from '../support/stores/redis-server.js';
 
 const thrownBy = (make: () => unknown): ConfigError => {
   try {

@@ -6,9 +6,9 @@ import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
-import { IN_TIME } from '../support/in-time.js';
-import { connected, redisClient } from '../support/redis-clients.js';
-import { RedisServer } from '../support/redis-server.js';
+import { connected, redisClient } from '../support/stores/redis-clients.js';
+import { RedisServer } from '../support/stores/redis-server.js';
+import { IN_TIME } from '../support/time/in-time.js';
 
 const LONG = 60_000;
 const key = hashedKey('Case', 'a');

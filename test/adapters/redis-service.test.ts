@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { freePort } from '../support/example.js';
-import { startIdp } from '../support/idp.js';
-import { redisClient } from '../support/redis-clients.js';
-import { RedisServer } from '../support/redis-server.js';
+import { freePort } from '../support/service/example.js';
+import { startIdp } from '../support/service/idp.js';
+import { redisClient } from '../support/stores/redis-clients.js';
+import { RedisServer } from '../support/stores/redis-server.js';
 
 withServer('REDIS_URL', () => {
   const ends: (() => unknown)[] = [];

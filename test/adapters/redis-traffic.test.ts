@@ -5,13 +5,13 @@ import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { hashedKey } from '../../lib/store/artifact-key.js';
 import type { ArtifactKey } from '../../lib/store/artifact-store.js';
 import { withServer } from '../servers/when.js';
-import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../support/agent.js';
-import { connected, redisClient } from '../support/redis-clients.js';
-import { RedisProxy } from '../support/redis-proxy.js';
-import { RedisServer } from '../support/redis-server.js';
-import { redirectUri } from '../support/seed.js';
-import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, basic, createPkce, type Json, postForm } from '../support/client/agent.js';
+import { introspect, obtainCode, redeem, refresh, responseOf, userinfo } from '../support/client/steps.js';
+import { redirectUri } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { connected, redisClient } from '../support/stores/redis-clients.js';
+import { RedisProxy } from '../support/stores/redis-proxy.js';
+import { RedisServer } from '../support/stores/redis-server.js';
 
 const scope = 'openid profile offline_access';
 

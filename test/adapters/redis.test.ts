@@ -4,7 +4,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { type Skip, testArtifactStore } from 'tenant-idp/adapters/conformance';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { clusterClient, ownPrefix, redisClient } from '../support/redis-clients.js';
+import { clusterClient, ownPrefix, redisClient } from '../support/stores/redis-clients.js';
 
 function testOver(title: string, connect: () => Redis | Cluster, skip: readonly Skip[] = []): void {
   const [client, other] = [connect(), connect()];

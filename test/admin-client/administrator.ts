@@ -1,7 +1,7 @@
 /** A client that administers all tenants, beside the world of the other tests. */
 import type { IdentityProvider } from 'tenant-idp';
 import { type AdminClient, type AdminClientOptions, createAdminClient } from 'tenant-idp/admin-client';
-import { testSeed } from '../support/seed.js';
+import { testSeed } from '../support/service/seed.js';
 
 const resources = [
   'tenants',

@@ -1,8 +1,8 @@
 /** `tenant-idp/admin-client`: a token that is kept, requests that are sent again where that is safe, errors with codes. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { isAdminApiError } from 'tenant-idp/admin-client';
-import { backToPresent, passTime } from '../support/clock.js';
-import { useIdp } from '../support/use-idp.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 import { administrator, administratorSeed, tenantIdOf } from './administrator.js';
 
 const service = useIdp({ seed: administratorSeed });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, jest, test } from '@jest/globals';
-import { useIdp } from '../support/use-idp.js';
+import { useIdp } from '../support/service/use-idp.js';
 import { administratorSeed, tenantIdOf } from './administrator.js';
 
 jest.setTimeout(180_000);

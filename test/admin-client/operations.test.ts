@@ -1,7 +1,7 @@
 /** The types of the admin client are those of the operations that the service mounts. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { useIdp } from '../support/use-idp.js';
+import { useIdp } from '../support/service/use-idp.js';
 import { type OpenApi, operationsSource } from './operations-source.js';
 
 const service = useIdp();

@@ -1,6 +1,6 @@
 /** `npm run admin-client`: writes the types of the admin client from the operations of the service. */
 import { writeFileSync } from 'node:fs';
-import { startIdp } from '../support/idp.js';
+import { startIdp } from '../support/service/idp.js';
 import { type OpenApi, operationsSource } from './operations-source.js';
 
 const { issuer, close } = await startIdp();

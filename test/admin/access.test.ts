@@ -1,8 +1,16 @@
 /** H5, service specification 4.12: who may do what by the admin API. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, adminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
-import { Agent, type Json, obtainTokens } from '../support/agent.js';
-import { useIdp } from '../support/use-idp.js';
+import {
+  type AdminClient,
+  adminClient,
+  administer,
+  adminSeed,
+  adminToken,
+  documented,
+  tenantIds,
+} from '../support/administration/admin.js';
+import { Agent, type Json, obtainTokens } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const narrow = adminClient('narrow', ['*'], ['idp.clients:read', 'idp.clients:write', 'idp.persons:read']);
 const service = useIdp({

@@ -1,8 +1,8 @@
 /** service specification 4.12: persons, users, groups and linking by the admin API. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
-import type { Json } from '../support/agent.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
+import type { Json } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 10_000 } });
 let root: AdminClient;

@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { validate } from '@readme/openapi-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
-import { makeRecords } from '../support/admin-matrix.js';
-import { expectQuietLog } from '../support/leaks.js';
-import { drawing, oneOf, sample } from '../support/schema-samples.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
+import { makeRecords } from '../support/administration/admin-matrix.js';
+import { drawing, oneOf, sample } from '../support/requests/schema-samples.js';
+import { expectQuietLog } from '../support/service/leaks.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 jest.setTimeout(process.env.PROVE ? 600_000 : 180_000);
 const REQUESTS = process.env.PROVE ? 20_000 : 500;

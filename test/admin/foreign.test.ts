@@ -1,8 +1,8 @@
 /** H1: every operation × every id field × a foreign tenant is indistinguishable from absent. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/admin.js';
-import { leaksOf, makeRecords, type TenantRecords } from '../support/admin-matrix.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
+import { leaksOf, makeRecords, type TenantRecords } from '../support/administration/admin-matrix.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 } });
 let root: AdminClient;

@@ -1,10 +1,10 @@
 /** service specification 4.12, 1 and Events 2: POST Person with an invitation. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import type { Json } from '../support/agent.js';
-import { captureMail, personalTenant } from '../support/invitations.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { captureMail, personalTenant } from '../support/administration/invitations.js';
+import type { Json } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const captured = captureMail();
 const seed = { ...adminSeed, tenants: [...adminSeed.tenants, { id: personalTenant, name: 'Personal' }] };

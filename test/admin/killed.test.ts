@@ -2,12 +2,12 @@
 import { expect, jest } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { adminSeed } from '../support/admin.js';
-import { type AdminNode, optionsOfNodes, startAdminNode } from '../support/admin-node.js';
-import { basic, type Json, postForm } from '../support/agent.js';
-import { withMongo } from '../support/mongo.js';
-import { testTogether } from '../support/test-together.js';
-import { until } from '../support/until.js';
+import { adminSeed } from '../support/administration/admin.js';
+import { type AdminNode, optionsOfNodes, startAdminNode } from '../support/administration/admin-node.js';
+import { basic, type Json, postForm } from '../support/client/agent.js';
+import { testTogether } from '../support/service/test-together.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { until } from '../support/time/until.js';
 
 /** 25 times each of four with `npm run prove`, with the suite one of them. */
 const ROUNDS = process.env.PROVE ? 25 : 1;

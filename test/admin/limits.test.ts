@@ -1,8 +1,8 @@
 /** H5, issue "Rate limit": so many requests of a client in a minute, at all nodes together; and requests that come again. */
 import { expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { administer, adminSeed, adminToken } from '../support/admin.js';
-import { startIdp } from '../support/idp.js';
+import { administer, adminSeed, adminToken } from '../support/administration/admin.js';
+import { startIdp } from '../support/service/idp.js';
 
 test('a client that calls too often waits, whichever node it calls; others do not', async () => {
   const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };

@@ -1,8 +1,8 @@
 /** service specification 4.12: the surface of the admin API, whatever the resource. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken } from '../support/admin.js';
-import { basic, postForm } from '../support/agent.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken } from '../support/administration/admin.js';
+import { basic, postForm } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({
   seed: { ...adminSeed, clients: [...adminSeed.clients, adminClient('mixed', ['*'], ['orders.read', ...adminScopes])] },

@@ -3,9 +3,9 @@ import { expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Collection, DirectoryStore, Row, Unsaved } from 'tenant-idp/store';
 import { boundMethods } from '../store/bound-methods.js';
-import { administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import { leaksOf, makeRecords } from '../support/admin-matrix.js';
-import { startIdp } from '../support/idp.js';
+import { administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { leaksOf, makeRecords } from '../support/administration/admin-matrix.js';
+import { startIdp } from '../support/service/idp.js';
 
 type Owned = Row & { readonly tid?: string };
 type Method = 'get' | 'find' | 'update' | 'remove';

@@ -1,10 +1,10 @@
 /** DELETE of a tenant over HTTP, with what it does to the people, tokens and administrators of the tenant; and the export of a person. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/agent.js';
-import { isActive, refresh, userinfo } from '../support/steps.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { Agent, authorizeUrl, createPkce, type Json, obtainTokens, signIn } from '../support/client/agent.js';
+import { isActive, refresh, userinfo } from '../support/client/steps.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const service = useIdp({ seed: adminSeed });
 let root: AdminClient;

@@ -1,9 +1,9 @@
 /** What a write of the admin API changes is told by the next userinfo, refresh and scope introspection. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import { basic, type Json, obtainTokens, postForm } from '../support/agent.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { basic, type Json, obtainTokens, postForm } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ seed: adminSeed });
 let root: AdminClient;

@@ -118,7 +118,7 @@ describe('the checker finds', () => {
     ['lib/create-identity-provider.ts', 'oidc-provider'],
     ['lib/create-identity-provider.ts', 'adapters/redis/index.ts'],
     ['lib/create-identity-provider.ts', 'extensions/sign-in/index.ts'],
-    ['lib/create-identity-provider.ts', 'test/support/clock.ts'],
+    ['lib/create-identity-provider.ts', 'test/support/time/clock.ts'],
     ['extensions/sign-in/routes.ts', 'extensions/claims/index.ts'],
     ['extensions/sign-in/views/login.ts', 'lib/store/records/records.ts'],
     ['extensions/sign-in/routes.ts', 'type lib/oidc/interactions/interactions.ts'],

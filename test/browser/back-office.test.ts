@@ -1,10 +1,10 @@
 /** The operator of the demo: lists persons, invites one whose mail is shown, links two accounts, and sees the events as they happen. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
-import { freePort, type RunningExample, startExample } from '../support/example.js';
-import { until } from '../support/until.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { freePort, type RunningExample, startExample } from '../support/service/example.js';
+import { until } from '../support/time/until.js';
 
 describeInBrowser('the back office of the demo in Chromium', () => {
   let browser: Browser;

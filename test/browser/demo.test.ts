@@ -3,10 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, ConsoleMessage, Page, WebError } from 'playwright-core';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
-import { freePort, type RunningExample, startExample } from '../support/example.js';
-import { codeOf } from '../support/factors.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
+import { freePort, type RunningExample, startExample } from '../support/service/example.js';
+import { codeOf } from '../support/sign-in/factors.js';
 
 const screenshots = process.env.SCREENSHOTS;
 

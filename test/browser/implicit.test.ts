@@ -1,11 +1,11 @@
 /** 4.2 implicit and hybrid flows in a browser, by a client library that is not ours: openid-client, which runs on the page. */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { BrowserContext, Page } from 'playwright-core';
-import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
-import { signOutBeside } from '../support/browser-session.js';
-import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { testSeed } from '../support/seed.js';
-import { useIdp } from '../support/use-idp.js';
+import { signOutBeside } from '../support/browser/browser-session.js';
+import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/browser/chromium.js';
+import { type BrowserClient, serveBrowserClient } from '../support/client/browser-client.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 describeInBrowser('4.2 openid-client in Chromium', () => {
   let client: BrowserClient;

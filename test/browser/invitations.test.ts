@@ -3,10 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, isExpectedInConsole, launch } from '../support/chromium.js';
-import { captureMail, invite, invitingSeed, linkIn, PASSWORD, personalTenant } from '../support/invitations.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail, invite, invitingSeed, linkIn, PASSWORD, personalTenant } from '../support/administration/invitations.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;

@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
-import { fill, hostileTexts } from '../support/hostile-content.js';
-import { type GalleryPage, gallery } from '../support/page-gallery.js';
-import { type PageServer, servePages } from '../support/page-server.js';
-import { until } from '../support/until.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { type GalleryPage, gallery } from '../support/browser/page-gallery.js';
+import { type PageServer, servePages } from '../support/browser/page-server.js';
+import { fill, hostileTexts } from '../support/requests/hostile-content.js';
+import { until } from '../support/time/until.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;

@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { authorizeUrl } from '../support/agent.js';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
-import { captureMail, invitingSeed, tenantNamed } from '../support/invitations.js';
-import { linkIn, mailTo, NEW_PASSWORD, pkce } from '../support/passwords.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { authorizeUrl } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { linkIn, mailTo, NEW_PASSWORD, pkce } from '../support/sign-in/passwords.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;

@@ -5,12 +5,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { UserManagerSettings } from 'oidc-client-ts';
 import type { BrowserContext, Page } from 'playwright-core';
-import { createPkce } from '../support/agent.js';
-import { type BrowserClient, serveBrowserClient } from '../support/browser-client.js';
-import { signInBeside, signOutBeside } from '../support/browser-session.js';
-import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/chromium.js';
-import { testSeed } from '../support/seed.js';
-import { useIdp } from '../support/use-idp.js';
+import { signInBeside, signOutBeside } from '../support/browser/browser-session.js';
+import { type BrowserWithCookies, describeInBrowser, launchWithCookies } from '../support/browser/chromium.js';
+import { createPkce } from '../support/client/agent.js';
+import { type BrowserClient, serveBrowserClient } from '../support/client/browser-client.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 /** Seconds from one look at the session to the next. */
 const INTERVAL = 0.25;

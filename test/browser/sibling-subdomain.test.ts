@@ -3,13 +3,13 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Cookie, Page } from 'playwright-core';
-import { authorizeUrl, createPkce } from '../support/agent.js';
-import { describeInBrowser, launchAmong } from '../support/chromium.js';
-import { startIdp } from '../support/idp.js';
-import { expectQuietLog } from '../support/leaks.js';
-import { testSeed } from '../support/seed.js';
-import { testTls } from '../support/tls.js';
-import { type IdpInUse, useIdp } from '../support/use-idp.js';
+import { describeInBrowser, launchAmong } from '../support/browser/chromium.js';
+import { testTls } from '../support/browser/tls.js';
+import { authorizeUrl, createPkce } from '../support/client/agent.js';
+import { startIdp } from '../support/service/idp.js';
+import { expectQuietLog } from '../support/service/leaks.js';
+import { testSeed } from '../support/service/seed.js';
+import { type IdpInUse, useIdp } from '../support/service/use-idp.js';
 
 const domain = 'example.test';
 

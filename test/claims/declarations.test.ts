@@ -4,7 +4,7 @@ import { standardClaims } from '../../extensions/claims/index.js';
 import type { ClaimSet } from '../../lib/claims/contract.js';
 import { claimTargets, defineClaims } from '../../lib/claims/contract.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
-import { claimSubject } from '../support/claim-subject.js';
+import { claimSubject } from '../support/sign-in/claim-subject.js';
 
 const logger = { debug: jest.fn(), info: jest.fn(), warn: jest.fn(), error: jest.fn() };
 const hr = new Set(['hr']);

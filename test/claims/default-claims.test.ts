@@ -4,8 +4,8 @@ import { standardClaims } from '../../extensions/claims/index.js';
 import type { ClaimSubject } from '../../lib/claims/contract.js';
 import { claimTargets } from '../../lib/claims/contract.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
-import { claimSubject } from '../support/claim-subject.js';
-import { client, group, person, subsidiary, tenant, user } from '../support/records.js';
+import { client, group, person, subsidiary, tenant, user } from '../support/service/records.js';
+import { claimSubject } from '../support/sign-in/claim-subject.js';
 
 const resolver = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
 

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { ClaimSet } from '../../lib/claims/contract.js';
 import { defineClaims } from '../../lib/claims/contract.js';
 import { createClaimResolver } from '../../lib/claims/resolver.js';
-import { claimSubject } from '../support/claim-subject.js';
-import { person } from '../support/records.js';
+import { person } from '../support/service/records.js';
+import { claimSubject } from '../support/sign-in/claim-subject.js';
 
 const warn = jest.fn<(fields: { err: Error & { cause: Error }; [name: string]: unknown }, message: string) => void>();
 const logger = { debug: jest.fn(), info: jest.fn(), warn, error: jest.fn() };

@@ -1,13 +1,21 @@
 /** Issue 14, external sign-in: connections as records, of the instance or of a tenant. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { type AdminClient, adminClient, administer, adminScopes, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import { Agent, authorizeUrl, createPkce, postForm } from '../support/agent.js';
-import { membersOf } from '../support/authorization-response.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { postLogoutRedirectUri, redirectUri } from '../support/seed.js';
-import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/upstream-provider.js';
-import { useIdp } from '../support/use-idp.js';
+import {
+  type AdminClient,
+  adminClient,
+  administer,
+  adminScopes,
+  adminSeed,
+  adminToken,
+  tenantIds,
+} from '../support/administration/admin.js';
+import { Agent, authorizeUrl, createPkce, postForm } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { postLogoutRedirectUri, redirectUri } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
 const entraTenant = '2f3c8c6e-5b1a-4c52-9d3e-6f0a4b8e7d10';
 let upstream: UpstreamProvider;

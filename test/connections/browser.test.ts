@@ -3,12 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { authorizeUrl, createPkce } from '../support/agent.js';
-import { loadAxe, violationsOn } from '../support/axe.js';
-import { describeInBrowser, launch } from '../support/chromium.js';
-import { testSeed } from '../support/seed.js';
-import { startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/upstream-provider.js';
-import { useIdp } from '../support/use-idp.js';
+import { loadAxe, violationsOn } from '../support/browser/axe.js';
+import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { authorizeUrl, createPkce } from '../support/client/agent.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;

@@ -1,13 +1,13 @@
 /** Issue 14, external sign-in; service specification 4.2. The providers are bare oidc-provider, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/agent.js';
-import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { redirectUri, testSeed } from '../support/seed.js';
-import { introspect } from '../support/steps.js';
-import { atUpstream, press, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/upstream-provider.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { introspect } from '../support/client/steps.js';
+import { redirectUri, testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { atUpstream, press, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
 let contoso: UpstreamProvider;
 let social: UpstreamProvider;
@@ -221,7 +221,7 @@ function withIdToken(change: (claims: Record<string, unknown>) => Record<string,
       const answer = await fetch(`${contoso.issuer}/token`, { method: 'POST', headers, body: Buffer.concat(chunks) });
       const tokens = (await answer.json()) as { id_token: string };
       const { CompactSign, importJWK, decodeProtectedHeader } = await import('jose');
-      const { testKeys } = await import('../support/keys.js');
+      const { testKeys } = await import('../support/service/keys.js');
       const header = decodeProtectedHeader(tokens.id_token) as { alg: string; kid?: string };
       const jwk = testKeys.find(({ kid }) => kid === header.kid) ?? testKeys[0];
       const payload = new TextEncoder().encode(JSON.stringify(change(decodeJwt(tokens.id_token))));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isUsable, subOf } from '../../lib/directory/index.js';
-import { tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
+import { tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 
 describe('accounts (design §3)', () => {
   test('an oid finds the account in whatever tenant', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { codeOf, testDirectory } from '../support/test-directory.js';
+import { codeOf, testDirectory } from '../support/service/test-directory.js';
 
 const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
 

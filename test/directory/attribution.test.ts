@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from '../../lib/events.js';
-import { codeOf, tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { codeOf, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 const requestId = '0197a000-0000-7000-8000-00000000000a';
 const hrSync = { actor: 'client:hr-sync', requestId };

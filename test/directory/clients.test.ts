@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { ApiResource, Client } from '../../lib/store/records/records.js';
-import { codeOf, testDirectory } from '../support/test-directory.js';
+import { codeOf, testDirectory } from '../support/service/test-directory.js';
 
 const web = { id: 'web', name: 'Web', metadata: { redirect_uris: ['https://app.example.com/cb'] } };
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { eventNames } from '../../lib/events.js';
 import type { Row } from '../../lib/store/directory-store.js';
-import { codeOf, type TestDirectory, tenantWithUser, testDirectory } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { codeOf, type TestDirectory, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
+import { until } from '../support/time/until.js';
 
 const told = async (t: TestDirectory): Promise<string[]> =>
   (await t.dispatched()).map(({ type, subject, tid }) => `${type} ${subject} ${tid ?? 'instance'}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { testDirectory } from '../support/test-directory.js';
+import { testDirectory } from '../support/service/test-directory.js';
 
 describe('consents (design §6)', () => {
   test('what is allowed adds up, also at once, and is withdrawn as a whole', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Credential } from '../../lib/store/records/records.js';
-import { cheapHasher, tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { cheapHasher, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 describe('credentials (design §3)', () => {
   const setUp = async () => {

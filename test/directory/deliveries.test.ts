@@ -4,9 +4,9 @@ import { createDeliveries, type DeliveryQueue } from '../../lib/directory/outbox
 import type { Collection } from '../../lib/store/directory-store.js';
 import { collections } from '../../lib/store/records/collections.js';
 import type { Delivery } from '../../lib/store/records/records.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { silentLogger } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { silentLogger } from '../support/service/test-directory.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 let rows: Collection<Delivery>;
 let nodes: DeliveryQueue[];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { codeOf, tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { codeOf, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 describe('permissions and groups (design §3)', () => {
   test('a group holds permissions of the catalogue only', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createHashingQueue } from '../../lib/directory/credentials/hashing-queue.js';
-import { codeOf } from '../support/test-directory.js';
+import { codeOf } from '../support/service/test-directory.js';
 
 /** A queue whose tasks take a second each on a clock that stands still until they end, in the order in which they begin. */
 function createTrial({ places = 1, longestWaitMs = 20_000 } = {}) {

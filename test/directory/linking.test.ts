@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Directory } from '../../lib/directory/index.js';
 import type { Person } from '../../lib/store/records/records.js';
-import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
+import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
+import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 
 const linkingOf = (directory: Directory, tid: string) => directory.forTenant(tid).linking;
 

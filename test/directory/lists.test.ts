@@ -4,7 +4,7 @@ import type { Directory, Listed } from '../../lib/directory/index.js';
 import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { createKeyring } from '../../lib/store/keyring.js';
 import { keyedCollections } from '../../lib/store/records/derived-keys.js';
-import { codeOf, type TestDirectory, testDirectory } from '../support/test-directory.js';
+import { codeOf, type TestDirectory, testDirectory } from '../support/service/test-directory.js';
 
 let opened: TestDirectory[] = [];
 afterEach(async () => {

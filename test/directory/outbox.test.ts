@@ -4,8 +4,8 @@ import type { IdpEvent } from '../../lib/events.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { EventRecord, Person } from '../../lib/store/records/records.js';
 import { boundMethods } from '../store/bound-methods.js';
-import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { codeOf, ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
+import { codeOf, ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
+import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 
 const number = (value: number): string => String(value).padStart(16, '0');
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));

@@ -2,8 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { testDirectory } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { testDirectory } from '../support/service/test-directory.js';
+import { until } from '../support/time/until.js';
 
 /** A store whose nth write of a change fails once, as it does for a node that dies there; the writes before it are done. */
 function deadly() {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createKeyring } from '../../lib/store/keyring.js';
-import { codeOf, tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { codeOf, tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 const alice = { givenName: 'Alice', familyName: 'Ek' };
 

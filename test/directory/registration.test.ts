@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { codeOf, testDirectory } from '../support/test-directory.js';
+import { codeOf, testDirectory } from '../support/service/test-directory.js';
 
 const alice = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', password: 'a password that is long' };
 

@@ -4,8 +4,8 @@ import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Directory } from '../../lib/directory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { boundMethods } from '../store/bound-methods.js';
-import { codeOf, type TestDirectory, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { codeOf, type TestDirectory, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
+import { until } from '../support/time/until.js';
 
 /** A store that dies after so many writes, as a killed node does to whoever calls it. */
 function mortal(store: DirectoryStore, writes: number): { readonly store: DirectoryStore; readonly isDead: () => boolean } {

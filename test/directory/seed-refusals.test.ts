@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { applySeed, type Seed } from '../../lib/directory/index.js';
 import type { ConfigProblem } from '../../lib/errors.js';
-import { silentLogger, testDirectory } from '../support/test-directory.js';
+import { silentLogger, testDirectory } from '../support/service/test-directory.js';
 
 describe('seed (design §1)', () => {
   test('every name that means nothing is told at once, with its path, and nothing is written', async () => {

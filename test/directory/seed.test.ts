@@ -5,8 +5,8 @@ import { applySeed, type Seed } from '../../lib/directory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { collections } from '../../lib/store/records/collections.js';
 import type { PersonWithUser } from '../../lib/store/records/records.js';
-import { jitteryDirectory, seededRandom } from '../support/jittery-directory.js';
-import { silentLogger, testDirectory } from '../support/test-directory.js';
+import { silentLogger, testDirectory } from '../support/service/test-directory.js';
+import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 
 const seed: Seed = {
   permissions: [{ id: 'orders.approve', name: 'Approve orders' }],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 describe('subsidiaries (design §3)', () => {
   test('a person assigned to one that is removed belongs to the tenant itself', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Directory, TenantDirectory } from '../../lib/directory/index.js';
-import { tenantWithUser, testDirectory } from '../support/test-directory.js';
+import { tenantWithUser, testDirectory } from '../support/service/test-directory.js';
 
 /** Ids of records of one tenant, or of nothing. */
 interface Ids {

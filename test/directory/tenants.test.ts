@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { TenantInput } from '../../lib/directory/index.js';
-import { codeOf, testDirectory } from '../support/test-directory.js';
+import { codeOf, testDirectory } from '../support/service/test-directory.js';
 
 describe('tenants (design §3)', () => {
   test('created, changed, disabled and enabled', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PersonWithUser } from '../../lib/store/records/records.js';
-import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/test-directory.js';
+import { codeOf, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 
 describe('users (design §3)', () => {
   test('a person gets one user, once', async () => {

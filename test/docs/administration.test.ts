@@ -2,8 +2,8 @@
 import { expect, test } from '@jest/globals';
 import { errors } from '../../extensions/admin/errors.js';
 import { errors as ofPasswords } from '../../extensions/passwords/operations.js';
-import { documented } from '../support/admin.js';
-import { useIdp } from '../support/use-idp.js';
+import { documented } from '../support/administration/admin.js';
+import { useIdp } from '../support/service/use-idp.js';
 import { pageAt } from './pages.js';
 
 const service = useIdp();

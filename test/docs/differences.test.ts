@@ -1,6 +1,6 @@
 /** Each difference between the service and oidc-provider by itself has a reason, in one table that is compared with the decisions. */
 import { describe, expect, test } from '@jest/globals';
-import { compareWithBare, differenceProblems, differences, type Seen } from '../support/bare-differences.js';
+import { compareWithBare, differenceProblems, differences, type Seen } from '../support/requests/bare-differences.js';
 import { pageAt } from './pages.js';
 
 const decided = pageAt('docs/decisions.md').table('Differences from oidc-provider', 'Request');

@@ -10,7 +10,7 @@ import { errorTable } from '../../lib/errors.js';
 import { routes } from '../../lib/oidc/configuration.js';
 import { parse } from '../architecture/imports.js';
 import { declaredOptions } from '../options/declared-options.js';
-import { useIdp } from '../support/use-idp.js';
+import { useIdp } from '../support/service/use-idp.js';
 import { pageAt } from './pages.js';
 
 const { declarations } = createClaimResolver(standardClaims({ initialsAsPicture: false }), { logger: console });
@@ -135,7 +135,7 @@ describe('the tables of the documentation', () => {
   });
 
   test('coverage says of a section that something works exactly when tests of the protocol are named after it', () => {
-    const names = readdirSync('test/protocol')
+    const names = readdirSync('test/protocol', { encoding: 'utf8', recursive: true })
       .filter((file) => file.endsWith('.test.ts'))
       .flatMap((file) => [...readFileSync(`test/protocol/${file}`, 'utf8').matchAll(/\b(?:describe|test)\b[^'"`]*(['"`])(.*?)\1/g)])
       .map(([, , name = '']) => name);

@@ -1,10 +1,10 @@
 /** design §8: the pull feed, through the admin API. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
-import { type AdminClient, adminClient, administer, adminToken } from '../support/admin.js';
-import { testSeed } from '../support/seed.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, adminClient, administer, adminToken } from '../support/administration/admin.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const scopes = ['idp.events:read', 'idp.tenants:write'];
 const seed = {

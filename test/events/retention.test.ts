@@ -2,12 +2,12 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { ExtensionContext } from 'tenant-idp/extension';
 import { events } from '../../extensions/events/index.js';
-import { adminClient, administer, adminToken } from '../support/admin.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { testSeed } from '../support/seed.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+import { adminClient, administer, adminToken } from '../support/administration/admin.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/client/webhook-receiver.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const DAY = 86_400;
 const scopes = ['idp.events:read', 'idp.webhooks:write'];

@@ -2,12 +2,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { type AdminClient, adminClient, administer, adminToken } from '../support/admin.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { testSeed } from '../support/seed.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
-import { type Hook, startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
+import { type AdminClient, adminClient, administer, adminToken } from '../support/administration/admin.js';
+import { type Hook, startWebhookReceiver, type WebhookReceiver } from '../support/client/webhook-receiver.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const scopes = ['idp.events:read', 'idp.webhooks:read', 'idp.webhooks:write'];
 const seed = { ...testSeed, clients: [...testSeed.clients, adminClient('root', ['*'], scopes), adminClient('globex', ['Globex'], scopes)] };

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { administratorSecret, administratorSeed, tenantIdOf } from '../admin-client/administrator.js';
-import { runExample } from '../support/example.js';
-import { useIdp } from '../support/use-idp.js';
+import { runExample } from '../support/service/example.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const sent: unknown[] = [];
 const service = useIdp({ seed: administratorSeed, mail: { send: async (message) => sent.push(message) } });

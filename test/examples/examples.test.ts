@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/agent.js';
-import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
+import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../support/client/agent.js';
+import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
 
 // Each start is a process of its own.
 const redirectUri = 'http://localhost:3001/callback';

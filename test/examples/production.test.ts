@@ -7,10 +7,10 @@ import { parseEnv } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { withServer } from '../servers/when.js';
-import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, signIn } from '../support/agent.js';
-import { freePort, type RunningExample, runExample, startExample } from '../support/example.js';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, signIn } from '../support/client/agent.js';
+import { freePort, type RunningExample, runExample, startExample } from '../support/service/example.js';
+import { startTcpProxy, type TcpProxy } from '../support/stores/tcp-proxy.js';
+import { until } from '../support/time/until.js';
 
 // Each start is three processes.
 const issuer = 'https://login.example.test';

@@ -1,14 +1,14 @@
 /** Service specification 4.2, impersonate and the claim act; house §5, a sign-in with `act` and an end. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type ActingOptions, actAs } from '../support/acting.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/agent.js';
-import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { redirectUri } from '../support/seed.js';
-import { introspect, userinfo } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { introspect, userinfo } from '../support/client/steps.js';
+import { redirectUri } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { type ActingOptions, actAs } from '../support/sign-in/acting.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 
 const options: ActingOptions = { lasts: 600_000 };
 const service = useIdp({ extensions: [actAs(options)] });

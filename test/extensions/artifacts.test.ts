@@ -2,12 +2,12 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactKind, BearerState, Extension, ExtensionContext } from 'tenant-idp/extension';
-import { obtainTokens } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { endpointsOf } from '../support/endpoints.js';
-import { startIdp } from '../support/idp.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { obtainTokens } from '../support/client/agent.js';
+import { endpointsOf } from '../support/client/endpoints.js';
+import { startIdp } from '../support/service/idp.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const links: ArtifactKind = { name: 'links.sent', lifetimeSeconds: 60, once: true };
 const states: ArtifactKind = { name: 'links.states', lifetimeSeconds: 60 };

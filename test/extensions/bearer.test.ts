@@ -2,12 +2,12 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import * as openid from 'openid-client';
 import { type BearerState, defineErrors, type Extension, json, Type } from 'tenant-idp/extension';
-import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { type Endpoints, endpointsOf } from '../support/endpoints.js';
-import { startIdp } from '../support/idp.js';
-import { discover } from '../support/relying-party.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, createPkce, obtainTokens, signIn } from '../support/client/agent.js';
+import { type Endpoints, endpointsOf } from '../support/client/endpoints.js';
+import { discover } from '../support/client/relying-party.js';
+import { startIdp } from '../support/service/idp.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 
 const errors = defineErrors({ order_too_large: { status: 409, description: 'The order is larger than the stock.' } });
 const strict = { additionalProperties: false } as const;

@@ -1,10 +1,10 @@
-/** The frame's script by itself, in a browser of straw; in Chromium it is tested by test/protocol/check-session.test.ts. */
+/** The frame's script by itself, in a browser of straw; in Chromium it is tested by test/protocol/sessions/sessions/check-session.test.ts. */
 import { createHash, randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createContext, runInContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
 import { frameScript } from '../../extensions/check-session/frame-script.js';
-import { hostileTexts } from '../support/hostile-content.js';
+import { hostileTexts } from '../support/requests/hostile-content.js';
 
 const cookie = 'idp.browser-state';
 const script = frameScript({ cookie, known: '/idp/check-session/client' });

@@ -2,9 +2,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { defineCollection, type Extension, type ExtensionContext, type RowEvent, Type } from 'tenant-idp/extension';
-import { startIdp } from '../support/idp.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { startIdp } from '../support/service/idp.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const erased: unknown[] = [];
 const removed: string[] = [];

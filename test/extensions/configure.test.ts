@@ -2,11 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Extension, GrantedSignIn } from 'tenant-idp/extension';
-import { basic, postForm } from '../support/agent.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { startIdp } from '../support/idp.js';
-import { testSeed } from '../support/seed.js';
-import { useIdp } from '../support/use-idp.js';
+import { basic, postForm } from '../support/client/agent.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { startIdp } from '../support/service/idp.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const grant = 'urn:openid:params:grant-type:ciba';
 /** By `auth_req_id`: a request that waits, or the sign-in that approved it. */

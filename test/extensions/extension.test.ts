@@ -3,10 +3,10 @@ import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
 import { defineOperation, Type } from 'tenant-idp/extension';
-import { postForm } from '../support/agent.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { startIdp } from '../support/idp.js';
-import { useIdp } from '../support/use-idp.js';
+import { postForm } from '../support/client/agent.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { startIdp } from '../support/service/idp.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const closed: string[] = [];
 

@@ -4,11 +4,11 @@ import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { ConfigError } from 'tenant-idp';
 import type { Extension, GrantedSignIn, GrantRefusal, GrantRequest } from 'tenant-idp/extension';
-import { basic, type Json, postForm } from '../support/agent.js';
-import { startIdp, type TestIdpOptions } from '../support/idp.js';
-import { testSeed } from '../support/seed.js';
-import { isActive, refresh, userinfo } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { basic, type Json, postForm } from '../support/client/agent.js';
+import { isActive, refresh, userinfo } from '../support/client/steps.js';
+import { startIdp, type TestIdpOptions } from '../support/service/idp.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const name = 'urn:example:slip';
 const asked: GrantRequest[] = [];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserSignIn, EndedSignIn, Extension, LogoutNotice } from 'tenant-idp/extension';
-import { Agent, authorizeUrl, createPkce, signIn } from '../support/agent.js';
-import { testSeed } from '../support/seed.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const asked: EndedSignIn[] = [];
 const told: LogoutNotice[] = [];

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { Locale } from 'tenant-idp';
 import { type Extension, form, locales, type PageAddition, parametersOf } from 'tenant-idp/extension';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
-import { membersOf } from '../support/authorization-response.js';
-import { startIdp } from '../support/idp.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { startIdp } from '../support/service/idp.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const inAll = (texts: Record<string, string>) =>
   Object.fromEntries(

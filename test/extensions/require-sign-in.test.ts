@@ -1,9 +1,9 @@
 /** House §5: “sign this browser in by these rules, then come back to me”, and forms that other sites have browsers post here. */
 import { describe, expect, test } from '@jest/globals';
 import type { Extension, InternalClient, SignInAnswer, SignInAsk } from 'tenant-idp/extension';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm, signIn } from '../support/agent.js';
-import { redirectUri, testSeed } from '../support/seed.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm, signIn } from '../support/client/agent.js';
+import { redirectUri, testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const doors = new Map<string, InternalClient>([['doors:main', { name: 'The main door', returnTo: '/doors/back' }]]);
 const answers: (SignInAnswer | undefined)[] = [];

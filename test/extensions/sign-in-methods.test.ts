@@ -1,14 +1,14 @@
 /** Service specification 4.2, idp in acr_values; house §5, a registry of sign-in methods. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/agent.js';
-import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { credentialsOf } from '../support/endpoints.js';
-import { startIdp } from '../support/idp.js';
-import { redirectUri, testSeed } from '../support/seed.js';
-import { introspect, refresh } from '../support/steps.js';
-import { label, type Upstream, upstreamMethod } from '../support/upstream-method.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { introspect, refresh } from '../support/client/steps.js';
+import { startIdp } from '../support/service/idp.js';
+import { redirectUri, testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { label, type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
 
 const upstream: Upstream = { subject: 'bob', seen: [] };
 /** Connections come and go. */

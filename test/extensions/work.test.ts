@@ -3,10 +3,10 @@ import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Extension, ExtensionContext, Job } from 'tenant-idp/extension';
-import { startIdp } from '../support/idp.js';
-import { startInstances } from '../support/instances.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { startIdp } from '../support/service/idp.js';
+import { startInstances } from '../support/service/instances.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 describe('an extension', () => {
   const taken: unknown[] = [];

@@ -5,12 +5,12 @@ import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/agent.js';
-import { codeOf, enrol, postTo, submit } from '../support/factors.js';
-import { type Instances, startInstances } from '../support/instances.js';
-import { withMongo } from '../support/mongo.js';
-import { redisClient } from '../support/redis-clients.js';
-import { testSeed } from '../support/seed.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
+import { type Instances, startInstances } from '../support/service/instances.js';
+import { testSeed } from '../support/service/seed.js';
+import { codeOf, enrol, postTo, submit } from '../support/sign-in/factors.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { redisClient } from '../support/stores/redis-clients.js';
 
 const AT_ONCE = 8;
 const GUESSING = process.env.PROVE ? 40 : 8;

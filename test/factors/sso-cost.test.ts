@@ -1,11 +1,11 @@
 /** Issue 14: single sign-on with requirements on costs no round trip to a store more than without. */
 import { beforeAll, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, createPkce, signIn } from '../support/agent.js';
-import { membersOf } from '../support/authorization-response.js';
-import { countedStores } from '../support/counted-stores.js';
-import { enrol } from '../support/factors.js';
-import { testSeed } from '../support/seed.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
+import { membersOf } from '../support/client/authorization-response.js';
+import { testSeed } from '../support/service/seed.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { enrol } from '../support/sign-in/factors.js';
+import { countedStores } from '../support/stores/counted-stores.js';
 
 const stores = countedStores();
 const [acme, globex] = testSeed.tenants;

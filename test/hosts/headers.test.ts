@@ -10,9 +10,9 @@ import koaHelmet from 'koa-helmet';
 import type { IdentityProvider } from 'tenant-idp';
 import { ownHeaders } from '../../lib/http/host-headers.js';
 import { pageAt } from '../docs/pages.js';
-import { Agent, authorizeUrl, createPkce } from '../support/agent.js';
-import { journey, journeySeed, wholeJourney } from '../support/journey.js';
-import { type IdpInUse, useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
+import { type IdpInUse, useIdp } from '../support/service/use-idp.js';
 
 const open = { origin: 'https://anybody.example', credentials: true };
 const transport = { maxAge: 60, includeSubDomains: false };

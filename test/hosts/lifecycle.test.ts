@@ -4,8 +4,8 @@ import { Agent as HttpAgent, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
-import { testKeys } from '../support/keys.js';
-import { testSeed } from '../support/seed.js';
+import { testKeys } from '../support/service/keys.js';
+import { testSeed } from '../support/service/seed.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const create = (options: Partial<IdentityProviderOptions> = {}) =>
@@ -113,8 +113,8 @@ const modules = new URL('..', import.meta.url);
 const imports = `
   import { createIdentityProvider } from '${new URL('../lib/index.js', modules).href}';
   import { memoryArtifacts, memoryDirectory } from '${new URL('../adapters/memory/index.js', modules).href}';
-  import { testKeys } from '${new URL('support/keys.js', modules).href}';
-  import { journey, journeySeed } from '${new URL('support/journey.js', modules).href}';
+  import { testKeys } from '${new URL('support/service/keys.js', modules).href}';
+  import { journey, journeySeed } from '${new URL('support/client/journey.js', modules).href}';
 `;
 
 describe('design §1: not one upstream line on the happy path, and the process ends after close()', () => {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, formOf, type Json } from '../support/agent.js';
-import { journey, journeySeed, wholeJourney } from '../support/journey.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, formOf, type Json } from '../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 let origin: string;
 const service = useIdp({ seed: journeySeed, path: '/login/eu' });

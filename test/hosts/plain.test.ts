@@ -1,9 +1,9 @@
 import { request } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, basic } from '../support/agent.js';
-import { startIdp } from '../support/idp.js';
-import { journey, journeySeed, wholeJourney } from '../support/journey.js';
-import { type IdpInUse, useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, basic } from '../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
+import { startIdp } from '../support/service/idp.js';
+import { type IdpInUse, useIdp } from '../support/service/use-idp.js';
 
 /** A request line of our own making: `fetch` would tidy it up. */
 const raw = (service: IdpInUse, method: string, target: string, headers: Record<string, string> = {}) =>

@@ -2,10 +2,10 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
-import { Agent } from '../support/agent.js';
-import { journey, journeySeed, wholeJourney } from '../support/journey.js';
-import { keepLog } from '../support/kept-log.js';
-import { testKeys } from '../support/keys.js';
+import { Agent } from '../support/client/agent.js';
+import { journey, journeySeed, wholeJourney } from '../support/client/journey.js';
+import { keepLog } from '../support/service/kept-log.js';
+import { testKeys } from '../support/service/keys.js';
 
 /** Stands where TLS ends: passes requests on over plain http, with the headers such proxies set. */
 const proxyTo = (target: () => number): Server =>

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer as createProbe, type Server } from 'node
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createIdentityProvider, type Extension, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
-import { Agent } from '../support/agent.js';
-import { isSignInPage } from '../support/authorization-response.js';
-import { testKeys } from '../support/keys.js';
+import { Agent } from '../support/client/agent.js';
+import { isSignInPage } from '../support/client/authorization-response.js';
+import { testKeys } from '../support/service/keys.js';
 
 let idp: IdentityProvider;
 afterEach(() => idp.close());

@@ -1,11 +1,11 @@
 /** Design §8, threat L5: what the log says of requests, at info: who was refused what, and why; and no secret. */
 import { inspect } from 'node:util';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, createPkce, obtainTokens, postForm } from '../support/agent.js';
-import { startIdp } from '../support/idp.js';
-import type { Line } from '../support/kept-log.js';
-import { authorizationOf, introspect, obtainCode, redeem, refresh, revoke, userinfo } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, authorizeUrl, createPkce, obtainTokens, postForm } from '../support/client/agent.js';
+import { authorizationOf, introspect, obtainCode, redeem, refresh, revoke, userinfo } from '../support/client/steps.js';
+import { startIdp } from '../support/service/idp.js';
+import type { Line } from '../support/service/kept-log.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ path: '/login', trustProxy: 1 });
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { DirectoryOptions } from '../../lib/directory/index.js';
 import type { Invitation, Person } from '../../lib/store/records/records.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { codeOf, type TestDirectory, testDirectory } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { codeOf, type TestDirectory, testDirectory } from '../support/service/test-directory.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const ALICE = { givenName: 'Alice', familyName: 'Adams', email: 'alice@acme.test', user: { userName: 'alice@acme.test' } };
 const PASSWORD = 'a password that is long';

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
-import { encryption, type InvitationNodeSettings } from '../support/invitation-node.js';
-import { invite, invitingSeed } from '../support/invitations.js';
-import { testKeys } from '../support/keys.js';
-import { withMongo } from '../support/mongo.js';
-import { cheapPasswords } from '../support/seed.js';
-import { codeOf, silentLogger } from '../support/test-directory.js';
-import { until } from '../support/until.js';
+import { encryption, type InvitationNodeSettings } from '../support/administration/invitation-node.js';
+import { invite, invitingSeed } from '../support/administration/invitations.js';
+import { testKeys } from '../support/service/keys.js';
+import { cheapPasswords } from '../support/service/seed.js';
+import { codeOf, silentLogger } from '../support/service/test-directory.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { until } from '../support/time/until.js';
 
 const ROUNDS = process.env.PROVE ? 13 : 1;
 /** Writes of an acceptance: announced, offered, accepted, the password taken over, the row in line. */
@@ -39,7 +39,7 @@ withMongo('MONGODB_URL', (mongo) =>
     /** Runs an acceptance in a process of its own; undefined when it was killed. */
     async function run(settings: Omit<InvitationNodeSettings, 'url' | 'database'>): Promise<string | undefined> {
       const all: InvitationNodeSettings = { url: mongo.url, database: mongo.database, ...settings };
-      node = fork(new URL('../support/invitation-node.js', import.meta.url), [JSON.stringify(all)], {
+      node = fork(new URL('../support/administration/invitation-node.js', import.meta.url), [JSON.stringify(all)], {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       });
       let outcome: string | undefined;

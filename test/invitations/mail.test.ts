@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
 import { locales } from 'tenant-idp/extension';
-import { Agent, type Answer } from '../support/agent.js';
-import { dumpedMemoryArtifacts, dumpedMemoryDirectory } from '../support/dumps.js';
-import { acceptIn, captureMail, invite, invitingSeed, linkIn, tenantNamed } from '../support/invitations.js';
-import { recordedEvents } from '../support/recorded-events.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { acceptIn, captureMail, invite, invitingSeed, linkIn, tenantNamed } from '../support/administration/invitations.js';
+import { recordedEvents } from '../support/administration/recorded-events.js';
+import { Agent, type Answer } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { dumpedMemoryArtifacts, dumpedMemoryDirectory } from '../support/stores/dumps.js';
+import { until } from '../support/time/until.js';
 
 const captured = captureMail();
 let fails = 0;

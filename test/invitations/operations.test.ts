@@ -1,11 +1,11 @@
 /** Service specification 4.12 “Administrative APIs manage … invitations”; threats H1, H2: invitations over HTTP. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { type AdminClient, adminClient, administer, adminSeed, adminToken, tenantIds } from '../support/admin.js';
-import { Agent, type Json } from '../support/agent.js';
-import { captureMail, linkIn } from '../support/invitations.js';
-import { recordedEvents } from '../support/recorded-events.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, adminClient, administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
+import { captureMail, linkIn } from '../support/administration/invitations.js';
+import { recordedEvents } from '../support/administration/recorded-events.js';
+import { Agent, type Json } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const scopes = ['idp.persons:write', 'idp.tenants:read', 'idp.invitations:read', 'idp.invitations:write'];
 const captured = captureMail();

@@ -1,10 +1,19 @@
 /** Service specification 4.12, “Events” 2; threats G1, G9, G11: the pages of an invitation, as a browser gets them. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { acceptedIn, acceptIn, captureMail, invite, invitingSeed, linkIn, PASSWORD, postRegistrationUri } from '../support/invitations.js';
-import { useIdp } from '../support/use-idp.js';
+import {
+  acceptedIn,
+  acceptIn,
+  captureMail,
+  invite,
+  invitingSeed,
+  linkIn,
+  PASSWORD,
+  postRegistrationUri,
+} from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 
 const captured = captureMail();
 const rows = memoryDirectory();

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
-import { invite, invitingSeed, PASSWORD, personalTenant, postRegistrationUri } from '../support/invitations.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { invite, invitingSeed, PASSWORD, personalTenant, postRegistrationUri } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const service = useIdp({ seed: invitingSeed as never, personalTenant });
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };

@@ -1,10 +1,10 @@
 /** Issue 14, 4: an invited person accepts by signing in at a provider that knows them. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Extension, locales, redirectByGet } from 'tenant-idp/extension';
-import { Agent, type Answer } from '../support/agent.js';
-import { invite, invitingSeed, tenantNamed } from '../support/invitations.js';
-import { titleOf } from '../support/passwords.js';
-import { useIdp } from '../support/use-idp.js';
+import { invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { titleOf } from '../support/sign-in/passwords.js';
 
 const label = Object.fromEntries(locales.map((locale) => [locale, 'Sign in at Contoso'])) as never;
 /** The provider, which says that everybody is this one. */

@@ -5,11 +5,11 @@ import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/agent.js';
-import { type Instances, startInstances } from '../support/instances.js';
-import { invite, invitingSeed } from '../support/invitations.js';
-import { withMongo } from '../support/mongo.js';
-import { redisClient } from '../support/redis-clients.js';
+import { invite, invitingSeed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, signIn } from '../support/client/agent.js';
+import { type Instances, startInstances } from '../support/service/instances.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { redisClient } from '../support/stores/redis-clients.js';
 
 const ROUNDS = process.env.PROVE ? 100 : 1;
 const AT_ONCE = process.env.PROVE ? 50 : 15;

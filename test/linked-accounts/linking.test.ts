@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
-import { captureMail, invitingSeed, personalTenant, tenantNamed } from '../support/invitations.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ seed: invitingSeed, personalTenant, mail: captureMail().mail });
 const page = () => `${service.issuer}/idp/linked-accounts`;

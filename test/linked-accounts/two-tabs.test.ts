@@ -1,10 +1,10 @@
 /** Two tabs of one browser, each in the middle of a sign-in, take turns: what a tab shows is what its application gets. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { type Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens } from '../support/agent.js';
-import { isSignInPage, membersOf } from '../support/authorization-response.js';
-import { redeem } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { type Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens } from '../support/client/agent.js';
+import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
+import { redeem } from '../support/client/steps.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const STEPS = process.env.PROVE ? 2_000 : 120;
 const service = useIdp();

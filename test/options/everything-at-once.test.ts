@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigError, createIdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { silentLogger } from '../support/test-directory.js';
+import { silentLogger } from '../support/service/test-directory.js';
 
 const refusal = async (options: object): Promise<ConfigError> =>
   createIdentityProvider({ issuer: 'http://localhost:3000', ...options } as IdentityProviderOptions).then(

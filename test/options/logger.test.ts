@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { IdpError, type Logger } from 'tenant-idp';
 import { withBareErrors } from '../../lib/logger.js';
-import { keepLog } from '../support/kept-log.js';
+import { keepLog } from '../support/service/kept-log.js';
 
 describe('design §8: the logger contract', () => {
   test('console fits', () => {

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { badgeGrant, readBadge } from '../../examples/custom-extension/badges.js';
-import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, type Json, postForm, signIn } from '../support/agent.js';
-import { freePort } from '../support/example.js';
-import { startTinyUpstream, type TinyUpstream } from '../support/tiny-upstream.js';
-import { until } from '../support/until.js';
+import { Agent, type Answer, authorizeUrl, basic, createPkce, formOf, type Json, postForm, signIn } from '../support/client/agent.js';
+import { freePort } from '../support/service/example.js';
+import { startTinyUpstream, type TinyUpstream } from '../support/sign-in/tiny-upstream.js';
+import { until } from '../support/time/until.js';
 import { type InstalledPackage, installPackage } from './installed-package.js';
 
 const redirectUri = 'http://localhost:3001/callback';

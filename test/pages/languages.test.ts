@@ -1,9 +1,9 @@
 /** The language menu: what the service speaks, on every page that stays, however the page came about. */
 import { describe, expect, test } from '@jest/globals';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/agent.js';
-import { journeySeed } from '../support/journey.js';
-import { responseOf } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf } from '../support/client/agent.js';
+import { journeySeed } from '../support/client/journey.js';
+import { responseOf } from '../support/client/steps.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const service = useIdp({ seed: journeySeed, locales: ['en', 'de', 'nb'] });
 

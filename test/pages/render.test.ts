@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { pagePolicy, renderPage } from '../../extensions/sign-in/render.js';
 import type { PageFrame, PageView } from '../../extensions/sign-in/view-models.js';
 import { hashSource, pageHeaders } from '../../lib/http/pages/security-headers.js';
-import { fill, hostileTexts } from '../support/hostile-content.js';
-import { gallery } from '../support/page-gallery.js';
+import { gallery } from '../support/browser/page-gallery.js';
+import { fill, hostileTexts } from '../support/requests/hostile-content.js';
 
 const frame: PageFrame = { locale: 'en', client: { name: 'Orders' }, tenant: { name: 'Acme' }, reference: 'r-1' };
 const form = { action: '/i/1', csrf: 't' };

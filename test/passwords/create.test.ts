@@ -1,13 +1,13 @@
 /** Issue 14, 4: create account where mail can be sent. The address is proven first, and nobody learns whether there is an account. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { captureMail, invite, invitingSeed, tenantNamed } from '../support/invitations.js';
-import { expectQuietLog } from '../support/leaks.js';
-import { linkIn, mailTo, titleOf } from '../support/passwords.js';
-import { redeem } from '../support/steps.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { redeem } from '../support/client/steps.js';
+import { expectQuietLog } from '../support/service/leaks.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { linkIn, mailTo, titleOf } from '../support/sign-in/passwords.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
 
 const captured = captureMail();
 const service = useIdp({

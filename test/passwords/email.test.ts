@@ -1,13 +1,13 @@
 /** Issue 14, 4: addresses that are proven, notices of changes, and who helps people with a password. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
-import { type AdminClient, adminClient, administer, adminSeed, adminToken } from '../support/admin.js';
-import { Agent, type Answer, authorizeUrl, formOf, signIn } from '../support/agent.js';
-import { captureMail, tenantNamed } from '../support/invitations.js';
-import { expectQuietLog } from '../support/leaks.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, pkce, titleOf } from '../support/passwords.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { type AdminClient, adminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
+import { captureMail, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, formOf, signIn } from '../support/client/agent.js';
+import { expectQuietLog } from '../support/service/leaks.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, pkce, titleOf } from '../support/sign-in/passwords.js';
+import { until } from '../support/time/until.js';
 
 const captured = captureMail();
 const helper = adminClient('help-desk', ['Acme'], ['idp.users:read', 'idp.users:write', 'idp.persons:write']);

@@ -1,15 +1,15 @@
 /** Service specification 4.2 and issue 14: forgotten passwords, as a browser without JavaScript gets them. */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn } from '../support/agent.js';
-import { backToPresent, passTime } from '../support/clock.js';
-import { startIdp } from '../support/idp.js';
-import { captureMail, invite, invitingSeed, tenantNamed } from '../support/invitations.js';
-import { expectQuietLog } from '../support/leaks.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/passwords.js';
-import { isActive } from '../support/steps.js';
-import { until } from '../support/until.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn } from '../support/client/agent.js';
+import { isActive } from '../support/client/steps.js';
+import { startIdp } from '../support/service/idp.js';
+import { expectQuietLog } from '../support/service/leaks.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/sign-in/passwords.js';
+import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const captured = captureMail();
 const leaked = 'this password was leaked before';

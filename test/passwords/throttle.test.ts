@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { redisArtifacts } from 'tenant-idp/adapters/redis';
 import { withServer } from '../servers/when.js';
-import { Agent } from '../support/agent.js';
-import { captureMail } from '../support/invitations.js';
-import { passwordPage, pressForgotten } from '../support/passwords.js';
-import { redisClient } from '../support/redis-clients.js';
-import { useIdp } from '../support/use-idp.js';
+import { captureMail } from '../support/administration/invitations.js';
+import { Agent } from '../support/client/agent.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { passwordPage, pressForgotten } from '../support/sign-in/passwords.js';
+import { redisClient } from '../support/stores/redis-clients.js';
 
 withServer('REDIS_URL', (url) => {
   const client = redisClient(url);

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { Agent, type Answer } from '../support/agent.js';
-import { journeySeed } from '../support/journey.js';
-import { useIdp } from '../support/use-idp.js';
+import { Agent, type Answer } from '../support/client/agent.js';
+import { journeySeed } from '../support/client/journey.js';
+import { useIdp } from '../support/service/use-idp.js';
 
 const started: ChildProcess[] = [];
 const service = useIdp({ seed: journeySeed });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 import type { Report } from './keeper.js';
 import type { ServerVariable } from './variables.js';
 

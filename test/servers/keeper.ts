@@ -6,9 +6,9 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort } from '../support/example.js';
-import { RedisCluster } from '../support/redis-cluster.js';
-import { RedisServer } from '../support/redis-server.js';
+import { freePort } from '../support/service/example.js';
+import { RedisCluster } from '../support/stores/redis-cluster.js';
+import { RedisServer } from '../support/stores/redis-server.js';
 import type { ServerVariable } from './variables.js';
 
 interface Kept {

@@ -4,7 +4,7 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { type Caches, type CachesOptions, createCaches } from '../../lib/store/caches/cache.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { ChangeRecord } from '../../lib/store/records/records.js';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 import { observed } from './observed-directory.js';
 
 interface Named extends Row {

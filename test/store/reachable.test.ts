@@ -8,12 +8,12 @@ import type { ArtifactStore } from '../../lib/store/artifact-store.js';
 import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import { CallTimeouts } from '../../lib/store/outages/call-timeouts.js';
 import { createReachableArtifacts, createReachableDirectory } from '../../lib/store/outages/reachable.js';
-import { failingStores } from '../support/failing-stores.js';
-import { IN_TIME } from '../support/in-time.js';
-import { testKeys } from '../support/keys.js';
-import { testSeed } from '../support/seed.js';
-import { silentLogger } from '../support/test-directory.js';
-import { testTogether } from '../support/test-together.js';
+import { testKeys } from '../support/service/keys.js';
+import { testSeed } from '../support/service/seed.js';
+import { silentLogger } from '../support/service/test-directory.js';
+import { testTogether } from '../support/service/test-together.js';
+import { failingStores } from '../support/stores/failing-stores.js';
+import { IN_TIME } from '../support/time/in-time.js';
 
 const key = hashedKey('Test', 'a');
 const timed = async <T>(work: Promise<T>) => {

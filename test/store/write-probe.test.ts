@@ -2,11 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect } from '@jest/globals';
 import type { ArtifactStore } from '../../lib/store/artifact-store.js';
-import { failingStores } from '../support/failing-stores.js';
-import { startIdp, type TestIdp, type TestIdpOptions } from '../support/idp.js';
-import { IN_TIME } from '../support/in-time.js';
-import { testTogether } from '../support/test-together.js';
-import { until } from '../support/until.js';
+import { startIdp, type TestIdp, type TestIdpOptions } from '../support/service/idp.js';
+import { testTogether } from '../support/service/test-together.js';
+import { failingStores } from '../support/stores/failing-stores.js';
+import { IN_TIME } from '../support/time/in-time.js';
+import { until } from '../support/time/until.js';
 
 const up = { status: 'up', artifacts: 'up', directory: 'up', problems: [] };
 

@@ -8,20 +8,20 @@ import { defineCollection, type Extension, Type } from 'tenant-idp/extension';
 import type { ArtifactKey, ArtifactStore } from '../../../lib/store/artifact-store.js';
 import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import { withServer } from '../../servers/when.js';
-import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/agent.js';
+import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/administration/invitations.js';
+import { Agent, authorizeUrl, createPkce, postForm, signIn } from '../../support/client/agent.js';
+import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
+import { startIdp, type TestIdp } from '../../support/service/idp.js';
+import { redirectUri } from '../../support/service/seed.js';
+import { testTogether } from '../../support/service/test-together.js';
 import {
   type DumpedStore,
   dumpedMemoryDirectory,
   dumpedMongoArtifacts,
   dumpedMongoDirectory,
   dumpedRedisArtifacts,
-} from '../../support/dumps.js';
-import { startIdp, type TestIdp } from '../../support/idp.js';
-import { acceptedIn, invite, invitingSeed, PASSWORD, tenantNamed } from '../../support/invitations.js';
-import { redirectUri } from '../../support/seed.js';
-import { authorizationOf, isActive, obtainCode, redeem, refresh, userinfo } from '../../support/steps.js';
-import { testTogether } from '../../support/test-together.js';
-import { until } from '../../support/until.js';
+} from '../../support/stores/dumps.js';
+import { until } from '../../support/time/until.js';
 
 jest.setTimeout(180_000);
 

@@ -1,9 +1,9 @@
 /** Requests of a browser: the authorization endpoint, the sign-in pages, sign-out. */
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
-import { Agent, type Answer, formOf, type Json, obtainTokens } from '../../support/agent.js';
-import { postLogoutRedirectUri } from '../../support/seed.js';
-import { responseOf, userinfo } from '../../support/steps.js';
+import { Agent, type Answer, formOf, type Json, obtainTokens } from '../../support/client/agent.js';
+import { responseOf, userinfo } from '../../support/client/steps.js';
+import { postLogoutRedirectUri } from '../../support/service/seed.js';
 import { type Case, expectCode, type FailingIdp, ofPage, passwordOf, tabOf } from './failing-idp.js';
 
 /** A step on the sign-in pages, which is taken again afterwards and leads to the client. */

@@ -5,12 +5,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import type { Health } from 'tenant-idp';
-import { Agent, authorizeUrl } from '../../support/agent.js';
-import { failingStores } from '../../support/failing-stores.js';
-import { startIdp } from '../../support/idp.js';
-import { IN_TIME } from '../../support/in-time.js';
-import { introspect } from '../../support/steps.js';
-import { testTogether } from '../../support/test-together.js';
+import { Agent, authorizeUrl } from '../../support/client/agent.js';
+import { introspect } from '../../support/client/steps.js';
+import { startIdp } from '../../support/service/idp.js';
+import { testTogether } from '../../support/service/test-together.js';
+import { failingStores } from '../../support/stores/failing-stores.js';
+import { IN_TIME } from '../../support/time/in-time.js';
 import { browserCases } from './browser-cases.js';
 import { type Case, outages, useFailingIdp } from './failing-idp.js';
 import { oauthCases } from './oauth-cases.js';

@@ -1,12 +1,12 @@
 /** A service whose stores fail when told so, what callers say of it, and the steps that tests of outages take. */
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, expect } from '@jest/globals';
-import { Agent, type Answer, authorizeUrl, formOf, type Json, postForm } from '../../support/agent.js';
-import { createAssertingClient } from '../../support/assertions.js';
-import { type Down, failingStores } from '../../support/failing-stores.js';
-import { redirectUri, testSeed } from '../../support/seed.js';
-import { authorizationOf, obtainCode, redeem, responseOf } from '../../support/steps.js';
-import { useIdp } from '../../support/use-idp.js';
+import { Agent, type Answer, authorizeUrl, formOf, type Json, postForm } from '../../support/client/agent.js';
+import { createAssertingClient } from '../../support/client/assertions.js';
+import { authorizationOf, obtainCode, redeem, responseOf } from '../../support/client/steps.js';
+import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { type Down, failingStores } from '../../support/stores/failing-stores.js';
 
 /** What an endpoint says to an outage, in the form its callers understand; or `ok`, as it does not need what is away. */
 export type Saying = 'json' | 'page' | 'redirect' | 'form' | 'ok';

@@ -1,8 +1,8 @@
 /** Requests to the OAuth endpoints, and for the documents. */
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
-import { Agent, type Json, postForm } from '../../support/agent.js';
-import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, revoke, userinfo } from '../../support/steps.js';
+import { Agent, type Json, postForm } from '../../support/client/agent.js';
+import { authorizationOf, introspect, isActive, obtainCode, redeem, refresh, revoke, userinfo } from '../../support/client/steps.js';
 import { type Case, type FailingIdp, json, pushedFields, type Reply, tabOf } from './failing-idp.js';
 
 /** A request to an OAuth endpoint, which is answered as `right` afterwards. */

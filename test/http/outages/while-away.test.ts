@@ -2,10 +2,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
-import { Agent, postForm } from '../../support/agent.js';
-import { startIdp } from '../../support/idp.js';
-import { IN_TIME } from '../../support/in-time.js';
-import { authorizationOf, introspect, isActive, obtainCode, responseOf } from '../../support/steps.js';
+import { Agent, postForm } from '../../support/client/agent.js';
+import { authorizationOf, introspect, isActive, obtainCode, responseOf } from '../../support/client/steps.js';
+import { startIdp } from '../../support/service/idp.js';
+import { IN_TIME } from '../../support/time/in-time.js';
 import { expectCode, json, ofPage, passwordOf, tabOf, useFailingIdp } from './failing-idp.js';
 
 const { service, alice, down, switchOff, recover, request, expectSignedIn, offline, push, urlOfPushed, atPassword, sayingOf } =

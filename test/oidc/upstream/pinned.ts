@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { expect } from '@jest/globals';
 import Provider, { type Configuration } from 'oidc-provider';
 import { createHookedProvider, type ProviderHooks } from '../../../lib/oidc/upstream/provider.js';
-import { testKeys } from '../../support/keys.js';
+import { testKeys } from '../../support/service/keys.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: what no type declares is what is pinned
 export type Untyped = any;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import { get as insideOf } from 'oidc-provider/lib/helpers/weak_cache.js';
 import { createHookedProvider } from '../../../lib/oidc/upstream/provider.js';
-import { useIdp } from '../../support/use-idp.js';
+import { useIdp } from '../../support/service/use-idp.js';
 import { bare, configuration, expectInOrder, hooked, hooks, issuer, source, type Untyped, version } from './pinned.js';
 
 const implicit = { responseTypes: ['code', 'id_token token'] } as const;

@@ -1,0 +1,391 @@
+/** Threat M17: a row that is not of its form stops nobody else. Every member of every collection, broken by absence, type and size. */
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { createIdentityProvider } from 'tenant-idp';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { Row } from '../../../lib/store/directory-store.js';
+import { type CollectionName, collections } from '../../../lib/store/records/collections.js';
+import { Agent, basic, postForm } from '../../support/client/agent.js';
+import { authorizationOf, introspect, obtainCode, redeem, refresh, userinfo } from '../../support/client/steps.js';
+import { redirectUri, testSeed } from '../../support/service/seed.js';
+import { silentLogger } from '../../support/service/test-directory.js';
+import { useIdp } from '../../support/service/use-idp.js';
+import { until } from '../../support/time/until.js';
+
+const isWhole = process.env.PROVE !== undefined;
+jest.setTimeout(isWhole ? 1_800_000 : 180_000);
+
+const MARK = 'POISON-IN-A-ROW';
+type Member = Record<string, unknown>;
+const breaks: Readonly<Record<string, unknown>> = {
+  absent: undefined,
+  null: null,
+  ...(isWhole
+    ? { number: 42, flag: true, text: MARK, list: [MARK], 'list of null': [null], record: { [MARK]: MARK } }
+    : { record: { [MARK]: null } }),
+  ...(isWhole
+    ? { 'long text': MARK.repeat(100_000), 'long list': Array.from({ length: 200_000 }, () => MARK), largest: Number.MAX_VALUE }
+    : {}),
+};
+
+const now = new Date();
+const row = (id: string) => ({ id, version: 1, createdAt: now, updatedAt: now });
+const pending = (subject: string) => ({
+  id: randomUUID(),
+  type: 'PersonUpdated',
+  time: now,
+  subject,
+  tid: 'tid',
+  data: { AggregateId: subject },
+});
+const client = (id: string): Member => ({
+  ...row(id),
+  name: 'Client',
+  metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code'] },
+  secrets: [{ hash: 'sha256:00' }],
+  allowedScopes: ['openid'],
+  requirePkce: true,
+  allowPlainPkce: false,
+  requireConsent: false,
+  accessTokenType: 'jwt',
+  idTokenClaims: 'minimal',
+  email: 'all',
+  styles: { logoUri: 'https://logo.test', accentColor: '#000000', radius: 1 },
+  lifetimes: { accessToken: 1, idToken: 1, refreshTokenIdle: 1, refreshTokenAbsolute: 1 },
+  allowedTenants: ['tid'],
+  introspects: 'own',
+  adminTenants: [],
+  trustedLoginHint: false,
+  corsOrigins: ['https://cors.test'],
+  postRegistrationUri: 'https://after.test',
+  status: 'active',
+});
+
+/** Rows with every member that there is; others than those that the service is driven with. */
+const templates = (tid: string): Partial<Record<CollectionName, (id: string) => Member>> => ({
+  tenants: (id) => ({
+    ...row(id),
+    name: 'Tenant',
+    organisationNumber: '1',
+    signIn: { methods: ['password'], requireMfa: false, selfRegistration: true },
+    branding: { logoUri: 'https://logo.test' },
+    locale: 'en',
+    status: 'active',
+    notBefore: now,
+  }),
+  subsidiaries: (id) => ({ ...row(id), tid, name: 'Subsidiary', organisationNumber: '1' }),
+  persons: (id) => ({
+    ...row(id),
+    tid,
+    subsidiaryId: 'subsidiary',
+    givenName: 'Given',
+    familyName: 'Family',
+    email: 'person@acme.test',
+    secondEmail: 'second@acme.test',
+    phoneNumber: '+47 1',
+    phoneNumberVerified: true,
+    nationalId: 'sealed',
+    nationalIdHash: `hash ${id}`,
+    pictureUrl: 'https://picture.test',
+    externalId: `external ${id}`,
+    attributes: { of: 'plugins' },
+    user: {
+      id: randomUUID(),
+      userName: id,
+      userNameKey: id,
+      emailVerified: true,
+      isParent: false,
+      childUserIds: [],
+      groupIds: [],
+      status: 'active',
+      notBefore: now,
+      externalIdentities: [{ idp: 'idp', subject: id }],
+      externalIdentityKeys: [id],
+      invitation: { id: randomUUID(), serial: 1, expiresAt: now, send: true },
+      accepted: { id: randomUUID(), at: now, credentialId: randomUUID() },
+    },
+    pendingEvents: [pending(id)],
+    outbox: 'yes',
+  }),
+  invitations: (id) => ({
+    ...row(id),
+    tid,
+    personId: 'person',
+    userId: 'user',
+    clientId: 'client',
+    clientName: 'Client',
+    link: false,
+    locale: 'en',
+    send: true,
+    status: 'pending',
+    expiresAt: now,
+    acceptedAt: now,
+  }),
+  credentials: (id) => ({ ...row(id), passwordHash: 'no PHC string' }),
+  groups: (id) => ({ ...row(id), tid, name: id, permissionIds: [] }),
+  permissions: (id) => ({ ...row(id), name: 'Permission', description: 'Text' }),
+  clients: client,
+  apiResources: (id) => ({
+    ...row(id),
+    name: 'API',
+    secrets: [{ hash: 'sha256:00' }],
+    scopes: [`scope.${id}`],
+    introspects: 'own',
+    allowedTenants: ['tid'],
+    introspectionSignedResponseAlg: 'RS256',
+    status: 'active',
+  }),
+  consents: (id) => ({ ...row(id), userId: 'user', clientId: 'client', scopes: ['openid'], claims: ['email'], at: now }),
+  events: (id) => ({ ...pending(id), id, eventId: id, recordedAt: now, version: 1 }),
+  deliveries: (id) => ({
+    ...row(id),
+    kind: 'backchannel-logout',
+    data: { some: 'data' },
+    batch: 'batch',
+    state: 'waiting',
+    attempts: 0,
+    due: now,
+    problem: 'none',
+  }),
+  seeds: (id) => ({
+    id,
+    version: 1,
+    recordId: id,
+    madeAt: now,
+    values: [{ field: 'name', digest: 'digest' }],
+    items: [{ field: 'scopes', item: 'item', isInSeed: true }],
+  }),
+  removals: (id) => ({ ...row(id), by: { actor: 'client:admin', requestId: 'request' } }),
+  upkeep: (id) => ({ ...row(id), done: 1 }),
+});
+
+/** Paths of the members, two levels deep, through the first element of a list. */
+function pathsOf(value: unknown, depth = 0): string[][] {
+  if (typeof value !== 'object' || value === null || value instanceof Date) return [];
+  return Object.entries(Array.isArray(value) ? value.slice(0, 1) : value)
+    .filter(([name]) => depth > 0 || (name !== 'id' && name !== 'version'))
+    .flatMap(([name, member]) => [[name], ...(depth < 2 ? pathsOf(member, depth + 1).map((rest) => [name, ...rest]) : [])]);
+}
+
+function broken(template: Member, [name = '', ...rest]: readonly string[], by: unknown): Member {
+  const copy = (Array.isArray(template) ? [...template] : { ...template }) as Member;
+  if (rest.length > 0) copy[name] = broken(copy[name] as Member, rest, by);
+  else if (by === undefined) delete copy[name];
+  else copy[name] = by;
+  return copy;
+}
+
+describe('M17: rows that are not of their form', () => {
+  const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+  // Hashes take their time: one password is enough.
+  const tenants = JSON.parse(
+    JSON.stringify(testSeed.tenants).replaceAll(/"devPassword":"(?!alice)\w+"/g, '"status":"active"'),
+  ) as typeof testSeed.tenants;
+  const seed = {
+    ...testSeed,
+    tenants,
+    clients: [
+      ...testSeed.clients,
+      {
+        id: 'nightly',
+        name: 'Nightly',
+        secret: 'nightly-secret',
+        metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+        allowedScopes: ['orders.read'],
+      },
+    ],
+  };
+  const options = { ...stores, seed, keys: { encryption: ['what the keys are encrypted with in this test'] } };
+  /** Another node of the same service. */
+  const begin = () => createIdentityProvider({ ...options, issuer: service.issuer, logger: silentLogger });
+  const alice = new Agent();
+  const heard: string[] = [];
+  let tid: string;
+  const service = useIdp(options);
+  beforeAll(async () => {
+    service.idp.events.on('PersonCreated', ({ subject }) => void heard.push(subject));
+    tid = (await service.idp.directory.accounts.candidates('alice@acme.test'))[0]!.tenant.id;
+    await obtainCode(service.issuer, alice);
+  });
+
+  /** All that a service does for the others, on a node that was there and on one that begins. */
+  async function drive(): Promise<void> {
+    const { issuer, idp } = service;
+    await expectServed(issuer);
+    const other = await begin();
+    try {
+      const { port } = (await other.listen(0, '127.0.0.1')).address() as AddressInfo;
+      const nightly = await postForm(
+        `http://127.0.0.1:${port}/connect/token`,
+        { grant_type: 'client_credentials' },
+        { authorization: basic('nightly', 'nightly-secret') },
+      );
+      expect(nightly.status).toBe(200);
+    } finally {
+      await other.close();
+    }
+    await idp.keys.rotate({ now: true });
+    const { id } = await idp.tenant(tid).persons.create({ givenName: 'New', familyName: 'Person' });
+    await until(() => heard.includes(id));
+    expect(await idp.health()).toMatchObject({ status: 'up' });
+    expect(JSON.stringify(service.logged)).not.toContain(MARK);
+  }
+
+  async function expectServed(issuer: string): Promise<void> {
+    const answers = await Promise.all(['', '/jwks'].map((path) => fetch(`${issuer}/.well-known/openid-configuration${path}`)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const granted = await redeem(
+      issuer,
+      await obtainCode(issuer, alice, 'web', { scope: 'openid profile perms offline_access orders.read' }),
+    );
+    expect(granted).toMatchObject({ status: 200, json: { access_token: expect.any(String), id_token: expect.any(String) } });
+    expect((await refresh(issuer, granted.json.refresh_token)).status).toBe(200);
+    expect(await introspect(issuer, granted.json.access_token)).toMatchObject({ status: 200, json: { active: true } });
+    const plain = await redeem(issuer, await obtainCode(issuer, alice, 'web', { scope: 'openid profile perms' }));
+    expect((await userinfo(issuer, plain.json.access_token)).status).toBe(200);
+    const pushed = await postForm(
+      `${issuer}/connect/par`,
+      {
+        client_id: 'web',
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: 'openid',
+        code_challenge: 'c'.repeat(43),
+        code_challenge_method: 'S256',
+      },
+      authorizationOf('web'),
+    );
+    expect(pushed.status).toBe(201);
+  }
+
+  const names = Object.keys(collections) as CollectionName[];
+
+  test('M17: there is a template of every collection, but for those of one row', () => {
+    expect(names.filter((name) => !(name in templates('')))).toEqual(['signingKeys', 'changes']);
+  });
+
+  /** @returns how many rows the store itself takes. */
+  async function poison(name: CollectionName): Promise<string[]> {
+    const template = templates(tid)[name]!;
+    const rows = stores.directory.collection<Row>(name);
+    const ids: string[] = [];
+    for (const path of pathsOf(template('any')))
+      for (const by of Object.values(breaks)) {
+        const id = randomUUID();
+        await rows.put(broken(template(id), path, by) as unknown as Row).then(
+          () => ids.push(id),
+          () => undefined,
+        );
+      }
+    return ids;
+  }
+  const clean = async (name: CollectionName, ids: readonly string[]) => {
+    for (const id of ids) await stores.directory.collection(name).remove(id);
+    await stores.directory
+      .collection<{ id: string; version: number; revisions: Record<string, number> }>('changes')
+      .update('revisions', (changes) => ({
+        ...changes,
+        revisions: { ...changes.revisions, [name]: (changes.revisions[name] ?? 0) + 1 },
+      }));
+  };
+
+  const all = names.filter((name) => name in templates(''));
+  test.each(isWhole ? all : (['clients', 'persons'] as const))('M17: %s, each member broken in each way', async (name) => {
+    const ids = await poison(name);
+    await drive();
+    await clean(name, ids);
+  });
+
+  test('M17: all collections at once', async () => {
+    const poisoned = new Map<CollectionName, string[]>();
+    for (const name of names) if (name in templates('')) poisoned.set(name, await poison(name));
+    await drive();
+    const { directory } = service.idp;
+    await Promise.all([directory.clients.find(), directory.apiResources.find(), directory.tenants.find()]);
+    const { problems } = await service.idp.health();
+    for (const name of ['persons', 'clients', 'apiResources', 'tenants'] as const) {
+      const told = problems.filter(
+        ({ collection, code, id }) => collection === name && code === 'record_unreadable' && poisoned.get(name)?.includes(id),
+      );
+      expect(told.length).toBeGreaterThan(10);
+    }
+    // Once each, by collection and id.
+    const lines = service.logged.filter(([, message]) => String(message).startsWith('a stored record is not of its form'));
+    expect(new Set(lines.map(([fields]) => JSON.stringify(fields))).size).toBe(lines.length);
+
+    const unreadable = problems.find(({ id }) => poisoned.get('clients')?.includes(id))!.id;
+    const { clients, apiResources } = service.idp.directory;
+    expect(await clients.get(unreadable)).toBeUndefined();
+    await expect(clients.create({ id: unreadable, name: 'Taken', secret: 'x'.repeat(32) })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(apiResources.create({ id: unreadable, name: 'Taken', scopes: [] })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(clients.update(unreadable, { name: 'Other' })).rejects.toMatchObject({ code: 'record_unreadable' });
+    for (const [name, ids] of poisoned) await clean(name, ids);
+    await drive();
+    for (let looks = 0; (await service.idp.health()).problems.length > 0; looks += 1) expect(looks).toBeLessThan(500);
+  });
+
+  const ofRing = ['keys', 'pendingEvents', 'outbox', 'createdAt', 'updatedAt'];
+  const singles: [CollectionName, string, string[]][] = [
+    ...(isWhole ? ofRing : ['keys', 'pendingEvents']).map((member): [CollectionName, string, string[]] => [
+      'signingKeys',
+      'ring',
+      [member],
+    ]),
+    ['changes', 'revisions', ['revisions']],
+  ];
+  test.each(singles)('M17: the one row of %s (%s), %j broken', async (name, id, path) => {
+    for (const by of isWhole ? Object.values(breaks) : [undefined, MARK]) {
+      const rows = stores.directory.collection<Row>(name);
+      await rows.put(broken((await rows.get(id)) as unknown as Member, path, by) as unknown as Row);
+      await (await begin()).close();
+      await drive();
+    }
+  });
+
+  test('M17: a signing key that cannot be read, whatever its state, keeps no node from starting', async () => {
+    const rows = stores.directory.collection<Row & { keys: Member[] }>('signingKeys');
+    await service.idp.keys.rotate({ now: true });
+    const { keys } = (await rows.get('ring'))!;
+    for (const [index, key] of keys.entries()) {
+      const damaged = { ...key, sealed: `v1.${MARK}` };
+      await rows.update('ring', (ring) => ({ ...ring, keys: keys.map((one, at) => (at === index ? damaged : one)) }));
+      const node = await begin();
+      const { problems } = await node.health();
+      expect(problems).toContainEqual({ code: 'record_unreadable', collection: 'signingKeys', id: key.kid });
+      await node.keys.rotate({ now: true });
+      await node.close();
+    }
+    // With none that can be read, the key of the keys is gone: to make others would void what every node signed.
+    await rows.update('ring', (ring) => ({ ...ring, keys: keys.map((key) => ({ ...key, sealed: `v1.${MARK}` })) }));
+    await expect(begin()).rejects.toMatchObject({ code: 'undecipherable' });
+    await rows.update('ring', (ring) => ({ ...ring, keys }));
+  });
+
+  test('M17: an id that is no text is refused, and no store is said to be away', async () => {
+    const { tenants, clients, apiResources, permissions, consents } = service.idp.directory;
+    const { persons, users, groups, subsidiaries } = service.idp.tenant(tid);
+    for (const id of [5, null, undefined, {}, ['a'], { $ne: '' }] as unknown as string[]) {
+      const calls: (() => Promise<unknown>)[] = [
+        ...[tenants, clients, apiResources, permissions, persons, groups, subsidiaries].map(
+          ({ get }) =>
+            () =>
+              get(id),
+        ),
+        ...[tenants, clients, apiResources, permissions, persons, groups, subsidiaries].map(
+          ({ update }) =>
+            () =>
+              update(id, {}),
+        ),
+        () => users.get(id),
+        () => users.disable(id),
+        () => clients.remove(id),
+        () => persons.remove(id),
+        () => consents.find(id),
+        () => service.idp.tenant(id).persons.find({ limit: 1 }),
+      ];
+      for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'invalid_record', status: 422 });
+      expect(await service.idp.directory.accounts.findByOid(id)).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,135 @@
+/** Option `features`: what obliges every client, FAPI profiles among them. */
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { decodeProtectedHeader, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Agent, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
+import { createAssertingClient } from '../../support/client/assertions.js';
+import { createSigningClient } from '../../support/client/request-objects.js';
+import { responseOf } from '../../support/client/steps.js';
+import { startIdp, type TestIdp, type TestIdpOptions } from '../../support/service/idp.js';
+import { redirectUri, testSeed } from '../../support/service/seed.js';
+
+/** One password to hash. */
+const seed = { ...testSeed, tenants: testSeed.tenants.slice(0, 1).map((tenant) => ({ ...tenant, persons: tenant.persons.slice(0, 1) })) };
+
+let service: TestIdp;
+afterEach(() => service.close());
+const start = async (features: NonNullable<TestIdpOptions['features']>) => {
+  service = await startIdp({ features, seed });
+};
+const discovery = async (): Promise<Json> => (await fetch(`${service.issuer}/.well-known/openid-configuration`)).json();
+const token = (fields: Record<string, string>, headers: Record<string, string>) =>
+  postForm(`${service.issuer}/connect/token`, fields, headers);
+const web = { authorization: basic('web', 'web-secret') };
+const withPkce = () => {
+  const { verifier, challenge } = createPkce();
+  return { verifier, parameters: { code_challenge: challenge, code_challenge_method: 'S256' } };
+};
+
+describe('FAPI', () => {
+  test('2.0: a pushed request, private_key_jwt and DPoP come to a bound token', async () => {
+    await start({ fapi: { enabled: true, profile: '2.0' } });
+    const client = await createAssertingClient();
+    await service.idp.directory.clients.create({
+      ...client.seed,
+      metadata: { ...client.seed.metadata, require_pushed_authorization_requests: true, dpop_bound_access_tokens: true },
+    });
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const jwk = await exportJWK(publicKey);
+    const proof = (url: string, method = 'POST') =>
+      new SignJWT({ htu: url, htm: method, jti: randomUUID() })
+        .setIssuedAt()
+        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
+        .sign(privateKey);
+    const { verifier, parameters } = withPkce();
+    const request = { client_id: client.seed.id, response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
+    const pushed = await postForm(`${service.issuer}/connect/par`, { ...request, ...(await client.sign(service.issuer)) });
+    expect(pushed.status).toBe(201);
+    const agent = new Agent();
+    const answer = await signIn(
+      agent,
+      `${service.issuer}/connect/authorize?${new URLSearchParams({ client_id: client.seed.id, request_uri: pushed.json.request_uri })}`,
+    );
+    const code = responseOf(answer).get('code') ?? '';
+    const tokenUrl = `${service.issuer}/connect/token`;
+    const { json } = await postForm(
+      tokenUrl,
+      {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        ...(await client.sign(service.issuer)),
+      },
+      { dpop: await proof(tokenUrl) },
+    );
+    expect(json).toMatchObject({ token_type: 'DPoP', id_token: expect.any(String) });
+    const direct = await agent.get(authorizeUrl(service.issuer, { ...request }));
+    expect(responseOf(direct).get('error')).toBe('invalid_request');
+  });
+
+  test('1.0: a code comes in a signed response, or not at all; a function says for which clients', async () => {
+    await start({ fapi: { enabled: true, profile: (_ctx, client) => (client?.clientId === 'web' ? '1.0 Final' : undefined) } });
+    const agent = new Agent();
+    const signed = await signIn(
+      agent,
+      authorizeUrl(service.issuer, { response_mode: 'jwt', nonce: 'n', state: 's', ...withPkce().parameters }),
+    );
+    const response = responseOf(signed).get('response') ?? '';
+    expect(decodeProtectedHeader(response).alg).toBe('RS256');
+    const unsigned = await agent.get(authorizeUrl(service.issuer, { nonce: 'n', state: 's', ...withPkce().parameters }));
+    expect(responseOf(unsigned).get('code')).toBeNull();
+    const other = await agent.get(authorizeUrl(service.issuer, { client_id: 'pairwise', nonce: 'n', ...withPkce().parameters }));
+    expect(responseOf(other).get('code')).toEqual(expect.any(String));
+  });
+});
+
+describe('what every client has to do', () => {
+  test('RFC 9126 §5: requests are pushed, by GET and by POST', async () => {
+    await start({ pushedAuthorizationRequests: { requirePushedAuthorizationRequests: true } });
+    expect((await discovery()).require_pushed_authorization_requests).toBe(true);
+    const agent = new Agent();
+    const parameters = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...withPkce().parameters };
+    expect(responseOf(await agent.get(authorizeUrl(service.issuer, parameters))).get('error')).toBe('invalid_request');
+    const posted = await agent.follow(await agent.post(`${service.issuer}/connect/authorize`, parameters));
+    expect(responseOf(posted).get('error')).toBe('invalid_request');
+    const { json } = await postForm(`${service.issuer}/connect/par`, parameters, web);
+    const pushed = new URLSearchParams({ client_id: 'web', request_uri: json.request_uri });
+    expect(responseOf(await signIn(agent, `${service.issuer}/connect/authorize?${pushed}`)).get('code')).toEqual(expect.any(String));
+  });
+
+  test('RFC 9101 §10.5: requests are signed, by GET and by POST', async () => {
+    await start({ requestObjects: { requireSignedRequestObject: true } });
+    expect((await discovery()).require_signed_request_object).toBe(true);
+    const client = await createSigningClient('signer');
+    await service.idp.directory.clients.create(client.record);
+    const { parameters } = withPkce();
+    const request = await client.sign(service.issuer, parameters);
+    const agent = new Agent();
+    const signed = await signIn(agent, authorizeUrl(service.issuer, { client_id: 'signer', request }));
+    expect(responseOf(signed).get('code')).toEqual(expect.any(String));
+    const plain = { client_id: 'signer', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
+    expect(responseOf(await agent.get(authorizeUrl(service.issuer, plain))).get('error')).toBe('invalid_request');
+    const posted = await agent.follow(await agent.post(`${service.issuer}/connect/authorize`, plain));
+    expect(responseOf(posted).get('error')).toBe('invalid_request');
+  });
+
+  test('RFC 9449 §8: a proof has a nonce of the service', async () => {
+    await start({ dPoP: { enabled: true, requireNonce: () => true, nonceSecret: Buffer.alloc(32, 7) } });
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const url = `${service.issuer}/connect/token`;
+    const proof = async (nonce?: string) =>
+      new SignJWT({ htu: url, htm: 'POST', jti: randomUUID(), ...(nonce === undefined ? {} : { nonce }) })
+        .setIssuedAt()
+        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: await exportJWK(publicKey) })
+        .sign(privateKey);
+    const credentials = { authorization: basic('service', 'service-secret') };
+    const first = await token({ grant_type: 'client_credentials' }, { ...credentials, dpop: await proof() });
+    expect(first).toMatchObject({ status: 400, json: { error: 'use_dpop_nonce' } });
+    const second = await token(
+      { grant_type: 'client_credentials' },
+      { ...credentials, dpop: await proof(first.headers.get('dpop-nonce') ?? '') },
+    );
+    expect(second.json).toMatchObject({ token_type: 'DPoP' });
+  });
+});

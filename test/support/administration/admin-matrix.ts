@@ -1,0 +1,116 @@
+/** Every operation of the admin API with every id of another tenant: where its answer differs from that for an id that nobody has. */
+
+import type { Json } from '../client/agent.js';
+import { drawing, sample } from '../requests/schema-samples.js';
+import { type AdminClient, documented } from './admin.js';
+
+const ABSENT = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+/** A record of each kind in one tenant: what a path parameter or a member of a body may name. */
+export interface TenantRecords {
+  readonly tid: string;
+  readonly user: string;
+  readonly person: string;
+  readonly group: string;
+  readonly subsidiary: string;
+  readonly invitation?: string;
+}
+
+/** Makes them. */
+export async function makeRecords(root: AdminClient, tid: string): Promise<TenantRecords> {
+  const at = `/tenants/${tid}`;
+  const unique = Math.random().toString(36).slice(2);
+  const subsidiary = (await root.post(`${at}/subsidiaries`, { name: unique })).json.id;
+  const group = (await root.post(`${at}/groups`, { name: unique })).json.id;
+  const { id: person, user } = (await root.post(`${at}/persons`, { givenName: 'M', familyName: unique, user: { userName: unique } })).json;
+  return { tid, user: user.id, person, group, subsidiary };
+}
+
+/** The record that the parameter of a path means. */
+const meant = (path: string, parameter: string, records: TenantRecords): string | undefined => {
+  if (parameter === 'tid') return records.tid;
+  const [, collection = ''] = path.split(`/{${parameter}}`)[0]?.match(/\/([a-z-]+)$/) ?? [];
+  return {
+    users: records.user,
+    persons: records.person,
+    groups: records.group,
+    subsidiaries: records.subsidiary,
+    invitations: records.invitation,
+    link: records.user,
+  }[collection];
+};
+
+/** Members of bodies that name records of the tenant. */
+const references: readonly (readonly [member: string, kind: keyof TenantRecords])[] = [
+  ['subsidiaryId', 'subsidiary'],
+  ['userId', 'user'],
+];
+
+export interface Leak {
+  readonly operation: string;
+  readonly field: string;
+  readonly foreign: string;
+  readonly absent: string;
+}
+
+export interface MatrixOptions {
+  readonly issuer: string;
+  /** Who asks; it administers `own` alone. */
+  readonly client: AdminClient;
+  readonly own: TenantRecords;
+  readonly foreign: TenantRecords;
+  /** `METHOD /path` of operations that would end what the others are about. */
+  readonly except?: readonly string[];
+}
+
+/** The answers that differ, and how many were compared. */
+export async function leaksOf({
+  issuer,
+  client,
+  own,
+  foreign,
+  except = [],
+}: MatrixOptions): Promise<{ readonly leaks: readonly Leak[]; readonly compared: number }> {
+  const { operations, document } = await documented(issuer);
+  const leaks: Leak[] = [];
+  let compared = 0;
+  for (const { method, path, operation } of operations) {
+    if (!path.startsWith('/tenants/{tid}') || except.includes(`${method} ${path}`)) continue;
+    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+    const schema = (Object.values(operation.requestBody?.content ?? {}) as Json[])[0]?.schema;
+    const draw = drawing(path.length);
+    const body = schema && (sample(schema, { document, draw, fullness: method === 'PATCH' ? 0.2 : 0 }) as Json);
+    if (body && 'ids' in (schema.properties ?? {})) body.ids = [];
+    const ask = async (ids: Readonly<Record<string, string | undefined>>, sent: unknown = body): Promise<string> => {
+      const url = path.replace(/\{(\w+)\}/g, (_, name) => ids[name] ?? meant(path, name, own) ?? ABSENT);
+      const { status, text } = await client(url, { method, ...(sent === undefined ? {} : { body: sent }) });
+      const named = Object.values(ids).flatMap((id) => id ?? []);
+      return `${status} ${named.reduce((all, id) => all.replaceAll(id, 'ID'), text)}`;
+    };
+    const compare = async (field: string, ofForeign: Promise<string>, ofAbsent: Promise<string>): Promise<void> => {
+      const [first, second] = [await ofForeign, await ofAbsent];
+      compared += 1;
+      if (first !== second) leaks.push({ operation: `${method} ${path}`, field, foreign: first, absent: second });
+    };
+    for (const parameter of parameters) {
+      const others = parameter === 'tid' ? Object.fromEntries(parameters.map((name) => [name, meant(path, name, foreign)])) : {};
+      await compare(
+        parameter,
+        ask({ ...others, [parameter]: meant(path, parameter, foreign) ?? foreign.user }),
+        ask({ ...others, [parameter]: ABSENT }),
+      );
+    }
+    const members = Object.keys(schema?.properties ?? {});
+    for (const [member, kind] of references.filter(([name]) => members.includes(name))) {
+      const [id = ''] = [foreign[kind]];
+      await compare(member, ask({ [member]: id }, { ...body, [member]: id }), ask({ [member]: ABSENT }, { ...body, [member]: ABSENT }));
+    }
+    if (members.includes('ids'))
+      await compare('ids', ask({ group: foreign.group }, { ids: [foreign.group] }), ask({ group: ABSENT }, { ids: [ABSENT] }));
+    if (members.includes('user')) {
+      const user = (groupId: string) => ({ ...body, user: { userName: `u${compared}`, groups: { ids: [groupId] } } });
+      await compare('user.groups.ids', ask({ group: foreign.group }, user(foreign.group)), ask({ group: ABSENT }, user(ABSENT)));
+    }
+  }
+  return { leaks, compared };
+}

@@ -1,0 +1,113 @@
+/** A node that serves the admin API, and is killed after one of its writes. Started by {@link startAdminNode}; ends when that process does. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { MongoClient } from 'mongodb';
+import { createIdentityProvider, type DirectoryStore, type IdentityProviderOptions } from 'tenant-idp';
+import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import type { Collection, Row } from '../../../lib/store/directory-store.js';
+import { boundMethods } from '../../store/bound-methods.js';
+import { testKeys } from '../service/keys.js';
+import { cheapPasswords } from '../service/seed.js';
+
+interface Settings {
+  readonly url: string;
+  readonly database: string;
+  readonly prefix: string;
+  readonly seed: IdentityProviderOptions['seed'];
+}
+
+/** Options of this node, and of those that go on after it. */
+export const optionsOfNodes = {
+  issuer: 'http://127.0.0.1:3000',
+  keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
+  passwords: cheapPasswords,
+  mail: { send: async () => {} },
+  limits: { adminRequestsPerMinute: 100_000 },
+  logger: { debug() {}, info() {}, warn() {}, error() {} },
+} satisfies IdentityProviderOptions;
+
+export interface AdminNode {
+  /** Where it answers. */
+  readonly origin: string;
+  /** It is killed after so many writes of the next request, the first of which announces what is to be done. */
+  arm(writes: number): Promise<void>;
+  /** Resolves once it is gone: true when it was killed by itself. */
+  readonly gone: Promise<boolean>;
+  kill(): void;
+}
+
+export async function startAdminNode(settings: Settings): Promise<AdminNode> {
+  const node: ChildProcess = fork(new URL(import.meta.url), [JSON.stringify(settings)], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const gone = once(node, 'exit').then(([, signal]) => signal === 'SIGKILL');
+  const told = () => Promise.race([once(node, 'message'), gone.then(() => Promise.reject(new Error('the node ended')))]);
+  const [{ origin }] = (await told()) as [{ origin: string }];
+  return {
+    origin,
+    gone,
+    async arm(writes) {
+      const isArmed = told();
+      node.send({ writes });
+      await isArmed;
+    },
+    kill: () => void node.kill('SIGKILL'),
+  };
+}
+
+/** What is written beside, of events and caches, does not count. */
+const counted = ['deliveries', 'invitations', 'persons', 'removals', 'tenants', 'groups', 'subsidiaries', 'credentials', 'clients'];
+
+/** What a request writes first that is announced before it is done. */
+const first = ['deliveries', 'removals'];
+
+let left = Number.POSITIVE_INFINITY;
+let isBegun = false;
+function written<T>(collection: string, value: T): T {
+  isBegun ||= Number.isFinite(left) && first.includes(collection);
+  if (!isBegun || !counted.includes(collection)) return value;
+  left -= 1;
+  if (left === 0) process.kill(process.pid, 'SIGKILL');
+  return value;
+}
+
+function deadly(store: DirectoryStore): DirectoryStore {
+  const collection = <R extends Row>(name: string): Collection<R> => {
+    const rows = store.collection<R>(name);
+    return {
+      ...boundMethods(rows),
+      insert: async (row) => written(name, await rows.insert(row)),
+      put: async (row) => written(name, await rows.put(row)),
+      update: async (id, change) => written(name, await rows.update(id, change)),
+      remove: async (id, version) => written(name, await rows.remove(id, version)),
+    };
+  };
+  return {
+    name: store.name,
+    ephemeral: store.ephemeral,
+    open: (specs) => store.open(specs),
+    collection,
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}
+
+if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
+  process.on('disconnect', () => process.exit());
+  const { url, database, prefix, seed } = JSON.parse(process.argv[2] ?? '') as Settings;
+  const db = new MongoClient(url, mongoOptions).db(database);
+  const idp = await createIdentityProvider({
+    ...optionsOfNodes,
+    ...(seed && { seed }),
+    artifacts: mongoArtifacts({ db, prefix }),
+    directory: deadly(mongoDirectory({ db, prefix })),
+  });
+  const server = await idp.listen(0, '127.0.0.1');
+  process.on('message', ({ writes }: { writes: number }) => {
+    left = writes;
+    process.send?.({ isArmed: true });
+  });
+  process.send({ origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}

@@ -1,0 +1,186 @@
+/** A client of the admin API for tests: requests that succeed, and all answers, are checked against the document that the service publishes. */
+import { expect } from '@jest/globals';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { IdentityProviderOptions } from 'tenant-idp';
+import { basic, type Json, postForm } from '../client/agent.js';
+import { redirectUri, testSeed } from '../service/seed.js';
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Json;
+}
+
+export interface AdminCall {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface AdminClient {
+  readonly base: string;
+  (path: string, call?: AdminCall): Promise<AdminAnswer>;
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<AdminAnswer>;
+  patch(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<AdminAnswer>;
+  remove(path: string, body?: unknown): Promise<AdminAnswer>;
+}
+
+const resources = [
+  ...['tenants', 'subsidiaries', 'persons', 'users', 'links', 'sessions', 'groups'],
+  ...['permissions', 'clients', 'api-resources', 'keys', 'invitations', 'webhooks', 'factors', 'connections'],
+];
+export const adminScopes = [
+  ...resources.flatMap((resource) => [`idp.${resource}:read`, `idp.${resource}:write`]),
+  'idp.events:read',
+  'idp.exports:read',
+];
+
+/** A client of a seed that administers tenants, by their names or ids. */
+export const adminClient = (id: string, adminTenants: readonly string[], allowedScopes: readonly string[] = adminScopes) => ({
+  id,
+  name: `Client ${id}`,
+  secret: `${id}-secret`,
+  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  allowedScopes: [...allowedScopes],
+  adminTenants: [...adminTenants],
+});
+
+const [acme, ...others] = testSeed.tenants as readonly NonNullable<NonNullable<IdentityProviderOptions['seed']>['tenants']>[number][];
+const administrators = { name: 'Administrators', permissions: ['idp.persons:read', 'idp.persons:write', 'idp.groups:write'] };
+
+/** The test seed with administrators: `root` of all tenants, `acme` and `globex` of one each; Carol of Acme may administer persons, by `console`. */
+export const adminSeed = {
+  ...testSeed,
+  permissions: [...testSeed.permissions, ...adminScopes.map((id) => ({ id, name: id }))],
+  tenants: [
+    {
+      ...acme,
+      name: 'Acme',
+      groups: [...(acme?.groups ?? []), administrators],
+      persons: (acme?.persons ?? []).map((person) =>
+        person.givenName === 'Carol' && person.user ? { ...person, user: { ...person.user, groups: ['Administrators'] } } : person,
+      ),
+    },
+    ...others,
+  ],
+  clients: [
+    ...testSeed.clients,
+    adminClient('root', ['*']),
+    adminClient('acme', ['Acme']),
+    adminClient('globex', ['Globex']),
+    {
+      id: 'console',
+      name: 'Console',
+      secret: 'console-secret',
+      metadata: { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] },
+      allowedScopes: ['openid', ...adminScopes],
+    },
+  ],
+} satisfies IdentityProviderOptions['seed'];
+
+export async function adminToken(issuer: string, client: string, scope: string = adminScopes.join(' ')): Promise<string> {
+  const { json } = await postForm(
+    `${issuer}/connect/token`,
+    { grant_type: 'client_credentials', scope },
+    { authorization: basic(client, `${client}-secret`) },
+  );
+  expect(json.access_token).toEqual(expect.any(String));
+  return json.access_token;
+}
+
+/** Ids of the tenants of the seed, by name. */
+export async function tenantIds(root: AdminClient): Promise<Readonly<Record<string, string>>> {
+  const { json } = await root('/tenants?limit=200');
+  return Object.fromEntries(json.items.map(({ name, id }: Json) => [name, id]));
+}
+
+/** What the document says of a request, by `METHOD /path`. */
+export interface Documented {
+  readonly operations: readonly { readonly method: string; readonly path: string; readonly pattern: RegExp; readonly operation: Json }[];
+  validator(schema: Json): ValidateFunction;
+  readonly document: Json;
+}
+
+const documents = new Map<string, Promise<Documented>>();
+
+export function documented(issuer: string): Promise<Documented> {
+  const known = documents.get(issuer) ?? read(issuer);
+  documents.set(issuer, known);
+  return known;
+}
+
+async function read(issuer: string): Promise<Documented> {
+  const document = (await (await fetch(`${issuer}/idp/api/v1/openapi.json`)).json()) as Json;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema(document, 'document');
+  const validators = new Map<Json, ValidateFunction>();
+  const operations = Object.entries(document.paths as Record<string, Json>).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Json>).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),
+      operation,
+    })),
+  );
+  return {
+    document,
+    operations,
+    validator(schema) {
+      const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/'));
+      const validator = validators.get(schema) ?? ajv.compile(inDocument);
+      validators.set(schema, validator);
+      return validator;
+    },
+  };
+}
+
+/** Fails where an exchange is not as the document says. */
+async function checkExchange(issuer: string, path: string, { method = 'GET', body }: AdminCall, answer: AdminAnswer): Promise<void> {
+  const { operations, validator } = await documented(issuer);
+  const [pathname = ''] = path.split('?');
+  const found = operations.find((one) => one.method === method && one.pattern.test(pathname));
+  if (!found) return;
+  const said = found.operation.responses[answer.status];
+  const undocumented = said === undefined ? `${method} ${path} ${answer.status} ${answer.text}` : undefined;
+  expect(undocumented).toBeUndefined();
+  const [type] = (answer.headers.get('content-type') ?? '').split(';');
+  const content = said.content?.[type ?? ''];
+  expect([path, method, answer.status, said.content === undefined || content !== undefined]).toEqual([path, method, answer.status, true]);
+  if (content) expectValid(validator(content.schema), answer.json, `${method} ${path} answered`);
+  const form = Object.values((found.operation.requestBody?.content ?? {}) as Record<string, Json>)[0]?.schema;
+  if (form && answer.status < 300)
+    expectValid(validator(form), typeof body === 'string' ? JSON.parse(body) : body, `${method} ${path} was sent`);
+}
+
+function expectValid(validator: ValidateFunction, value: unknown, what: string): void {
+  const isValid = validator(value);
+  expect({ what, errors: isValid ? [] : validator.errors, value: isValid ? '' : value }).toEqual({ what, errors: [], value: '' });
+}
+
+/** @param token undefined: no credentials. */
+export function administer(issuer: string, token?: string): AdminClient {
+  const base = `${issuer}/idp/api/v1`;
+  const call = async (path: string, { method = 'GET', body, headers = {} }: AdminCall = {}): Promise<AdminAnswer> => {
+    const response = await fetch(base + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+    await checkExchange(issuer, path, { method, body }, answer);
+    return answer;
+  };
+  return Object.assign(call, {
+    base,
+    post: (path: string, body?: unknown, headers = {}) => call(path, { method: 'POST', body, headers }),
+    patch: (path: string, body: unknown, headers = {}) => call(path, { method: 'PATCH', body, headers }),
+    remove: (path: string, body?: unknown) => call(path, { method: 'DELETE', body }),
+  });
+}

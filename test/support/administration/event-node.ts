@@ -1,0 +1,108 @@
+/** A node that makes persons, hears of them, and is killed on the way. Started by `adversarial/faults/events-killed.test.ts`; ends when that process does. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { MongoClient } from 'mongodb';
+import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
+import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import type { Collection, Row } from '../../../lib/store/directory-store.js';
+import { testKeys } from '../service/keys.js';
+
+/** Where an event is when its node is killed. */
+export type KillPoint = 'written' | 'recorded' | 'told' | 'delivered' | 'positioned' | 'never';
+
+export interface EventNodeSettings {
+  readonly url: string;
+  readonly database: string;
+  /** The person to make, and where its event is when the node ends. */
+  readonly personId: string;
+  readonly killAt: KillPoint;
+}
+/** What the node says to the process that started it. */
+export type FromEventNode = { readonly heard: IdpEvent } | { readonly ready: true; readonly issuer: string };
+/** The word to begin, with how many persons to make. */
+export type ToEventNode = { readonly create: number };
+
+const tell = (message: FromEventNode) => new Promise<void>((resolve) => process.send?.(message, undefined, {}, () => resolve()));
+process.on('disconnect', () => process.exit());
+
+const { url, database, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
+let isArmed = false;
+
+function passes(point: KillPoint): void {
+  if (isArmed && killAt === point) process.kill(process.pid, 'SIGKILL');
+}
+
+/** Ends the process between two steps of the outbox, each of which is one write. */
+function deadly(store: DirectoryStore): DirectoryStore {
+  const collection = <R extends Row>(name: string): Collection<R> => {
+    const rows = store.collection<R>(name);
+    return {
+      get: (id) => rows.get(id),
+      find: (where, page) => rows.find(where, page),
+      range: (range) => rows.range(range),
+      put: (row) => rows.put(row),
+      remove: (id, version) => rows.remove(id, version),
+      async insert(row) {
+        const inserted = await rows.insert(row);
+        if (name === 'persons') passes('written');
+        if (name === 'events') passes('recorded');
+        return inserted;
+      },
+      async update(id, change) {
+        if (name === 'persons') passes('told');
+        if (name === 'events.positions') passes('delivered');
+        const updated = await rows.update(id, change);
+        if (name === 'events.positions') passes('positioned');
+        return updated;
+      },
+    };
+  };
+  return {
+    name: 'deadly',
+    ephemeral: false,
+    open: (specs) => store.open(specs),
+    collection,
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}
+
+/** An administrator. The helper for tests of the admin API runs in tests alone. */
+const root = {
+  id: 'root',
+  name: 'Root',
+  secret: 'root-secret',
+  metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
+  allowedScopes: ['idp.webhooks:write'],
+  adminTenants: ['*'],
+};
+const client = new MongoClient(url, mongoOptions);
+const port = await freePort();
+const issuer = `http://127.0.0.1:${port}`;
+const idp = await createIdentityProvider({
+  issuer,
+  directory: deadly(mongoDirectory({ db: client.db(database) })),
+  seed: { tenants: [{ name: 'Acme' }], clients: [root] },
+  keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
+  logger: { debug() {}, info() {}, warn() {}, error() {} },
+});
+// At once: what was left behind is told as soon as the event loop is free.
+idp.events.on('PersonCreated', (event) => tell({ heard: event }));
+await idp.listen(port, '127.0.0.1');
+const acme = (await idp.directory.tenants.find()).find(({ name }) => name === 'Acme');
+process.on('message', async ({ create }: ToEventNode) => {
+  isArmed = true;
+  const { persons } = idp.directory.forTenant(acme?.id ?? '');
+  const one = { givenName: 'Eve', familyName: 'Evans' };
+  await persons.create({ id: personId, ...one });
+  for (let made = 1; made < create; made += 1) await persons.create(one);
+});
+await tell({ ready: true, issuer });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return free;
+}

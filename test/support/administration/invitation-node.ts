@@ -1,0 +1,81 @@
+/** A node that accepts an invitation, and is killed on the way. Started by `invitations/killed.test.ts`; ends when that process does. */
+import { MongoClient } from 'mongodb';
+import { createIdentityProvider, type DirectoryStore } from 'tenant-idp';
+import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import type { Collection, Row } from '../../../lib/store/directory-store.js';
+import type { Person } from '../../../lib/store/records/records.js';
+import { testKeys } from '../service/keys.js';
+import { cheapPasswords } from '../service/seed.js';
+
+export interface InvitationNodeSettings {
+  readonly url: string;
+  readonly database: string;
+  readonly id: string;
+  readonly password: string;
+  /** The write of the acceptance after which the node ends; absent: none. */
+  readonly killAfter: number;
+}
+
+export const encryption = ['what the nodes of the tests encrypt with'];
+
+const { url, database, id, password, killAfter } = JSON.parse(process.argv[2] ?? '{}') as InvitationNodeSettings;
+let isArmed = false;
+let writes = 0;
+
+/** After a write of the acceptance: what the queue and the dispatcher do beside it does not count. */
+function written<T>(collection: string, value: T, isInsert = false): T {
+  const { user } = (value ?? {}) as Partial<Person>;
+  const counts = {
+    deliveries: isInsert,
+    credentials: true,
+    persons: user?.invitation?.id === undefined && user?.accepted?.id === id,
+    invitations: true,
+  };
+  if (isArmed && counts[collection as keyof typeof counts]) {
+    writes += 1;
+    if (writes === killAfter) process.kill(process.pid, 'SIGKILL');
+  }
+  return value;
+}
+
+function deadly(store: DirectoryStore): DirectoryStore {
+  const collection = <R extends Row>(name: string): Collection<R> => {
+    const rows = store.collection<R>(name);
+    return {
+      ...rows,
+      get: (rowId) => rows.get(rowId),
+      find: (where, page) => rows.find(where, page),
+      range: (range) => rows.range(range),
+      put: (row) => rows.put(row),
+      remove: async (rowId, version) => written(name, await rows.remove(rowId, version)),
+      insert: async (row) => written(name, await rows.insert(row), true),
+      update: async (rowId, change) => written(name, await rows.update(rowId, change)),
+    };
+  };
+  return {
+    name: 'deadly',
+    ephemeral: false,
+    open: (specs) => store.open(specs),
+    collection,
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}
+
+if (process.send && id !== undefined) {
+  process.on('disconnect', () => process.exit());
+  const client = new MongoClient(url, mongoOptions);
+  const idp = await createIdentityProvider({
+    issuer: 'http://localhost:3000',
+    directory: deadly(mongoDirectory({ db: client.db(database) })),
+    keys: { signing: testKeys, encryption },
+    passwords: cheapPasswords,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+  isArmed = true;
+  const outcome = await idp.directory.acceptance.accept({ id, serial: 1 }, password).then(
+    () => 'accepted',
+    (error: Error) => String(error),
+  );
+  process.send({ outcome, writes }, undefined, {}, () => process.exit());
+}

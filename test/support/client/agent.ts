@@ -1,0 +1,160 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { redirectUri } from '../service/seed.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever an endpoint answered
+export type Json = any;
+
+/** A page or redirect as a browser without JavaScript got it. */
+export interface Answer {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+  /** The absolute URL of a redirect. */
+  readonly location: string | undefined;
+}
+
+/** A browser without JavaScript: keeps cookies by path, follows nothing by itself, submits forms. */
+export class Agent {
+  readonly cookies = new Map<string, { value: string; path: string }>();
+  constructor(readonly headers: Record<string, string> = {}) {}
+
+  async request(url: string, init: RequestInit = {}): Promise<Answer> {
+    const { pathname } = new URL(url);
+    const cookie = [...this.cookies]
+      .filter(([, { path }]) => pathname.startsWith(path))
+      // @see RFC 6265 §5.4
+      .sort(([, one], [, other]) => other.path.length - one.path.length)
+      .map(([key, { value }]) => `${key.split(' ')[0]}=${value}`);
+    const headers = {
+      accept: 'text/html,*/*',
+      ...this.headers,
+      ...(cookie.length > 0 ? { cookie: cookie.join('; ') } : {}),
+      ...(init.headers as Record<string, string>),
+    };
+    const response = await fetch(url, { redirect: 'manual', ...init, headers });
+    for (const line of response.headers.getSetCookie()) this.#keep(line);
+    const location = response.headers.get('location');
+    return {
+      url,
+      status: response.status,
+      headers: response.headers,
+      body: await response.text(),
+      location: location === null ? undefined : new URL(location, url).href,
+    };
+  }
+
+  get(url: string): Promise<Answer> {
+    return this.request(url);
+  }
+
+  post(url: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.request(url, { method: 'POST', body: new URLSearchParams(fields), headers });
+  }
+
+  /** Follows redirects until a page, or an address outside the origin. */
+  async follow(answer: Answer): Promise<Answer> {
+    const { origin } = new URL(answer.url);
+    let current = answer;
+    while (current.location?.startsWith(`${origin}/`)) current = await this.get(current.location);
+    return current;
+  }
+
+  /** Submits the page's form with its fields as they are, and these. */
+  submit(page: Answer, fields: Record<string, string>): Promise<Answer> {
+    const form = formOf(page);
+    return this.post(form.action, { ...form.fields, ...fields });
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const [name = '', ...value] = pair.split('=');
+    const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/';
+    const expires = attributes.find((attribute) => /^expires=/i.test(attribute))?.slice(8);
+    const key = `${name} ${path}`;
+    if (expires && new Date(expires).getTime() <= Date.now()) this.cookies.delete(key);
+    else this.cookies.set(key, { value: value.join('='), path });
+  }
+}
+
+const unescapeMarkup = (text: string): string =>
+  text.replace(/&(amp|lt|gt|quot|#39);/g, (_, entity: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[entity] as string);
+
+export function formOf({ body, url }: Pick<Answer, 'body' | 'url'>): { action: string; fields: Record<string, string> } {
+  const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(body)?.[0];
+  if (!form) throw new Error(`no form on ${url}`);
+  const attribute = (tag: string, name: string) => {
+    const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
+    return value === undefined ? undefined : unescapeMarkup(value);
+  };
+  const fields: Record<string, string> = {};
+  for (const [tag] of form.matchAll(/<input\b[^>]*>/g)) {
+    const name = attribute(tag, 'name');
+    if (name !== undefined) fields[name] = attribute(tag, 'value') ?? '';
+  }
+  return { action: new URL(attribute(form, 'action') ?? url, url).href, fields };
+}
+
+export const createPkce = () => {
+  const verifier = randomBytes(32).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+};
+
+/** An authorization URL; parameters that are undefined are left out. */
+export function authorizeUrl(issuer: string, parameters: Record<string, string | undefined> = {}): string {
+  const all = { client_id: 'web', response_type: 'code', redirect_uri: redirectUri, scope: 'openid', ...parameters };
+  const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return `${issuer}/connect/authorize?${new URLSearchParams(given)}`;
+}
+
+/** Signs in on the page an authorization request led to; the answer is the redirect to the client, or the next page. */
+export async function signIn(agent: Agent, url: string, userName = 'alice@acme.test', password = 'alice'): Promise<Answer> {
+  const first = await agent.follow(await agent.get(url));
+  if (first.location) return first;
+  const second = await agent.submit(first, { identifier: userName });
+  return agent.follow(await agent.submit(second, { password }));
+}
+
+export const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
+
+/** Posts a form to an OAuth endpoint. */
+export async function postForm(
+  url: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: Headers; json: Json; text: string }> {
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields), headers });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+}
+
+/** Signs in and redeems the code: the token response. */
+export async function obtainTokens(
+  issuer: string,
+  {
+    agent = new Agent(),
+    client = 'web',
+    secret = 'web-secret',
+    userName = 'alice@acme.test',
+    password = 'alice',
+    ...parameters
+  }: { agent?: Agent; client?: string; secret?: string; userName?: string; password?: string; [parameter: string]: unknown } = {},
+) {
+  const pkce = createPkce();
+  const url = authorizeUrl(issuer, {
+    client_id: client,
+    code_challenge: pkce.challenge,
+    code_challenge_method: 'S256',
+    ...(parameters as Record<string, string>),
+  });
+  const { location, body } = await signIn(agent, url, userName, password);
+  if (!location) throw new Error(`no redirect to the client: ${body.replace(/<style[\s\S]*?<\/style>/g, '')}`);
+  const code = new URL(location).searchParams.get('code');
+  if (!code) throw new Error(`no code: ${location}`);
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: pkce.verifier };
+  const { json } = secret
+    ? await postForm(`${issuer}/connect/token`, fields, { authorization: basic(client, secret) })
+    : await postForm(`${issuer}/connect/token`, { ...fields, client_id: client });
+  return { agent, code, verifier: pkce.verifier, callback: location, tokens: json };
+}

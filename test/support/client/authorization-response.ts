@@ -1,0 +1,18 @@
+import { expect } from '@jest/globals';
+import { redirectUri } from '../service/seed.js';
+import { type Answer, formOf } from './agent.js';
+
+/** The members of an authorization response, whichever way it was sent. */
+export function membersOf(answer: Answer, target = redirectUri): Record<string, string> {
+  if (answer.location === undefined) {
+    const { action, fields } = formOf(answer);
+    expect(action).toBe(target);
+    return fields;
+  }
+  expect(answer.location.startsWith(target)).toBe(true);
+  const { search, hash } = new URL(answer.location);
+  return Object.fromEntries(new URLSearchParams(hash === '' ? search : hash.slice(1)));
+}
+
+/** The page where a sign-in begins. */
+export const isSignInPage = ({ status, body }: Answer): boolean => status === 200 && body.includes('name="identifier"');

@@ -1,0 +1,39 @@
+import { testSeed } from '../service/seed.js';
+import { basic, type Json, postForm } from './agent.js';
+
+const seeded = new Map<string, string | undefined>(
+  [...testSeed.clients, ...testSeed.apiResources].map((caller) => [caller.id, 'secret' in caller ? caller.secret : undefined]),
+);
+
+/** The Authorization header of a client or API resource: its secret in the seed, else `<id>-secret`. */
+export const credentialsOf = (id: string): Record<string, string> => ({
+  authorization: basic(id, seeded.get(id) ?? `${id}-secret`),
+});
+
+/** The OAuth endpoints, as a caller with a secret uses them. */
+export function endpointsOf(issuer: string) {
+  const post =
+    (path: string) =>
+    (fields: Record<string, string>, caller = 'web') =>
+      postForm(`${issuer}/connect/${path}`, fields, credentialsOf(caller));
+  const token = post('token');
+  return {
+    token,
+    refresh: (refreshToken: string, caller?: string) => token({ grant_type: 'refresh_token', refresh_token: refreshToken }, caller),
+    clientCredentials: async (scope?: string, caller = 'service'): Promise<Json> =>
+      (await token({ grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) }, caller)).json,
+    introspect: (value: string, caller?: string) => post('introspect')({ token: value }, caller),
+    revoke: (value: string, caller?: string) => post('revocation')({ token: value }, caller),
+    par: post('par'),
+    async userinfo(accessToken: string): Promise<{ status: number; headers: Headers; json: Json }> {
+      const response = await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${accessToken}` } });
+      const text = await response.text();
+      return { status: response.status, headers: response.headers, json: text === '' ? undefined : JSON.parse(text) };
+    },
+  };
+}
+export type Endpoints = ReturnType<typeof endpointsOf>;
+
+/** Whether a client that may ask is told that its token is live. */
+export const isActive = async (endpoints: Endpoints, token: string, caller?: string): Promise<boolean> =>
+  (await endpoints.introspect(token, caller)).json.active;

@@ -1,0 +1,71 @@
+/** Single steps of the flows, for tests that repeat, reorder or race them. */
+
+import { redirectUri } from '../service/seed.js';
+import { type Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from './agent.js';
+
+type Parameters = Record<string, string | undefined>;
+
+export interface CodeInHand {
+  readonly client: string;
+  readonly code: string;
+  readonly verifier: string;
+}
+
+/** Parameters of the URL a client was sent to. */
+export const responseOf = ({ location }: Pick<Answer, 'location'>): URLSearchParams =>
+  new URLSearchParams(location === undefined ? '' : new URL(location).search);
+
+/** A code for the agent, which signs in as Alice unless it is signed in. */
+export async function obtainCode(issuer: string, agent: Agent, client = 'web', parameters: Parameters = {}): Promise<CodeInHand> {
+  const { verifier, challenge } = createPkce();
+  const answer = await signIn(
+    agent,
+    authorizeUrl(issuer, { client_id: client, code_challenge: challenge, code_challenge_method: 'S256', ...parameters }),
+  );
+  const code = responseOf(answer).get('code');
+  if (!code) throw new Error(`no code: ${answer.location ?? answer.body.replace(/<style[\s\S]*?<\/style>/g, '')}`);
+  return { client, code, verifier };
+}
+
+const secrets: Record<string, string> = { spa: '' };
+const secretOf = (client: string): string => secrets[client] ?? `${client === 'third-party' ? 'third' : client}-secret`;
+
+/** Authenticates a client of the seed: its header, or nothing for the public one. */
+export const authorizationOf = (client: string): Record<string, string> =>
+  secretOf(client) === '' ? {} : { authorization: basic(client, secretOf(client)) };
+
+export const redeem = (issuer: string, { client, code, verifier }: CodeInHand, more: Record<string, string> = {}) =>
+  postForm(
+    `${issuer}/connect/token`,
+    {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+      ...(secretOf(client) === '' ? { client_id: client } : {}),
+      ...more,
+    },
+    authorizationOf(client),
+  );
+
+export const refresh = (issuer: string, token: string, client = 'web', more: Record<string, string> = {}) =>
+  postForm(
+    `${issuer}/connect/token`,
+    { grant_type: 'refresh_token', refresh_token: token, ...(secretOf(client) === '' ? { client_id: client } : {}), ...more },
+    authorizationOf(client),
+  );
+
+export const introspect = (issuer: string, token: string, caller = 'web') =>
+  postForm(`${issuer}/connect/introspect`, { token }, authorizationOf(caller));
+
+export const isActive = async (issuer: string, token: string, caller = 'web'): Promise<boolean> =>
+  ((await introspect(issuer, token, caller)).json as Json).active === true;
+
+export const revoke = (issuer: string, token: string, caller = 'web') =>
+  postForm(`${issuer}/connect/revocation`, { token }, authorizationOf(caller));
+
+export async function userinfo(issuer: string, token: string): Promise<{ status: number; headers: Headers; json: Json }> {
+  const response = await fetch(`${issuer}/connect/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, json: text.startsWith('{') ? JSON.parse(text) : text };
+}

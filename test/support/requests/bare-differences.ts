@@ -1,0 +1,353 @@
+/** What the service answers otherwise than oidc-provider by itself over the same records, and why. */
+import { isDeepStrictEqual } from 'node:util';
+import type { BareOutcome, Outcome, TwinRequest } from '../service/twins.js';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a caller sees, without ids, signatures, and what no two answers have in common. */
+export interface Seen {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Json | string;
+}
+
+export interface Case {
+  readonly request: TwinRequest;
+  /** Fields of the form, decoded. */
+  readonly form: URLSearchParams;
+  /** Who authenticated at oidc-provider. */
+  readonly caller: string | undefined;
+  /** Whether what an introspection answer is about was stopped: its user, tenant or client. */
+  isStopped(token: Json): boolean;
+}
+
+export interface Difference {
+  /** Its row of the section “Differences from oidc-provider” of docs/decisions.md. */
+  readonly what: string;
+  readonly ours: string;
+  readonly bare: string;
+  readonly reason: string;
+  /** What oidc-provider's answer is with this difference taken out of it; undefined where it is not there. */
+  settle(bare: Seen, ours: Seen, asked: Case): Seen | undefined;
+}
+
+const members = ({ body }: Seen): Json => (typeof body === 'string' ? {} : body);
+const isSigned = (value: unknown): boolean => typeof value === 'string' && value.split('.').length === 3;
+
+const errorOf = (seen: Seen): unknown => members(seen).error;
+const isPage = ({ body }: Seen): boolean => body === 'a page';
+const isInactive = ({ body }: Seen): boolean => isDeepStrictEqual(body, { active: false });
+const isTo = ({ path }: TwinRequest, endpoint: string): boolean => path.toLowerCase().startsWith(`/connect/${endpoint}`);
+
+/** Members of ours that oidc-provider leaves out. */
+const withMembers = (theirs: Json, ours: Json, names: readonly string[]): Json => ({
+  ...Object.fromEntries(names.flatMap((name) => (ours[name] === undefined ? [] : [[name, ours[name]]]))),
+  ...theirs,
+});
+
+/** Each is needed by some request, and each difference has one: a test sees to both. */
+export const differences: readonly Difference[] = [
+  {
+    what: 'Caches',
+    ours: '`Cache-Control: no-store` and `Pragma: no-cache`, at revocation too',
+    bare: '`Cache-Control: no-store`, not at revocation',
+    reason: 'RFC 6749 §5.1 wants both',
+    settle: (bare, { headers }) =>
+      headers.pragma === 'no-cache' && headers['cache-control'] === 'no-store'
+        ? { ...bare, headers: { ...bare.headers, 'cache-control': 'no-store', pragma: 'no-cache' } }
+        : undefined,
+  },
+  {
+    what: 'A grant type or response type that the client is not registered for',
+    ours: '`unauthorized_client`',
+    bare: '`invalid_request`',
+    reason: 'RFC 6749 §4.1.2.1 and §5.2 name this error for it',
+    settle: (bare) =>
+      members(bare).error === 'invalid_request' &&
+      /^requested (grant type|response_type) is not allowed for this client$/.test(`${members(bare).error_description}`)
+        ? { ...bare, body: { ...members(bare), error: 'unauthorized_client' } }
+        : undefined,
+  },
+  {
+    what: 'Response type `token`',
+    ours: 'is for clients that register it',
+    bare: '`unsupported_response_type`',
+    reason: 'the service specification has the implicit flow',
+    settle: (bare, ours, { form }) =>
+      form.get('response_type') === 'token' && errorOf(ours) === 'unauthorized_client' && errorOf(bare) === 'unsupported_response_type'
+        ? ours
+        : undefined,
+  },
+  {
+    what: 'No client authentication',
+    ours: '401 `invalid_client`, with a challenge',
+    bare: '400 `invalid_request`',
+    reason: 'RFC 6749 §5.2 counts it among the cases of `invalid_client`',
+    settle: (bare, ours, { caller }) =>
+      bare.status === 400 &&
+      (members(bare).error_description === 'no client authentication mechanism provided' || (isPage(bare) && caller === undefined)) &&
+      /^Basic realm="[^"]+"$/.test(`${ours.headers['www-authenticate']}`)
+        ? {
+            status: 401,
+            headers: { ...bare.headers, 'www-authenticate': ours.headers['www-authenticate'] },
+            body: isPage(bare) ? bare.body : { error: 'invalid_client', error_description: 'client authentication failed' },
+          }
+        : undefined,
+  },
+  {
+    what: 'The audience of a client assertion',
+    ours: 'is the issuer alone, as one string',
+    bare: 'may also be the URL of an endpoint',
+    reason: 'an assertion for one server is of no use at another (draft-ietf-oauth-rfc7523bis)',
+    settle: (bare, ours, { form }) =>
+      form.has('client_assertion') && ours.status === 401 && bare.status !== 401 && (isPage(ours) || errorOf(ours) === 'invalid_client')
+        ? ours
+        : undefined,
+  },
+  {
+    what: 'Wrong secrets and assertions, one after another',
+    ours: '429 `too_many_requests`',
+    bare: '401 `invalid_client`',
+    reason: 'a secret is not to be found by trying',
+    settle: (bare, ours, { form }) =>
+      ours.status === 429 && ([401, 429].includes(bare.status) || form.has('client_assertion')) ? ours : undefined,
+  },
+  {
+    what: 'A method that an endpoint does not take',
+    ours: '405, with `Allow`',
+    bare: '404',
+    reason: 'RFC 9110 §15.5.6',
+    settle: (bare, ours) => (ours.status === 405 && ours.headers.allow !== undefined && bare.status === 404 ? ours : undefined),
+  },
+  {
+    what: 'JWT access tokens',
+    ours: "for clients with `accessTokenType: 'jwt'`; recorded, so that introspection, revocation and userinfo take them",
+    bare: 'only for resources of RFC 8707; introspection, revocation and userinfo refuse them',
+    reason: 'the service specification has them by client, and revoked ones are to be inactive at once',
+    settle(bare, ours, { request, form }) {
+      const isShown = isSigned(form.get('token')) || isSigned(request.headers.authorization);
+      const isRefused =
+        isPage(bare) || request.method === 'HEAD' || ['unsupported_token_type', 'invalid_token'].includes(`${errorOf(bare)}`);
+      if (isShown && isRefused && bare.status >= 400) return ours;
+      const { access_token: issued, expires_in: expiresIn } = members(ours);
+      return bare.status === 200 && typeof issued === 'object' && members(bare).access_token !== undefined
+        ? { ...bare, body: { ...members(bare), access_token: issued, expires_in: expiresIn } }
+        : undefined;
+    },
+  },
+  {
+    what: 'Revocation of a token of another client',
+    ours: '200, and nothing happens',
+    bare: '400 `invalid_request`, unless the client is a public one',
+    reason: 'an unknown token gets the same answer (RFC 7009 §2.2), so nobody finds out which tokens are live',
+    settle: (bare, ours, { request }) =>
+      isTo(request, 'revocation') &&
+      ours.status === 200 &&
+      bare.status === 400 &&
+      (isPage(bare) || members(bare).error_description === 'client is not authorized to revoke the presented token')
+        ? { status: 200, headers: { ...bare.headers, 'content-type': ours.headers['content-type'] }, body: '' }
+        : undefined,
+  },
+  {
+    what: 'Introspection of a token of another client, or by a public client',
+    ours: '`{"active":false}`, but for API resources that own a scope of it and clients with `introspects: \'all\'`',
+    bare: 'the token, to every client with a secret, and to a public one its own',
+    reason: 'a client learns nothing about users of another (RFC 7662 §4), and anybody can pass for a public client',
+    settle: (bare, ours, { request, caller }) =>
+      isTo(request, 'introspect') &&
+      isInactive(ours) &&
+      members(bare).active === true &&
+      (members(bare).client_id !== caller || caller === 'spa')
+        ? { ...bare, body: { active: false } }
+        : undefined,
+  },
+  {
+    what: 'Introspection when the user, the tenant or the client was stopped',
+    ours: '`{"active":false}` at once',
+    bare: 'the token until it ends; 500 where the client is gone',
+    reason: 'who was stopped is stopped everywhere',
+    settle: (bare, ours, { request, isStopped }) =>
+      isTo(request, 'introspect') &&
+      isInactive(ours) &&
+      (bare.status === 500 || (members(bare).active === true && isStopped(members(bare))))
+        ? { ...bare, status: 200, body: { active: false } }
+        : undefined,
+  },
+  {
+    what: 'Members of an introspection answer',
+    ours: 'claims of the sign-in and of plugins, `username`, `nbf`, `sub` of clients themselves, `jti` (a digest), `aud`, and `token_type` of refresh tokens',
+    bare: 'has none of them for opaque tokens without a resource',
+    reason: 'the service specification lists them',
+    settle: (bare, ours, { request }) =>
+      isTo(request, 'introspect') && members(ours).active === true && members(bare).active === true
+        ? {
+            ...bare,
+            body: withMembers(members(bare), members(ours), [
+              ...['sub', 'nbf', 'username', 'tid', 'oid', 'amr', 'idp', 'auth_time', 'jti', 'aud', 'token_type'],
+            ]),
+          }
+        : undefined,
+  },
+  {
+    what: '`client_credentials` without `scope`',
+    ours: 'all API scopes of the client',
+    bare: 'no scope',
+    reason: 'RFC 6749 §3.3 lets the server choose, and a token without a scope is of no use',
+    settle: (bare, ours, { form }) =>
+      form.get('grant_type') === 'client_credentials' && !form.get('scope') && bare.status === 200 && members(bare).scope === undefined
+        ? { ...bare, body: withMembers(members(bare), members(ours), ['scope']) }
+        : undefined,
+  },
+  {
+    what: '`client_credentials` with a scope of identity',
+    ours: '`invalid_scope`',
+    bare: 'a token with that scope',
+    reason: 'a client by itself is no person',
+    settle: (bare, ours, { form }) =>
+      form.get('grant_type') === 'client_credentials' && errorOf(ours) === 'invalid_scope' && bare.status === 200 ? ours : undefined,
+  },
+  {
+    what: 'A refresh token used again within its grace',
+    ours: 'gets the same successor, and introspects as active',
+    bare: '`invalid_grant`, and ends the grant; introspects as inactive',
+    reason: 'an answer that was lost on its way signs nobody out',
+    settle: (bare, ours, { request, form }) =>
+      ours.status === 200 &&
+      ((form.get('grant_type') === 'refresh_token' && errorOf(bare) === 'invalid_grant') ||
+        (isTo(request, 'introspect') && members(ours).token_type === 'refresh_token' && isInactive(bare)))
+        ? ours
+        : undefined,
+  },
+  {
+    what: '`scope` at userinfo',
+    ours: 'is ignored',
+    bare: 'narrows the answer; `insufficient_scope` where the token lacks it',
+    reason: 'OpenID Connect has no such parameter, and the answer is what was granted',
+    settle: (bare, ours, { request }) =>
+      isTo(request, 'userinfo') &&
+      new URL(request.path, 'http://localhost').searchParams.has('scope') &&
+      (bare.status === 403 || members(bare).error_description === 'scope contains invalid characters')
+        ? ours
+        : undefined,
+  },
+  {
+    what: 'ID tokens of the token endpoint',
+    ours: 'have `amr`, `auth_time` and `idp`',
+    bare: 'have `amr` and `auth_time` where they are asked for',
+    reason: 'the service specification has them in each ID token',
+    settle(bare, ours) {
+      const [told, plain] = [members(ours).id_token, members(bare).id_token] as [Json, Json];
+      if (!told || !plain) return undefined;
+      return { ...bare, body: { ...members(bare), id_token: withMembers(plain, told, ['amr', 'auth_time', 'idp']) } };
+    },
+  },
+  {
+    what: 'A pushed request for a scope that the client may not have, or for none',
+    ours: '`invalid_scope`, `invalid_request`',
+    bare: 'leaves out a scope that it does not know, and takes none for no OpenID Connect',
+    reason: 'a typo shows at once; tokens without a scope are of no use',
+    settle: (bare, ours, { request }) =>
+      isTo(request, 'par') &&
+      bare.status === 201 &&
+      ['requested scope is unknown or not allowed for this client', 'scope is required'].includes(`${members(ours).error_description}`)
+        ? ours
+        : undefined,
+  },
+  {
+    what: 'A request with several faults',
+    ours: 'names another of them: a scope before a refresh token, an ended grant before an origin, a used token before the form of the rest',
+    bare: 'is refused for the other fault',
+    reason: 'the refusal names one of the faults either way',
+    settle: (bare, ours) => (faultsAtOnce.includes(`${errorOf(ours)}, not ${errorOf(bare)}`) ? ours : undefined),
+  },
+  {
+    what: 'Words of a refusal',
+    ours: 'say that a scope is unknown or not allowed and name each; say that the client may not use `plain`',
+    bare: 'says less, or names the first scope',
+    reason: 'a developer sees what to change; status and `error` are the same',
+    settle(bare, ours) {
+      if (errorOf(ours) === undefined || errorOf(bare) !== errorOf(ours) || bare.status !== ours.status) return undefined;
+      const { error_description, scope } = members(ours);
+      return { ...bare, body: { ...members(bare), error_description, ...(scope === undefined ? {} : { scope }) } };
+    },
+  },
+];
+
+const faultsAtOnce = [
+  'invalid_scope, not invalid_grant',
+  'invalid_scope, not invalid_request',
+  'invalid_grant, not invalid_scope',
+  'invalid_request, not invalid_scope',
+  'invalid_scope, not invalid_dpop_proof',
+  'invalid_dpop_proof, not invalid_scope',
+  'invalid_dpop_proof, not invalid_request',
+  'invalid_grant, not invalid_request',
+  'invalid_token, not invalid_request',
+];
+
+const seenHeaders = [
+  'content-type',
+  'cache-control',
+  'pragma',
+  'vary',
+  'access-control-allow-origin',
+  'access-control-allow-methods',
+  'access-control-expose-headers',
+  'www-authenticate',
+  'dpop-nonce',
+  'allow',
+  'location',
+];
+
+export function seen({ status, headers, body }: Omit<Outcome, 'writes'> | BareOutcome): Seen {
+  const shown = Object.fromEntries(seenHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  const isPage = `${headers['content-type']}`.startsWith('text/html');
+  return { status, headers: shown, body: isPage ? 'a page' : body.startsWith('{') ? withoutChance(JSON.parse(body) as Json) : body };
+}
+
+/** New ids; JWTs are told by what they say. */
+function withoutChance(body: Json): Json {
+  const told = (name: string, value: unknown): unknown => {
+    const [, payload] = typeof value === 'string' ? (/^eyJ[\w-]+\.([\w-]+)\.[\w-]*$/.exec(value) ?? []) : [];
+    if (payload) return withoutChance(JSON.parse(Buffer.from(payload, 'base64url').toString()) as Json);
+    if (['access_token', 'refresh_token', 'request_uri'].includes(name)) return `a new ${name}`;
+    return value;
+  };
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, told(name, value)]));
+}
+
+/** `` `a` `` → `a`, as cells of documents are read. */
+const plainCell = (cell: string): string => cell.replace(/^`([^`]*)`$/, '$1');
+
+/** Problems with the table, given the rows of docs/decisions.md. */
+export const differenceProblems = (
+  table: readonly Pick<Difference, 'what' | 'ours' | 'bare' | 'reason'>[],
+  decided: readonly (readonly string[])[],
+): readonly string[] => {
+  const listed = table.map(({ what, ours, bare, reason }) => [what, ours, bare, reason].map(plainCell).join(' | '));
+  const told = decided.map((cells) => cells.join(' | '));
+  return [
+    ...listed.filter((row) => !told.includes(row)).map((row) => `nobody decided: ${row}`),
+    ...told.filter((row) => !listed.includes(row)).map((row) => `decided, and not compared: ${row}`),
+    ...listed.filter((row, index) => listed.indexOf(row) !== index).map((row) => `twice: ${row}`),
+  ];
+};
+
+/** What is left of the difference between two answers, and the rows that account for the rest. */
+export function compareWithBare(
+  ours: Seen,
+  bare: Seen,
+  asked: Case,
+): { readonly rest: readonly string[]; readonly rows: readonly Difference[] } {
+  let left = bare;
+  const rows: Difference[] = [];
+  for (const difference of differences) {
+    if (isDeepStrictEqual(ours, left)) break;
+    const settled = difference.settle(left, ours, asked);
+    if (!settled || isDeepStrictEqual(settled, left)) continue;
+    left = settled;
+    rows.push(difference);
+  }
+  const parts = (Object.keys(ours) as (keyof Seen)[]).filter((part) => !isDeepStrictEqual(ours[part], left[part]));
+  return { rest: parts.map((part) => `${part}: ${JSON.stringify(ours[part])} and by oidc-provider ${JSON.stringify(left[part])}`), rows };
+}

@@ -1,0 +1,70 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createIdentityProvider, type IdentityProvider, type IdentityProviderOptions } from 'tenant-idp';
+import { testTls } from '../browser/tls.js';
+import { type KeptLog, keepLog } from './kept-log.js';
+import { testKeys } from './keys.js';
+import { cheapPasswords, testSeed } from './seed.js';
+
+export interface TestIdp {
+  readonly idp: IdentityProvider;
+  readonly issuer: string;
+  /** What was logged at warn and error. */
+  readonly logged: KeptLog['logged'];
+  /** What was logged at any level. */
+  readonly lines: KeptLog['lines'];
+  readonly server: Server;
+  close(): Promise<void>;
+}
+
+export interface TestIdpOptions extends Partial<Omit<IdentityProviderOptions, 'issuer'>> {
+  /** The issuer's path: `/idp`. */
+  readonly path?: string;
+  /** The issuer's, for callers that find it here. */
+  readonly hostname?: string;
+  /** Serves it by https, with {@link testTls}. */
+  readonly tls?: boolean;
+  /** What serves it, in place of `idp.callback()`. */
+  readonly host?: (idp: IdentityProvider) => RequestListener;
+}
+
+/** An identity provider of its own on a free port, over memory stores, with {@link testSeed}. */
+export async function startIdp({
+  path = '',
+  hostname = '127.0.0.1',
+  tls = false,
+  host = (idp) => idp.callback(),
+  ...options
+}: TestIdpOptions = {}): Promise<TestIdp> {
+  let listener: RequestListener = (_req, res) => res.writeHead(503).end();
+  const listen: RequestListener = (req, res) => listener(req, res);
+  const server: Server = tls ? createTlsServer(testTls, listen) : createServer(listen);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `${tls ? 'https' : 'http'}://${hostname}:${(server.address() as AddressInfo).port}${path}`;
+  const { logger, lines, logged } = keepLog();
+  const creating = createIdentityProvider({
+    issuer,
+    seed: testSeed,
+    keys: { signing: testKeys },
+    subjectSalt: 'salt of the test tenant identities',
+    passwords: cheapPasswords,
+    logger,
+    ...options,
+  });
+  creating.catch(() => server.close());
+  const idp = await creating;
+  listener = host(idp);
+  return {
+    idp,
+    issuer,
+    logged,
+    lines,
+    server,
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await idp.close();
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/** Several processes that serve one issuer over stores they share, behind a front that gives each request to the next one. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MongoClient } from 'mongodb';
+import type { IdentityProviderOptions, Seed } from 'tenant-idp';
+import { runtimeWarning } from './example.js';
+
+export interface NodesOptions {
+  /** Default: 3. */
+  readonly count?: number;
+  /** URL of a Redis or MongoDB server; with commas, those of a Redis Cluster. */
+  readonly artifacts: string;
+  /** URL of a MongoDB server. Default: one in memory each, which agree as long as none of them is written to. */
+  readonly directory?: string;
+  /** Database and prefix of their own. Default: a random one. */
+  readonly space?: string;
+  readonly seed: Seed;
+  /** Milliseconds that the clock of each node is ahead. Default: none. */
+  readonly clocks?: readonly number[];
+  /** What JSON can say. */
+  readonly options?: Pick<IdentityProviderOptions, 'lifetimes' | 'limits' | 'oid'>;
+}
+
+export interface NodeSettings extends Omit<NodesOptions, 'count' | 'clocks'> {
+  readonly issuer: string;
+  readonly space: string;
+}
+
+/** What a node says to the process that started it. */
+export type FromNode = { readonly port: number } | { readonly logged: string };
+
+/** Milliseconds that a node is to be too busy to see anything. */
+export interface ToNode {
+  readonly busyFor: number;
+}
+
+export interface Nodes {
+  /** URL of the front. */
+  readonly issuer: string;
+  /** What nodes logged at warn and error, the notice about development defaults aside. */
+  readonly logged: readonly string[];
+  /** URL of a node. */
+  at(index: number): string;
+  /** Sets the clock of a node that was started with `clocks`. */
+  setClock(index: number, milliseconds: number): void;
+  /** `kill -9`; the front gives it no more requests. */
+  kill(index: number): Promise<void>;
+  /** Keeps a node busy for so many milliseconds, in one piece. */
+  block(index: number, milliseconds: number): void;
+  /** Stops a node, as an orchestrator or a debugger does, and lets it go on after so many milliseconds. */
+  suspend(index: number, milliseconds: number): Promise<void>;
+  /** Starts a node that was killed. @param clock milliseconds that its clock is ahead. Default: as at first. */
+  start(index: number, clock?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startNodes({ count = 3, clocks, ...options }: NodesOptions): Promise<Nodes> {
+  const nodes = new Map<number, ChildProcess>();
+  const ports = new Map<number, number>();
+  const logged: string[] = [];
+  const front = await startFront(() => [...ports.values()]);
+  const settings: NodeSettings = { space: `nodes-${randomUUID()}`, ...options, issuer: front.url };
+
+  const start = async (index: number, clock = clocks?.[index] ?? 0) => {
+    const node = fork(new URL('./node.js', import.meta.url), [JSON.stringify(settings)], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      ...(clocks
+        ? {
+            execArgv: [...process.execArgv, '--import', new URL('../time/shifted-clock.js', import.meta.url).href],
+            env: { ...process.env, SHIFTED_CLOCK: `${clock}` },
+          }
+        : {}),
+    });
+    nodes.set(index, node);
+    let complaints = '';
+    node.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaints += text.replace(runtimeWarning, '');
+    });
+    const ended = once(node, 'exit').then(([code]) => Promise.reject(new Error(`A node ended with ${code}: ${complaints}`)));
+    ended.catch(() => ports.delete(index));
+    const listening = new Promise<number>((resolve) => {
+      node.on('message', (message: FromNode) => {
+        if ('port' in message) resolve(message.port);
+        else if (!message.logged.includes('runs with development defaults')) logged.push(message.logged);
+      });
+    });
+    ports.set(index, await Promise.race([listening, ended]));
+  };
+  const kill = async (index: number) => {
+    const node = nodes.get(index);
+    if (!node || node.exitCode !== null || node.signalCode !== null) return;
+    const ended = once(node, 'exit');
+    node.kill('SIGKILL');
+    await ended;
+  };
+  const block = (index: number, busyFor: number) => void nodes.get(index)?.send({ busyFor } satisfies ToNode);
+  const suspend = async (index: number, milliseconds: number) => {
+    nodes.get(index)?.kill('SIGSTOP');
+    await sleep(milliseconds);
+    nodes.get(index)?.kill('SIGCONT');
+  };
+  const close = async () => {
+    front.close();
+    await Promise.all([...nodes.keys()].map(kill));
+    for (const url of new Set([options.artifacts, options.directory])) if (url?.startsWith('mongodb')) await drop(url, settings.space);
+  };
+
+  try {
+    // Together, as those of a deployment start.
+    await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    issuer: front.url,
+    logged,
+    at: (index) => `http://127.0.0.1:${ports.get(index)}`,
+    setClock: (index, clock) => void nodes.get(index)?.send({ clock }),
+    kill,
+    block,
+    suspend,
+    start,
+    close,
+  };
+}
+
+async function drop(url: string, database: string): Promise<void> {
+  const client = new MongoClient(url);
+  await client.db(database).dropDatabase();
+  await client.close();
+}
+
+/** A load balancer: each request goes to the next port, and to the one after it when nobody listens there. */
+async function startFront(ports: () => readonly number[]): Promise<{ readonly url: string; close(): void }> {
+  const agent = new Agent({ keepAlive: true });
+  let turn = 0;
+  const forward = (incoming: IncomingMessage, outgoing: ServerResponse, body: Buffer, attempts: number): void => {
+    const all = ports();
+    const port = all[turn++ % all.length];
+    const { method, url, headers } = incoming;
+    const fail = () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end());
+    if (port === undefined) return void fail();
+    const upstream = request({ agent, host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on('error', fail).pipe(outgoing);
+    });
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' && attempts < all.length) forward(incoming, outgoing, body, attempts + 1);
+      else fail();
+    });
+    upstream.end(body);
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const parts: Buffer[] = [];
+    for await (const part of incoming) parts.push(part as Buffer);
+    forward(incoming, outgoing, Buffer.concat(parts), 1);
+  });
+  server.keepAliveTimeout = 0; // one that closes a connection while a request comes in would look like a failure
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      agent.destroy();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

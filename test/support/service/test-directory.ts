@@ -1,0 +1,104 @@
+/** A directory over the memory store, for tests. */
+import { memoryDirectory } from '../../../adapters/memory/index.js';
+import { createDirectory, type Directory, type DirectoryOptions, type Passwords } from '../../../lib/directory/index.js';
+import type { IdpEvent } from '../../../lib/events.js';
+import { createCaches } from '../../../lib/store/caches/cache.js';
+import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+import { createKeyring } from '../../../lib/store/keyring.js';
+import { createCheckedDirectory } from '../../../lib/store/records/checked-directory.js';
+import { collections, outboxes } from '../../../lib/store/records/collections.js';
+import type { EventRecord } from '../../../lib/store/records/records.js';
+
+export const ISSUER = 'https://login.example.com';
+
+/** Hashes that cost nothing, and a count of them. */
+export function cheapHasher(): Passwords & { count: number } {
+  return {
+    count: 0,
+    async hash(password) {
+      this.count += 1;
+      return `cheap:${password}`;
+    },
+    async verify(phcs, password) {
+      this.count += phcs.length;
+      return phcs.map((phc) => phc === `cheap:${password}` || phc === `old:${password}`);
+    },
+    isOutdated: (phc) => phc.startsWith('old:'),
+  };
+}
+
+export const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
+
+export type Dispatched = EventRecord & { readonly sequence: string };
+
+export interface TestDirectory extends AsyncDisposable {
+  readonly directory: Directory;
+  readonly store: DirectoryStore;
+  /** All dispatched events, in order, once what is pending was dispatched. */
+  dispatched(): Promise<readonly Dispatched[]>;
+  /** Those of persons and users. */
+  dispatchedOfPersons(): Promise<readonly Dispatched[]>;
+}
+
+export async function testDirectory(
+  options: Partial<Omit<DirectoryOptions, 'store'>> & { readonly store?: DirectoryStore } & {
+    readonly listen?: (event: IdpEvent) => void;
+  } = {},
+): Promise<TestDirectory> {
+  const store = options.store ?? memoryDirectory();
+  await store.open(Object.values(collections));
+  const checked = createCheckedDirectory(store, silentLogger);
+  const caches = createCaches(checked, { logger: silentLogger });
+  const directory = createDirectory({
+    caches,
+    keyring: createKeyring(['first-secret-of-the-tests']),
+    hasher: cheapHasher(),
+    lease: async () => true,
+    logger: silentLogger,
+    issuer: ISSUER,
+    identityScopes: new Set(['openid', 'offline_access', 'profile', 'email', 'org']),
+    ...options,
+    store: checked,
+  });
+  directory.outbox.start();
+  const dispatched = async (): Promise<readonly Dispatched[]> => {
+    directory.outbox.nudge();
+    const isPending = async () =>
+      (await Promise.all(outboxes.map((name) => store.collection(name).find({ byOutbox: ['yes'] }, { limit: 1 })))).flat().length > 0;
+    while (await isPending()) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const rows = await store.collection<EventRecord>('events').find({});
+    return rows.map((row) => ({ ...row, sequence: row.id, id: row.eventId }));
+  };
+  return {
+    directory,
+    store,
+    dispatched,
+    dispatchedOfPersons: async () => (await dispatched()).filter(({ type }) => /^(Person|User)/.test(type)),
+    async [Symbol.asyncDispose]() {
+      await directory.close();
+      caches.close();
+    },
+  };
+}
+
+/** A tenant with a user of this name, and the ids of both. */
+export async function tenantWithUser(directory: Directory, tenantName: string, userName: string) {
+  const { id: tid } = await directory.tenants.create({ name: tenantName });
+  return { tid, ...(await userIn(directory, tid, userName)) };
+}
+
+export async function userIn(directory: Directory, tid: string, userName: string) {
+  const person = await directory
+    .forTenant(tid)
+    .persons.create({ givenName: 'Given', familyName: 'Family', user: { userName, status: 'active' } });
+  return { personId: person.id, userId: person.user!.id };
+}
+
+/** The code of the error that the promise is rejected with; undefined when it is fulfilled. */
+export const codeOf = (promise: Promise<unknown>): Promise<string | undefined> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => (error as { code?: string }).code ?? String(error),
+  );

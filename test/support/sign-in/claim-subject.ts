@@ -1,0 +1,28 @@
+/** Whom claims are resolved about, with the records that the look-ups find. */
+import type { ClaimSubject, LinkedAccount } from '../../../lib/claims/contract.js';
+import type { Group, Subsidiary } from '../../../lib/store/records/records.js';
+import { person, tenant } from '../service/records.js';
+
+interface Found {
+  readonly subsidiary?: Subsidiary;
+  readonly groups?: readonly Group[];
+  /** The other accounts of the family. */
+  readonly others?: readonly LinkedAccount[];
+}
+
+export function claimSubject(values: Partial<ClaimSubject> = {}, found: Found = {}): ClaimSubject {
+  const home = values.tenant ?? tenant();
+  const somebody = values.person ?? person({ tid: home.id });
+  return {
+    person: somebody,
+    user: somebody.user,
+    tenant: home,
+    scopes: new Set(['openid']),
+    lookups: {
+      subsidiary: async () => found.subsidiary,
+      groups: async () => found.groups ?? [],
+      linkedAccounts: async () => [{ person: somebody, tenant: home, canSignIn: true }, ...(found.others ?? [])],
+    },
+    ...values,
+  };
+}

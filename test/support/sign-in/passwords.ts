@@ -1,0 +1,46 @@
+/** Forgotten passwords, as people and their mail programs meet them. */
+import type { MailMessage } from 'tenant-idp';
+import type { Captured } from '../administration/invitations.js';
+import { Agent, type Answer, authorizeUrl, createPkce } from '../client/agent.js';
+import { until } from '../time/until.js';
+
+export const NEW_PASSWORD = 'a new password that is long';
+
+export const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+export const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';
+export const linkIn = ({ text }: { readonly text: string }): string => /https?:\S+\/(?:password|email|register)\/\S+/.exec(text)?.[0] ?? '';
+
+/** The page of the password of a name, in a sign-in of an application. */
+export async function passwordPage(
+  issuer: string,
+  agent: Agent,
+  identifier: string,
+  parameters: Record<string, string> = {},
+): Promise<Answer> {
+  const first = await agent.follow(await agent.get(authorizeUrl(issuer, { ...pkce, ...parameters })));
+  return agent.submit(first, { identifier });
+}
+
+/** Presses the button beside the password, as a browser does: the form that it belongs to is posted. */
+export async function pressForgotten(agent: Agent, page: Answer): Promise<Answer> {
+  const [form = ''] = /<form id="addition-forgotten-password"[\s\S]*?<\/form>/.exec(page.body) ?? [];
+  return agent.submit({ ...page, body: form }, {});
+}
+
+/** Asks for a link; the answer is the page after the form. */
+export async function forget(
+  issuer: string,
+  identifier: string,
+  agent = new Agent(),
+  parameters: Record<string, string> = {},
+): Promise<Answer> {
+  const page = await pressForgotten(agent, await passwordPage(issuer, agent, identifier, parameters));
+  return agent.submit(page, {});
+}
+
+/** The first mail to an address of a kind, beyond those that were there. */
+export const mailTo = ({ mails }: Captured, address: string, kind: string, seen = 0) =>
+  until(
+    () => mails.filter((mail) => mail.to === address && mail.kind === kind)[seen] as MailMessage,
+    (mail) => mail !== undefined,
+  );

@@ -1,0 +1,113 @@
+/** An OpenID provider that people have their accounts at: bare oidc-provider, on a port of its own, with pages that answer for the person. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider, { type Configuration } from 'oidc-provider';
+import { Agent, type Answer, formOf } from '../client/agent.js';
+import { testKeys } from '../service/keys.js';
+
+export interface UpstreamProvider {
+  readonly issuer: string;
+  /** Whom the pages sign in; undefined: they cancel. */
+  person: { readonly sub: string; readonly [claim: string]: unknown } | undefined;
+  /** Seconds that the sign-in there is old. */
+  age: number;
+  /** Authorization requests as they came, in the order of their parameters. */
+  readonly asked: URLSearchParams[];
+  /** Requests to the token endpoint. */
+  readonly redeemed: Record<string, string>[];
+  /** Answers whatever it likes in the place of oidc-provider; false for what is oidc-provider's. */
+  instead: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
+  /** Registers us. To be called once our issuer is known. */
+  register(issuer: string, connectionIds: readonly string[], more?: object): void;
+  close(): Promise<void>;
+}
+
+export const UPSTREAM_SECRET = 'the secret of tenant-idp at its provider';
+
+/** @param path of its issuer. @param more configuration of oidc-provider. */
+export async function startUpstream(path = '', more: Configuration = {}): Promise<UpstreamProvider> {
+  let serve: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
+  const server = createServer((req, res) => {
+    if (!upstream.instead?.(req, res)) serve?.(req, res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = origin + path;
+  const upstream: UpstreamProvider = {
+    issuer,
+    person: { sub: 'nobody' },
+    age: 0,
+    asked: [],
+    redeemed: [],
+    instead: undefined,
+    register(ours, connectionIds, client = {}) {
+      const provider = new Provider(issuer, {
+        clients: [
+          {
+            client_id: 'tenant-idp',
+            client_secret: UPSTREAM_SECRET,
+            redirect_uris: connectionIds.map((id) => `${ours}/idp/connections/${id}/callback`),
+            post_logout_redirect_uris: connectionIds.map((id) => `${ours}/idp/connections/${id}/signed-out`),
+            ...client,
+          },
+        ],
+        jwks: { keys: structuredClone(testKeys) as never },
+        cookies: { keys: ['of the upstream provider'] },
+        features: { devInteractions: { enabled: false } },
+        claims: {
+          openid: ['sub', 'tid', 'oid', 'hd', 'amr', 'acr'],
+          profile: ['given_name', 'family_name', 'name', 'preferred_username', 'groups'],
+          email: ['email', 'email_verified'],
+        },
+        findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ ...upstream.person, sub }) }),
+        interactions: { url: (_ctx, { uid }) => `${path}/person/${uid}` },
+        async loadExistingGrant(ctx) {
+          const grant = new ctx.oidc.provider.Grant({ clientId: 'tenant-idp', accountId: ctx.oidc.session?.accountId ?? '' });
+          grant.addOIDCScope(String(ctx.oidc.params?.scope));
+          await grant.save();
+          return grant;
+        },
+        ...more,
+      });
+      const callback = provider.callback();
+      serve = (req, res) => {
+        const url = new URL(req.url ?? '/', origin);
+        if (path !== '' && req.url?.startsWith(path)) req.url = req.url.slice(path.length) || '/';
+        (req as { originalUrl?: string }).originalUrl = url.pathname + url.search;
+        if (url.pathname === `${path}/auth`) upstream.asked.push(url.searchParams);
+        if (!url.pathname.startsWith(`${path}/person/`)) {
+          callback(req, res);
+          return;
+        }
+        const { person, age } = upstream;
+        const result =
+          person === undefined
+            ? { error: 'access_denied', error_description: 'a text of the provider' }
+            : { login: { accountId: person.sub, ts: Math.floor(Date.now() / 1000) - age } };
+        void provider.interactionFinished(req, res, result as never);
+      };
+      provider.on('grant.success', (ctx) => void upstream.redeemed.push({ ...(ctx.oidc.params as Record<string, string>) }));
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  return upstream;
+}
+
+/** Follows a browser to the provider, through its pages, and to the address that it comes back to; undefined where it never leaves. */
+export async function atUpstream(upstream: UpstreamProvider, begun: Answer): Promise<string> {
+  if (!begun.location?.startsWith(`${upstream.issuer}/`)) throw new Error(`not sent to the provider: ${begun.status} ${begun.location}`);
+  const there = new Agent();
+  let answer = await there.get(begun.location);
+  while (answer.location?.startsWith(`${upstream.issuer}/`)) answer = await there.get(answer.location);
+  if (answer.location !== undefined) return answer.location;
+  throw new Error(`the provider showed a page: ${answer.status} ${answer.body}`);
+}
+
+/** Presses the button of a connection on a sign-in page. */
+export async function press(agent: Agent, page: Answer, idp: string): Promise<Answer> {
+  const { action, fields } = formOf(page);
+  return agent.follow(await agent.post(action.replace('/identifier', '/method'), { ...fields, idp }));
+}

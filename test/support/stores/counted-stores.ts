@@ -1,0 +1,30 @@
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+
+/** Stores that count what they are asked: each call would be a round trip. */
+export function countedStores() {
+  const asked: string[] = [];
+  const counted = <T extends object>(name: string, store: T): T =>
+    new Proxy(store, {
+      get(target, member) {
+        const value: unknown = Reflect.get(target, member);
+        if (typeof value !== 'function' || member === 'collection') return value;
+        return (...parameters: unknown[]) => {
+          asked.push(`${name}.${String(member)}`);
+          return Reflect.apply(value, target, parameters) as unknown;
+        };
+      },
+    });
+  const rows = memoryDirectory();
+  const directory: DirectoryStore = { ...rows, collection: (name) => counted(name, rows.collection(name)) };
+  return {
+    artifacts: counted('artifacts', memoryArtifacts()),
+    directory,
+    /** What was asked during a call, but for the lease of the events and what they dispatch, which nobody's request waits for. */
+    async during<T>(call: () => Promise<T>): Promise<{ readonly asked: readonly string[]; readonly answer: T }> {
+      asked.length = 0;
+      const answer = await call();
+      return { asked: asked.filter((each) => each !== 'artifacts.lease'), answer };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
+import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+
+/** What fails: everything a store does, or what reads or writes. */
+export interface Down {
+  /** Calls are never answered, instead of refused. */
+  hang: boolean;
+  artifacts: boolean;
+  reads: boolean;
+  writes: boolean;
+  directory: boolean;
+  directoryWrites: boolean;
+  /** The collection of credentials alone. */
+  credentials: boolean;
+}
+const up: Down = {
+  hang: false,
+  artifacts: false,
+  reads: false,
+  writes: false,
+  directory: false,
+  directoryWrites: false,
+  credentials: false,
+};
+
+/** Stores that work until they are told to fail, and again when told so. */
+export function failingStores() {
+  const down = { ...up };
+  const secret = new Error('connect ECONNREFUSED 10.1.2.3:6379 password=hunter2');
+  const guard =
+    (...causes: (keyof Down)[]) =>
+    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      if (!causes.some((cause) => down[cause])) return call(...args);
+      if (down.hang) return new Promise(() => {});
+      throw secret;
+    };
+  const [read, write] = [guard('artifacts', 'reads'), guard('artifacts', 'writes')];
+  const wholly = guard('directory');
+  const inner = memoryArtifacts();
+  const artifacts: ArtifactStore = {
+    name: 'failing',
+    ephemeral: true,
+    open: read(() => inner.open()),
+    read: read((requests) => inner.read(requests)),
+    commit: write((writes) => inner.commit(writes)),
+    listByAccount: read((account) => inner.listByAccount(account)),
+    hit: write((counter, window, by) => inner.hit(counter, window, by)),
+    lease: write((name, holder, ttl) => inner.lease(name, holder, ttl)),
+    health: read(() => inner.health()),
+    close: () => inner.close(),
+  };
+  const rows = memoryDirectory();
+  const collection = <R extends Row>(name: string): Collection<R> => {
+    const of = rows.collection<R>(name);
+    const own = name === 'credentials' ? (['credentials'] as const) : [];
+    const [readRow, writeRow] = [guard('directory', ...own), guard('directory', 'directoryWrites', ...own)];
+    return {
+      get: readRow((id) => of.get(id)),
+      find: readRow((where, page) => of.find(where, page)),
+      range: readRow((range) => of.range(range)),
+      insert: writeRow((row) => of.insert(row)),
+      put: writeRow((row) => of.put(row)),
+      update: writeRow((id, change) => of.update(id, change)),
+      remove: writeRow((id, version) => of.remove(id, version)),
+    };
+  };
+  const directory: DirectoryStore = {
+    name: 'failing',
+    ephemeral: true,
+    open: wholly((specs) => rows.open(specs)),
+    collection,
+    health: wholly(() => rows.health()),
+    close: () => rows.close(),
+  };
+  return {
+    artifacts,
+    directory,
+    down,
+    /** Everything answers again. */
+    recover: () => void Object.assign(down, up),
+  };
+}

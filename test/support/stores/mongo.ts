@@ -1,0 +1,48 @@
+import { afterAll } from '@jest/globals';
+import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
+import { mongoOptions } from 'tenant-idp/adapters/mongo';
+import { withServer } from '../../servers/when.js';
+
+/** A database for one test file, dropped at its end. To make one takes long, so its stores are told apart by prefix. */
+export interface TestMongo {
+  readonly url: string;
+  readonly database: string;
+  /** Of one client for all of the file. */
+  readonly db: Db;
+  /** Of a client of its own, as another node has it; `at` takes the place of the server's `host:port`. */
+  connect(options?: MongoClientOptions, at?: string): Promise<Db>;
+  /** One that no store has yet. */
+  prefix(): string;
+}
+
+/** Connections are there before many calls need them at once: machines that run tests are slow to make them. */
+const pool: MongoClientOptions = { ...mongoOptions, minPoolSize: 8, maxPoolSize: 8, maxConnecting: 8 };
+
+/** Registers a suite over a MongoDB server or one that is compatible with it; see `withServer`. */
+export const withMongo = (variable: 'MONGODB_URL', suite: (mongo: TestMongo) => void): void =>
+  withServer(variable, (url) => suite(mongoAt(url)));
+
+function mongoAt(url: string): TestMongo {
+  const client = new MongoClient(url, pool);
+  const clients = [client];
+  const database = `idp_test_${process.pid}_${Date.now().toString(36)}`;
+  let prefixes = 0;
+  afterAll(async () => {
+    await client.db(database).dropDatabase();
+    await Promise.all(clients.map((one) => one.close()));
+  });
+  return {
+    url,
+    database,
+    db: client.db(database),
+    async connect(options = {}, at = new URL(url).host) {
+      const other = new MongoClient(url.replace(new URL(url).host, at), { ...pool, ...options });
+      clients.push(other);
+      return (await other.connect()).db(database);
+    },
+    prefix() {
+      prefixes += 1;
+      return `p${prefixes}_`;
+    },
+  };
+}

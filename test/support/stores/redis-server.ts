@@ -1,0 +1,126 @@
+/** A redis-server process of a test's own, in a folder of its own: to be configured, killed, hung and brought back. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../service/example.js';
+
+export interface RedisServerOptions {
+  /** Default: one that is free. */
+  readonly port?: number;
+  /** Where it keeps its files. Default: a new one under the system's temporary folder, removed by `stop`. */
+  readonly dir?: string;
+  /** The text of a configuration file, for what the command line cannot say. */
+  readonly config?: string;
+  /** As on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
+  readonly args?: readonly string[];
+}
+
+/** Milliseconds until a server that was started has to answer. */
+const START_TIMEOUT = 10_000;
+
+export class RedisServer {
+  readonly port: number;
+  readonly dir: string;
+  readonly #command: readonly string[];
+  readonly #ownsDir: boolean;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, dir: string, ownsDir: boolean, file: readonly string[], args: readonly string[]) {
+    this.port = port;
+    this.dir = dir;
+    this.#ownsDir = ownsDir;
+    this.#command = [...file, '--bind', '127.0.0.1', '--port', `${port}`, '--dir', dir, '--save', '', '--daemonize', 'no', ...args];
+  }
+
+  /** It answers when this resolves. Nothing is saved unless `args` say so. */
+  static async start({ port, dir, config, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
+    const folder = dir ?? (await mkdtemp(join(tmpdir(), 'redis-server-')));
+    const file = config === undefined ? [] : [join(folder, 'redis.conf')];
+    const server = new RedisServer(port ?? (await freePort()), folder, dir === undefined, file, args);
+    try {
+      for (const path of file) await writeFile(path, config ?? '');
+      await server.restart();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.#process?.pid === undefined) throw new Error('redis-server does not run.');
+    return this.#process.pid;
+  }
+
+  /** Starts it again on the same port and folder, after `kill`. */
+  async restart(): Promise<void> {
+    const child = spawn('redis-server', this.#command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    const failed = once(child, 'error').then(([error]) => Promise.reject(error as Error));
+    const ended = once(child, 'close').then(() => Promise.reject(new Error(`redis-server ended: ${output}`)));
+    failed.catch(() => {});
+    ended.catch(() => {});
+    await Promise.race([this.#answers(), failed, ended]);
+  }
+
+  /** SIGKILL, as `kill -9` does; what was not saved is gone. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  /** It hangs: connections stay open, and nothing is answered. */
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** Ends it for good. */
+  async stop(): Promise<void> {
+    await this.#end('SIGKILL');
+    if (this.#ownsDir) await rm(this.dir, { recursive: true, force: true });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  async #answers(): Promise<void> {
+    for (const deadline = Date.now() + START_TIMEOUT; Date.now() < deadline; await sleep(20)) {
+      if (await ping(this.port)) return;
+    }
+    throw new Error(`redis-server does not answer on port ${this.port}.`);
+  }
+}
+
+const ping = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.setTimeout(1000, () => socket.destroy());
+    socket.once('data', (answer) => {
+      resolve(`${answer}`.startsWith('+PONG'));
+      socket.destroy();
+    });
+    socket.once('error', () => {});
+    socket.once('close', () => resolve(false));
+  });
