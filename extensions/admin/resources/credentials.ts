@@ -11,9 +11,9 @@ import {
   Type,
 } from '../../../lib/extension-door.js';
 import { checkScopesOfClient } from '../privileges.js';
-import { crud } from './crud.js';
-import { form, instant, itemOf, viewOf, without } from './forms.js';
-import type { Fields } from './merge-patch.js';
+import { crud } from './shape/crud.js';
+import { form, instant, itemOf, viewOf, without } from './shape/forms.js';
+import type { Fields } from './shape/merge-patch.js';
 
 const secrets = Type.Array(form({ expiresAt: Type.Optional(instant()) }), { description: 'those that are live, the newest first' });
 const secret = Type.Optional(Type.String({ description: 'shown this once' }));

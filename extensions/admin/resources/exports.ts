@@ -1,8 +1,8 @@
 /** What is kept of a person, for that person to read. */
 import { defineOperation, type PersonWithUser, Type } from '../../../lib/extension-door.js';
-import { form, instant } from './forms.js';
 import { personItem, personView } from './persons.js';
-import { userItem, userView } from './user-forms.js';
+import { form, instant } from './shape/forms.js';
+import { userItem, userView } from './shape/user-forms.js';
 
 const named = () => form({ id: Type.String(), name: Type.String() });
 const Kept = Type.Array(Type.Record(Type.String(), Type.Unknown()));

@@ -1,7 +1,7 @@
 import { recordForms } from '../../../lib/extension-door.js';
 import { checkPermissionsOfGroup } from '../privileges.js';
-import { crud } from './crud.js';
-import { itemOf } from './forms.js';
+import { crud } from './shape/crud.js';
+import { itemOf } from './shape/forms.js';
 
 interface Group {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { defineOperation, type ExtensionContext, type KeyState, type Operation, type Static, Type } from '../../../lib/extension-door.js';
-import { form, instant, viewOf } from './forms.js';
+import { form, instant, viewOf } from './shape/forms.js';
 
 const Key = Type.Object(
   {

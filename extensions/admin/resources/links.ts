@@ -1,8 +1,8 @@
 import { type Account, defineOperation, IdpError, type OperationRequest, Type } from '../../../lib/extension-door.js';
 import { errors } from '../errors.js';
 import { privilegesOf } from '../privileges.js';
-import { form } from './forms.js';
-import { userItem, userView } from './user-forms.js';
+import { form } from './shape/forms.js';
+import { userItem, userView } from './shape/user-forms.js';
 
 const LINK = '/tenants/{tid}/users/{id}/link/{parentId}';
 const write = { scope: 'idp.links:write' } as const;

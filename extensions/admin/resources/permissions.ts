@@ -1,6 +1,6 @@
 import { recordForms } from '../../../lib/extension-door.js';
-import { crud } from './crud.js';
-import { itemOf } from './forms.js';
+import { crud } from './shape/crud.js';
+import { itemOf } from './shape/forms.js';
 
 export const permissions = crud({
   name: 'permissions',

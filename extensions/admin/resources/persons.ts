@@ -1,9 +1,9 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
 import { checkHolds, privilegesOf } from '../privileges.js';
-import { crud, type Request } from './crud.js';
-import { form, instant, viewOf, without } from './forms.js';
-import type { Fields } from './merge-patch.js';
-import { checkGroups, newUserForm, userItem, userView } from './user-forms.js';
+import { crud, type Request } from './shape/crud.js';
+import { form, instant, viewOf, without } from './shape/forms.js';
+import type { Fields } from './shape/merge-patch.js';
+import { checkGroups, newUserForm, userItem, userView } from './shape/user-forms.js';
 
 /** Bytes of `attributes` as JSON, at most. */
 const MOST_ATTRIBUTES = 16_384;

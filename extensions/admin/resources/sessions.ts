@@ -1,5 +1,5 @@
 import { defineOperation, type ExtensionContext, IdpError, Type } from '../../../lib/extension-door.js';
-import { form, instant } from './forms.js';
+import { form, instant } from './shape/forms.js';
 
 const SESSIONS = '/tenants/{tid}/users/{id}/sessions';
 const write = { scope: 'idp.sessions:write' } as const;

@@ -1,6 +1,6 @@
 import { recordForms, type Tenant } from '../../../lib/extension-door.js';
-import { crud } from './crud.js';
-import { itemOf } from './forms.js';
+import { crud } from './shape/crud.js';
+import { itemOf } from './shape/forms.js';
 
 export const subsidiaries = crud<Pick<Tenant, 'id' | 'name'>>({
   name: 'subsidiaries',

@@ -1,6 +1,6 @@
 import { defineOperation, IdpError, recordForms, type Tenant, Type } from '../../../lib/extension-door.js';
-import { crud, type Request } from './crud.js';
-import { itemOf, viewOf } from './forms.js';
+import { crud, type Request } from './shape/crud.js';
+import { itemOf, viewOf } from './shape/forms.js';
 
 const status = Type.Union([Type.Literal('active'), Type.Literal('disabled')]);
 const item = itemOf('Tenant', recordForms.tenant, [], { status });

@@ -1,8 +1,8 @@
 import { defineOperation, type PersonWithUser, recordForms, Type } from '../../../lib/extension-door.js';
 import { checkHolds, privilegesOf } from '../privileges.js';
-import { crud } from './crud.js';
-import { filled, form } from './forms.js';
-import { checkGroups, newUserForm, userForm, userItem, userView } from './user-forms.js';
+import { crud } from './shape/crud.js';
+import { filled, form } from './shape/forms.js';
+import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
 
 const USER = '/tenants/{tid}/users/{id}';
 const write = { scope: 'idp.users:write' } as const;

@@ -1,6 +1,6 @@
 /** Users as they are made and answered, within their person and by themselves. */
-import { type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkHolds } from '../privileges.js';
+import { type PersonWithUser, recordForms, type Static, Type } from '../../../../lib/extension-door.js';
+import { checkHolds } from '../../privileges.js';
 import type { Request } from './crud.js';
 import { instant, without } from './forms.js';
 

@@ -1,6 +1,6 @@
 /** JSON Merge Patch: members that are there replace, `null` takes away, objects are merged. @see RFC 7396 */
 import { type TObject, type TRecord, type TSchema, TypeGuard } from '@sinclair/typebox';
-import { Type } from '../../../lib/extension-door.js';
+import { Type } from '../../../../lib/extension-door.js';
 
 /** Members of a record or of a body, by name. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** The operations that most resources have, made of what differs: the form of a record, what is answered of it, and the service that keeps it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { TObject } from '@sinclair/typebox';
-import { IdpError, type Operation, type OperationRequest, pageOf, type Reach } from '../../../lib/extension-door.js';
+import { IdpError, type Operation, type OperationRequest, pageOf, type Reach } from '../../../../lib/extension-door.js';
 import { filled, viewOf, without } from './forms.js';
 import { type Fields, mergedMembers, mergeForm } from './merge-patch.js';
 

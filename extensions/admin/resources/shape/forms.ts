@@ -1,6 +1,6 @@
 /** Forms of what is answered, derived from the forms of records, and records shown in them. */
 import { type TObject, type TProperties, type TSchema, TypeGuard } from '@sinclair/typebox';
-import { Type } from '../../../lib/extension-door.js';
+import { Type } from '../../../../lib/extension-door.js';
 import type { Fields } from './merge-patch.js';
 
 const strict = { additionalProperties: false } as const;
