@@ -76,8 +76,26 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (only !== undefined && (await interactions.begin(ctx, interaction, only))) return;
     const hint = interaction.parameters.login_hint?.trim().slice(0, 320);
     if (hint && ctx.query.restart === undefined) return askPassword(ctx, interaction, hint);
-    return page(ctx, interaction, await identifierView(ctx, interaction, hint ? { identifier: hint } : {}));
+    const outside = await outsideOf(ctx, interaction);
+    return page(
+      ctx,
+      interaction,
+      await identifierView(ctx, interaction, { ...(hint && { identifier: hint }), ...(outside && { outside }) }),
+    );
   });
+
+  /** Who is signed in, and the one organisation that is asked for, where they have no account. Nobody else is told. */
+  async function outsideOf(ctx: Context, interaction: Interaction): Promise<PageView<'identifier'>['outside']> {
+    const { oid, tids: [tid, ...others] = [] } = interaction;
+    if (oid === undefined || tid === undefined || others.length > 0) return undefined;
+    const [account, tenant, known] = await Promise.all([
+      directory.accounts.findByOid(oid),
+      directory.tenants.get(tid),
+      interactions.accounts(ctx, interaction),
+    ]);
+    if (!account || !tenant || account.tenant.id === tid || known.some(({ isSignedIn }) => isSignedIn)) return undefined;
+    return { userName: account.person.user.userName, tenantName: tenant.name };
+  }
 
   /** Asks for the password of a name, unless a sign-in method knows the name. */
   async function askPassword(ctx: Context, interaction: Interaction, identifier: string): Promise<void> {

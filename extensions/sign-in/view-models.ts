@@ -74,6 +74,8 @@ interface PageModels {
   identifier: Form & {
     readonly identifier?: string;
     readonly isElsewhere?: true;
+    /** Who is signed in, and has no account at the organisation that is asked for. */
+    readonly outside?: { readonly userName: string; readonly tenantName: string } | undefined;
     /** Leads to the page for a new account; absent where people may not create one. */
     readonly create?: string;
     readonly others?: {

@@ -13,6 +13,8 @@ export const da: Texts = {
   'signIn.title.plain': 'Log ind',
   'signIn.or': 'eller',
   'identifier.label': 'E-mail eller brugernavn',
+  'identifier.outside':
+    'Du er logget ind som {userName} og har ikke adgang til {tenant}. Brug en anden konto, eller spørg administratoren hos {tenant}.',
   'identifier.submit': 'Fortsæt',
   'identifier.missing': 'Indtast din e-mail eller dit brugernavn.',
   'password.label': 'Adgangskode',

@@ -13,6 +13,8 @@ export const de: Texts = {
   'signIn.title.plain': 'Anmelden',
   'signIn.or': 'oder',
   'identifier.label': 'E-Mail-Adresse oder Benutzername',
+  'identifier.outside':
+    'Sie sind als {userName} angemeldet und haben keinen Zugriff auf {tenant}. Verwenden Sie ein anderes Konto oder fragen Sie die Administration von {tenant}.',
   'identifier.submit': 'Weiter',
   'identifier.missing': 'Geben Sie Ihre E-Mail-Adresse oder Ihren Benutzernamen ein.',
   'password.label': 'Passwort',

@@ -12,6 +12,8 @@ export const en = {
   'signIn.title.plain': 'Sign in',
   'signIn.or': 'or',
   'identifier.label': 'E-mail or user name',
+  'identifier.outside':
+    'You are signed in as {userName} and don’t have access to {tenant}. Use another account, or ask {tenant}’s administrator.',
   'identifier.submit': 'Continue',
   'identifier.missing': 'Enter your e-mail or user name.',
   'password.label': 'Password',

@@ -13,6 +13,8 @@ export const fi: Texts = {
   'signIn.title.plain': 'Kirjaudu sisään',
   'signIn.or': 'tai',
   'identifier.label': 'Sähköposti tai käyttäjätunnus',
+  'identifier.outside':
+    'Olet kirjautunut käyttäjänä {userName}, jolla ei ole pääsyä organisaatioon {tenant}. Käytä toista tiliä tai kysy ylläpitäjältä: {tenant}.',
   'identifier.submit': 'Jatka',
   'identifier.missing': 'Anna sähköpostiosoite tai käyttäjätunnus.',
   'password.label': 'Salasana',

@@ -13,6 +13,8 @@ export const nb: Texts = {
   'signIn.title.plain': 'Logg inn',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller brukernavn',
+  'identifier.outside':
+    'Du er logget inn som {userName} og har ikke tilgang til {tenant}. Bruk en annen konto, eller spør administratoren hos {tenant}.',
   'identifier.submit': 'Fortsett',
   'identifier.missing': 'Skriv inn e-posten eller brukernavnet ditt.',
   'password.label': 'Passord',

@@ -13,6 +13,8 @@ export const sv: Texts = {
   'signIn.title.plain': 'Logga in',
   'signIn.or': 'eller',
   'identifier.label': 'E-post eller användarnamn',
+  'identifier.outside':
+    'Du är inloggad som {userName} och har inte åtkomst till {tenant}. Använd ett annat konto eller fråga administratören hos {tenant}.',
   'identifier.submit': 'Fortsätt',
   'identifier.missing': 'Ange din e-post eller ditt användarnamn.',
   'password.label': 'Lösenord',

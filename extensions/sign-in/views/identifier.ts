@@ -17,6 +17,7 @@ export function identifierView(view: PageView<'identifier'>, context: PageContex
     ...(script === undefined ? {} : { script }),
     body: html`<form class="stack" method="post" action="${view.action}" novalidate>
 ${problemSummary(atFault ? undefined : problem)}
+${view.outside !== undefined && html`<p>${text('identifier.outside', { userName: view.outside.userName, tenant: view.outside.tenantName })}</p>`}
 ${hiddenFields({ csrf: view.csrf })}
 ${
   !view.isElsewhere &&

@@ -284,6 +284,18 @@ describe('design §3: one user name in several tenants', () => {
     expect([refused.status, refused.location]).toEqual([400, undefined]);
   });
 
+  test('pages §3.2: who is signed in and not in the organisation that `tenant:` names is told so; a stranger, and a member, are not', async () => {
+    const asked = url({ acr_values: `tenant:${acme}` });
+    const { agent } = await obtainTokens(service.issuer, { userName: 'bob@globex.test', password: 'bob' });
+    const told = 'You are signed in as bob@globex.test and don’t have access to Acme.';
+    expect((await agent.follow(await agent.get(asked))).body).toContain(told);
+    const stranger = new Agent();
+    expect((await stranger.follow(await stranger.get(asked))).body).not.toContain('have access');
+    const { agent: member } = await obtainTokens(service.issuer, { userName: 'alice@acme.test', password: 'alice' });
+    const again = url({ acr_values: `tenant:${acme}`, prompt: 'login' });
+    expect((await member.follow(await member.get(again))).body).not.toContain('have access');
+  });
+
   test('design §3: the tenants of the client decide, and `tenant:` cannot widen them', async () => {
     await service.idp.directory.clients.update('spa', { allowedTenants: [acme] });
     const { location } = await signIn(new Agent(), url({ client_id: 'spa' }), 'dave', 'the password of both');

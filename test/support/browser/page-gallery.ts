@@ -125,6 +125,11 @@ export const gallery: readonly GalleryPage[] = [
   },
   { name: 'identifier-elsewhere', view: { ...identifier, isElsewhere: true, others }, frame: long },
   { name: 'identifier-prefilled', view: { ...identifier, identifier: 'alice@acme.test' }, frame },
+  {
+    name: 'identifier-outside',
+    view: { ...identifier, outside: { userName: 'bob@globex.test', tenantName: 'Acme Industries AS' } },
+    frame,
+  },
   { name: 'identifier-missing', view: { ...identifier, problem: 'identifier.missing' }, frame },
   { name: 'identifier-busy', view: { ...identifier, problem: 'busy' }, frame },
   { name: 'identifier-plain', view: { page: 'identifier', action: '/interaction/1', csrf: 'token' }, frame: { locale: 'en' } },
