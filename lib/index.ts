@@ -127,6 +127,7 @@ export type { IdentityProvider, RequestListener, ScopeIntrospection } from './id
 export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';
 export type {
+  BrandingOptions,
   CookieOptions,
   Features,
   IdentityProviderOptions,
@@ -187,6 +188,7 @@ export type {
   Permission,
   Person,
   PersonWithUser,
+  ScopeDescription,
   Stored,
   Subsidiary,
   Tenant,

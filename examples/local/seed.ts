@@ -5,7 +5,7 @@ export const acme = { id: '01990000-0000-7000-8000-00000000ac3e', name: 'Acme' }
 export const vandelay = { id: '01990000-0000-7000-8000-0000000a4de1', name: 'Vandelay', connection: 'vandelay' };
 export const globex = { id: '01990000-0000-7000-8000-000000610be8', name: 'Globex' };
 /** Its people need a second factor. */
-export const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
+const initech = { id: '01990000-0000-7000-8000-0000001417ec', name: 'Initech' };
 
 const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', 'perms', 'offline_access'];
 
