@@ -97,19 +97,18 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
   async function list(ctx: Context, found: Here, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
     const { own, owner } = found.enrolling;
     const passkey = enrolment.passkeyPart(found.enrolling, url(`${base}/passkey`), 'factors.own.addPasskey');
-    const rows = own.all.map((row): ViewPart[] => [
-      { part: 'text', text: nameOf(row) },
-      ...(row.kind === 'recovery'
-        ? []
-        : [{ part: 'button' as const, text: 'factors.own.remove', name: 'remove', value: row.id, look: 'quiet' as const }]),
-    ]);
+    const entries = own.all.map((row) => {
+      const title = nameOf(row);
+      const action = { text: 'factors.own.remove', about: title, name: 'remove', value: row.id };
+      return { title, ...(row.kind === 'recovery' ? {} : { action }) };
+    });
     await page(ctx, owner, {
       title: 'factors.own.title',
       lead: own.isEnrolled ? 'factors.own.lead' : 'factors.own.none',
       ...(problem ? { problem: problem.text, status: problem.status } : {}),
       form: { action: url(base), subject: subjectOf(found) },
       parts: [
-        ...rows.flat(),
+        ...(entries.length > 0 ? [{ part: 'entries' as const, entries }] : []),
         ...(own.totp ? [] : [{ part: 'button' as const, text: 'factors.own.addApp', name: 'add', value: 'app' }]),
         ...(passkey ? [passkey] : []),
         ...(own.isEnrolled
