@@ -12,7 +12,6 @@ import {
   redirectByGet,
   type Text,
   type View,
-  type ViewPart,
 } from '../../lib/extension-door.js';
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
@@ -89,18 +88,21 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
     return undefined;
   }
 
-  const nameOf = ({ kind, recovery, createdAt }: FactorRow): Text => ({
-    key: `factors.kind.${kind}`,
+  const nameOf = ({ kind }: FactorRow): Text => `factors.kind.${kind}`;
+  const stateOf = ({ recovery, createdAt }: FactorRow): Text => ({
+    key: recovery ? 'factors.kind.left' : 'factors.kind.added',
     values: { date: createdAt.slice(0, 10), count: String(recovery?.codes.length ?? 0) },
   });
 
   async function list(ctx: Context, found: Here, problem?: { readonly text: Text; readonly status: number }): Promise<void> {
     const { own, owner } = found.enrolling;
     const passkey = enrolment.passkeyPart(found.enrolling, url(`${base}/passkey`), 'factors.own.addPasskey');
-    const entries = own.all.map((row) => {
+    const rank = ({ kind, createdAt }: FactorRow): string => `${kind === 'recovery' ? 1 : 0} ${createdAt}`;
+    const rows = own.all.toSorted((one, other) => rank(one).localeCompare(rank(other)));
+    const entries = rows.map((row) => {
       const title = nameOf(row);
       const action = { text: 'factors.own.remove', about: title, name: 'remove', value: row.id };
-      return { title, ...(row.kind === 'recovery' ? {} : { action }) };
+      return { title, lines: [stateOf(row)], ...(row.kind === 'recovery' ? {} : { action }) };
     });
     await page(ctx, owner, {
       title: 'factors.own.title',

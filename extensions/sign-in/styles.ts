@@ -197,7 +197,8 @@ label { display: block; margin-bottom: 0.375rem; font-weight: 550; }
 .who { min-width: 0; line-height: 1.35; }
 div.account, .entry { flex-wrap: wrap; row-gap: 0; padding-block: 0.5rem; }
 div.account, .entry { column-gap: 0.5rem; }
-div.account > .person, .entry > .person { flex-basis: 9rem; }
+div.account > .person { flex-basis: 9rem; }
+.entry > .person { flex-basis: 12rem; }
 .account > .text-link { margin-inline-start: auto; padding: 0; white-space: nowrap; }
 .who strong { display: block; font-weight: 600; }
 .who span { display: block; color: var(--muted); font-size: 0.9375rem; }

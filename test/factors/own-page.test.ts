@@ -103,7 +103,7 @@ describe('the page of a person', () => {
     expect(problemOf(await submit(agent, setUp, { code: '12' }))).toMatch(/^That code is not right/);
     const codes = await submit(agent, setUp, { code: codeOf(secret) });
     expect(copied(codes)).toHaveLength(10);
-    expect((await agent.get(page())).body).toContain('Authenticator app, added');
+    expect((await agent.get(page())).body).toContain('Authenticator app');
     expect((await eventsOf(oid, 2)).toSorted()).toEqual([
       ['FactorAdded', 'recovery', `user:${oid}`],
       ['FactorAdded', 'totp', `user:${oid}`],
@@ -163,7 +163,7 @@ describe('the page of a person', () => {
     expect([refused.status, titleOf(refused)]).toEqual([403, 'Your sign-in factors']);
     const stranger = await new Agent().post(formOf(list).action, { ...formOf(list).fields, removed: idOf(list) });
     expect(stranger.status).toBe(303);
-    expect((await agent.get(page())).body).toContain('Authenticator app, added');
+    expect((await agent.get(page())).body).toContain('Authenticator app');
   });
 
   test('J1: two tabs that set an app up at the same time add one', async () => {

@@ -13,6 +13,7 @@ const sameInAll = new Set([
   'da connections.reference',
   'de password.organisation',
   'de error.code',
+  'de factors.kind.passkey',
 ]);
 
 const placeholders = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
