@@ -244,6 +244,17 @@ describeInBrowser('passkeys in Chromium', () => {
       for (let left = 200; left > 0 && !heard.some(({ type }) => type === 'PasskeyCounterWentBack'); left -= 1)
         await new Promise((done) => setTimeout(done, 50));
       expect(heard.find(({ type }) => type === 'PasskeyCounterWentBack')?.data).toMatchObject({ AggregateId: dora });
+      // A page that asks for no verification gets a signature of somebody unverified; one of somebody verified signs in.
+      await cdp.send('WebAuthn.clearCredentials', { authenticatorId: authenticator });
+      await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: { ...known, signCount: 1_000 } });
+      await page.addInitScript(`
+        const get = navigator.credentials.get.bind(navigator.credentials);
+        navigator.credentials.get = ({ publicKey, ...more }) => get({ ...more, publicKey: { ...publicKey, userVerification: 'discouraged' } });
+      `);
+      await cdp.send('WebAuthn.setUserVerified', { authenticatorId: authenticator, isUserVerified: false });
+      expect(await attempt()).toBe(disabled);
+      const reasons = service.lines.map(({ fields }) => (fields as { readonly err?: Error }).err?.message ?? '');
+      expect(reasons).toContainEqual(expect.stringMatching(/user.*verif/i));
     });
   });
 
