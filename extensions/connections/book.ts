@@ -1,4 +1,5 @@
 /** Connections by id and by domain, of whatever tenant. */
+import { LRUCache } from 'lru-cache';
 import type { ExtensionContext } from '../../lib/extension-door.js';
 import { type Connection, connections, domains } from './records.js';
 
@@ -28,34 +29,56 @@ export const isFor = ({ tid }: Connection, ofInstance: string, user: string): bo
 
 export function createConnectionBook(context: ExtensionContext): ConnectionBook {
   const { collection, collectionOfAllTenants, ofInstance } = context;
-  const known = new Map<string, { readonly found: Connection | undefined; readonly until: number }>();
   const get = async (id: string) => (await collectionOfAllTenants(connections).get(id)) as Connection | undefined;
-  const remember = (id: string, found: Connection | undefined) => {
-    if (known.size >= MOST) known.clear();
-    known.set(id, { found, until: Date.now() + RECENT_MS });
-    return found;
-  };
+  const byId = remembered(get);
+  // Pages go on without the store by what they knew: each sign-in reads its connection anew.
+  const byOwner = remembered((tid) => collection(connections, tid).list(), true);
+  const byDomain = remembered(async (domain) => {
+    const row = await collectionOfAllTenants(domains).get(domain);
+    return row && get(row.connectionId);
+  }, true);
   return {
     get,
-    recent(id) {
-      const at = known.get(id);
-      if (at && Date.now() < at.until) return at.found;
-      return get(id).then((found) => remember(id, found));
-    },
+    recent: byId.at,
     async of(tids) {
-      const owners = [ofInstance, ...tids.slice(0, MOST_TENANTS)];
-      const found = await Promise.all(owners.map((tid) => collection(connections, tid).list()));
+      const found = await Promise.all([ofInstance, ...tids.slice(0, MOST_TENANTS)].map(byOwner.at));
       return found
         .flat()
         .filter(isActive)
         .sort((one, other) => one.name.localeCompare(other.name) || (one.id < other.id ? -1 : 1));
     },
     async ofDomain(domain) {
-      const row = await collectionOfAllTenants(domains).get(domain);
-      const connection = row && (await get(row.connectionId));
+      const connection = await byDomain.at(domain);
       return isActive(connection) && connection.domains.includes(domain) ? connection : undefined;
     },
-    forget: (id) => void known.delete(id),
+    forget(id) {
+      byId.forget(id);
+      byOwner.forget();
+      byDomain.forget();
+    },
+  };
+}
+
+/** What the store answered within a second; a promise only if it is not at hand. @param isKept whether it stands while the store fails */
+function remembered<Value>(ask: (key: string) => Promise<Value>, isKept = false) {
+  const known = new LRUCache<string, { readonly found: Value; readonly until: number }>({ max: MOST });
+  return {
+    at(key: string): Value | Promise<Value> {
+      const before = known.get(key);
+      if (before && Date.now() < before.until) return before.found;
+      return ask(key).then(
+        (found) => {
+          known.set(key, { found, until: Date.now() + RECENT_MS });
+          return found;
+        },
+        (error: unknown) => {
+          if (!isKept || !before) throw error;
+          return before.found;
+        },
+      );
+    },
+    /** One of them, or all. */
+    forget: (key?: string): void => void (key === undefined ? known.clear() : known.delete(key)),
   };
 }
 

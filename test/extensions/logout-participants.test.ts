@@ -74,7 +74,7 @@ describe('a logout participant', () => {
     const page = await agent.follow(gone);
     expect(page.body).toContain(`src="${service.issuer}/watcher/frame"`);
     expect(page.body).not.toContain('javascript:alert');
-    expect(asked).toEqual([{ session: me.session, oid: me.oid, sub: me.oid }]);
+    expect(asked).toEqual([{ session: me.session, oid: me.oid, sub: me.oid, idp: 'local' }]);
     await until(() => told.length > 0);
     expect(told).toEqual([{ of: me.session }]);
     await agent.get(`${service.issuer}/watcher/me`);
@@ -102,7 +102,7 @@ describe('a logout participant', () => {
     const second = await signedIn('alice@acme.test', 'alice');
     await signIn(second.agent, requestFor({ prompt: 'login' }), 'bob@globex.test', 'bob');
     await until(() => told.some(({ of }) => of === second.me.session));
-    expect(asked).toContainEqual({ session: second.me.session, oid: second.me.oid, sub: second.me.oid });
+    expect(asked).toContainEqual({ session: second.me.session, oid: second.me.oid, sub: second.me.oid, idp: 'local' });
   });
 
   test('where it cannot say whom to tell, nothing ends', async () => {

@@ -28,9 +28,13 @@ process.on('disconnect', () => process.exit());
 const { url, database, personId, killAt } = JSON.parse(process.argv[2] ?? '') as EventNodeSettings;
 let isArmed = false;
 
+/** Of the event of the person that this node makes. */
+let ownSequence: string | undefined;
+
 function passes(point: KillPoint): void {
   if (isArmed && killAt === point) process.kill(process.pid, 'SIGKILL');
 }
+const isOwn = (row: unknown): boolean => JSON.stringify(row).includes(personId);
 
 /** Ends the process between two steps of the outbox, each of which is one write. */
 function deadly(store: DirectoryStore): DirectoryStore {
@@ -44,15 +48,26 @@ function deadly(store: DirectoryStore): DirectoryStore {
       remove: (id, version) => rows.remove(id, version),
       async insert(row) {
         const inserted = await rows.insert(row);
+        if (!isOwn(row)) return inserted;
         if (name === 'persons') passes('written');
-        if (name === 'events') passes('recorded');
+        if (name === 'events') {
+          ownSequence = row.id;
+          passes('recorded');
+        }
         return inserted;
       },
+      // What a node before left behind is told and positioned here as well, and is not what this one dies at.
       async update(id, change) {
-        if (name === 'persons') passes('told');
-        if (name === 'events.positions') passes('delivered');
-        const updated = await rows.update(id, change);
-        if (name === 'events.positions') passes('positioned');
+        if (name === 'persons' && id === personId) passes('told');
+        if (name !== 'events.positions') return rows.update(id, change);
+        let isPast = false;
+        const updated = await rows.update(id, (row) => {
+          const next = change(row);
+          isPast = ownSequence !== undefined && String((next as { readonly after?: string }).after) >= ownSequence;
+          if (isPast) passes('delivered');
+          return next;
+        });
+        if (isPast) passes('positioned');
         return updated;
       },
     };
