@@ -110,6 +110,7 @@ export type {
   Subsidiaries,
   SubsidiaryFields,
   SubsidiaryInput,
+  TenantCredentials,
   TenantDirectory,
   TenantFields,
   TenantInput,

@@ -23,10 +23,10 @@ try {
   const password = await readPassword();
   const { idp, close } = await openService(settings);
   try {
-    const { users } = idp.tenant(acme.id);
+    const { users, credentials } = idp.tenant(acme.id);
     const person = await users.findByUserName(userName);
     if (!person) throw new SettingsError(`${acme.name} has no user ${userName}.`);
-    await idp.directory.credentials.setPassword(person.user.id, password);
+    await credentials.setPassword(person.user.id, password);
     await users.signOutEverywhere(person.user.id);
     console.log(`${userName} has a new password, and is signed out everywhere.`);
   } finally {

@@ -6,7 +6,7 @@ import { outboxes } from '../store/records/collections.js';
 import type { ApiResource } from '../store/records/records.js';
 import { type AccountEvents, createAccountEvents } from './accounts/account-events.js';
 import { type Accounts, createAccounts } from './accounts/accounts.js';
-import { type Credentials, createCredentials } from './accounts/credentials.js';
+import { type Credentials, createCredentials, type TenantCredentials } from './accounts/credentials.js';
 import { createLinking, createLinks, type Linking } from './accounts/linking.js';
 import { createPasswordChanges } from './accounts/password-changes.js';
 import { createRegistration, type Registration } from './accounts/registration.js';
@@ -104,6 +104,7 @@ export interface TenantDirectory {
   readonly subsidiaries: Subsidiaries;
   readonly linking: Linking;
   readonly registration: Registration;
+  readonly credentials: TenantCredentials;
   readonly invitations: Invitations;
 }
 
@@ -318,6 +319,7 @@ function createServices(context: DirectoryContext, { issuer, credentials, person
         persons,
         registration: createRegistration({ tenants, persons, users, credentials, means: context.means }, tid),
         users,
+        credentials: credentials.forTenant(tid),
         linking: createLinking(links, tid),
         invitations: createInvitations(context, { personsOf, clients, ...ofInvitations }, tid),
       };

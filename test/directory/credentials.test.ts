@@ -15,28 +15,32 @@ describe('credentials (design §3)', () => {
     ['x'.repeat(129), 'at most 128 characters'],
     ['ALICE@acme.test', 'something other than the user name'],
   ])('the policy refuses %j', async (password, expected) => {
-    const { t, credentials, acme } = await setUp();
+    const { t, acme } = await setUp();
     await using _ = t;
     const refused = { code: 'invalid_record', details: { path: '/password', expected } };
-    await expect(credentials.setPassword(acme.userId, password)).rejects.toMatchObject(refused);
+    await expect(t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, password)).rejects.toMatchObject(refused);
     expect(await t.store.collection('credentials').find({})).toEqual([]);
   });
 
   test('M3: no flag of the tenant makes fewer characters do, as none is asked for beside a password', async () => {
-    const { t, credentials, tenants, acme } = await setUp();
+    const { t, tenants, acme } = await setUp();
     await using _ = t;
     await tenants.update(acme.tid, { signIn: { requireMfa: true } });
-    await credentials.setPassword(acme.userId, '😀'.repeat(15));
-    await expect(credentials.setPassword(acme.userId, 'x'.repeat(14))).rejects.toMatchObject({ code: 'invalid_record' });
-    await expect(credentials.setPassword('none', 'x'.repeat(20))).rejects.toMatchObject({ code: 'not_found' });
+    await t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, '😀'.repeat(15));
+    await expect(t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, 'x'.repeat(14))).rejects.toMatchObject({
+      code: 'invalid_record',
+    });
+    await expect(t.directory.forTenant(acme.tid).credentials.setPassword('none', 'x'.repeat(20))).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   test('a password signs in the accounts whose owner has it', async () => {
     const { t, credentials, accounts, acme } = await setUp();
     await using _ = t;
     const globex = await tenantWithUser(t.directory, 'Globex', 'alice@acme.test');
-    await credentials.setPassword(acme.userId, 'the password of Acme');
-    await credentials.setPassword(globex.userId, 'the password of Globex');
+    await t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, 'the password of Acme');
+    await t.directory.forTenant(globex.tid).credentials.setPassword(globex.userId, 'the password of Globex');
     const signsIn = async (password: string) => {
       const fitting = await credentials.checkPassword(await accounts.candidates('alice@acme.test'), password);
       return fitting.map(({ tenant }) => tenant.name).sort();
@@ -63,7 +67,7 @@ describe('credentials (design §3)', () => {
     };
     expect(await cost('nobody', 'x')).toBe(1);
     expect(await cost('alice@acme.test', 'x')).toBe(1);
-    await credentials.setPassword(acme.userId, 'the right password');
+    await t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, 'the right password');
     expect([await cost('alice@acme.test', 'x'), await cost('alice@acme.test', 'the right password')]).toEqual([1, 1]);
     await t.directory.forTenant(acme.tid).users.disable(acme.userId);
     expect(await cost('alice@acme.test', 'the right password')).toBe(1);
@@ -72,7 +76,7 @@ describe('credentials (design §3)', () => {
   test('M16: a check costs as many hashes as it is told to, however many have the name', async () => {
     const { t, hasher, credentials, accounts, acme } = await setUp();
     await using _ = t;
-    await credentials.setPassword(acme.userId, 'the right password');
+    await t.directory.forTenant(acme.tid).credentials.setPassword(acme.userId, 'the right password');
     for (const name of ['alice@acme.test', 'nobody'])
       for (const password of ['the right password', 'x'])
         for (const hashes of [1, 3]) {

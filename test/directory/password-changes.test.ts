@@ -96,7 +96,7 @@ describe('14.4 a reset that is cut short', () => {
       .collection<Row & { updatedAt: Date }>('credentials')
       .update(oid, (row) => ({ ...row, updatedAt: new Date(Date.now() + 12_000) }));
     const passwords = Array.from({ length: 8 }, (_, index) => `password of number ${index}`);
-    await Promise.all(passwords.map((password) => directory.credentials.setPassword(oid, password)));
+    await Promise.all(passwords.map((password) => directory.forTenant(id).credentials.setPassword(oid, password)));
     const fitting = await Promise.all(passwords.map((password) => directory.credentials.hasPassword(oid, password)));
     expect(fitting.filter(Boolean)).toHaveLength(1);
     expect(await t.store.collection('credentials').find({})).toHaveLength(1);

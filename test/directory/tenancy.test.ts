@@ -112,6 +112,7 @@ const walk: Readonly<Record<keyof TenantDirectory, Readonly<Record<string, reado
     revoke: [({ invitations }, { invitationId }) => invitations.revoke(invitationId)],
     link: [({ invitations }, { invitationId }) => invitations.link(invitationId)],
   },
+  credentials: { setPassword: [({ credentials }, { userId }) => credentials.setPassword(userId, 'a password that is long enough')] },
   registration: { problems: [], rules: [], prepare: [], complete: [], register: [] },
   linking: {
     link: [

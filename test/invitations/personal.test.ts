@@ -98,7 +98,7 @@ describe('4.12 link=true makes the invited user sign in or create a personal acc
     const root = await idp
       .tenant(globex)
       .persons.create({ givenName: 'R', familyName: 'R', email, user: { userName: email, status: 'active' } });
-    await directory.credentials.setPassword(root.user?.id as string, PASSWORD);
+    await idp.tenant(globex).credentials.setPassword(root.user?.id as string, PASSWORD);
     const own = await idp
       .tenant(personalTenant)
       .persons.create({ givenName: 'R', familyName: 'R', user: { userName: email, status: 'active' } });

@@ -125,7 +125,7 @@ describe('accounts are linked by who proves both', () => {
     const [one, other] = [await made('Acme'), await made('Globex')];
     const agent = new Agent();
     const confirm = await begin(agent, one, other);
-    await service.idp.directory.credentials.setPassword(one.oid, 'another password, a long one');
+    await service.idp.tenant(one.tid).credentials.setPassword(one.oid, 'another password, a long one');
     expect(titleOf(await agent.submit(confirm, { parent: one.oid }))).toBe('Begin again');
     expect((await userOf(other))?.parentUserId).toBeUndefined();
   });

@@ -137,7 +137,7 @@ describe('14.4 create account, verified', () => {
 });
 
 test('a password is judged where the host sets one as well, and the refusal names the rule', async () => {
-  const { credentials } = service.idp.directory;
+  const { credentials } = service.idp.tenant(acme);
   const { user } = (await userOf('alice@acme.test')) ?? {};
   await expect(credentials.setPassword(user?.id ?? '', 'this one was leaked already')).rejects.toMatchObject({
     code: 'invalid_record',

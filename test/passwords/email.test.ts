@@ -128,7 +128,7 @@ describe('14.4 a mail tells the person of what changed', () => {
   test('a password that is set, and links that are made and ended: each once, to each of the two', async () => {
     const globex = await tenantNamed(service.idp, 'Globex');
     const [parent, child] = [await person(), await person({}, globex)];
-    await service.idp.directory.credentials.setPassword(parent.oid, NEW_PASSWORD);
+    await service.idp.tenant(parent.tid).credentials.setPassword(parent.oid, NEW_PASSWORD);
     const subjects = (address: string) => captured.mails.filter(({ to }) => to === address).map(({ subject }) => subject);
     await until(
       () => subjects(parent.email),

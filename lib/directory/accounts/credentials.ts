@@ -16,14 +16,20 @@ export interface Proof {
   readonly credentials: string;
 }
 
-/** The credentials of users, for sign-in code. No administrator reads or writes them. */
-export interface Credentials {
+/** The credentials of a tenant's users, for code of the host: the admin API sets none. @see service specification 4.12 */
+export interface TenantCredentials {
   /**
    * Sets the user's own password, which signs nobody in while the user is linked to a parent, and raises `UserPasswordChanged`. Sessions go on: sign the
    * user out everywhere where that is not wanted.
    * @throws IdpError `not_found`; `invalid_record`, whose details name the `rule`, when the password is refused; `busy`.
    */
   setPassword(userId: string, password: string): Promise<void>;
+}
+
+/** The credentials of users, for sign-in code. No administrator reads or writes them. */
+export interface Credentials {
+  /** Those of one tenant's users. */
+  forTenant(tid: string): TenantCredentials;
   /** The first rule that a new password breaks. @throws IdpError `busy` when it could not be judged. */
   readonly problemOf: FindPasswordProblem;
   /** Hashes a password that is kept until its user is made. @throws IdpError as {@link setFirstPassword}. */
@@ -124,12 +130,15 @@ export function createCredentials(
       return isUsable(account) && now.at === proof.at && now.credentials === proof.credentials;
     },
 
-    async setPassword(userId, password) {
-      const account = await accounts.findByOid(userId);
-      const passwordHash = account && (await hashFor(account.person.user, password));
-      const isMade = passwordHash !== undefined && (await change({ userId, passwordHash, endsSignIns: false, decide: (row) => row }));
-      if (!isMade) throw new IdpError('not_found');
-    },
+    forTenant: (tid) => ({
+      async setPassword(userId, password) {
+        const account = await accounts.findByOid(userId);
+        if (account?.tenant.id !== tid) throw new IdpError('not_found');
+        const passwordHash = await hashFor(account.person.user, password);
+        const isMade = await change({ userId, passwordHash, endsSignIns: false, decide: (row) => row });
+        if (!isMade) throw new IdpError('not_found');
+      },
+    }),
 
     problemOf,
     hashFor,

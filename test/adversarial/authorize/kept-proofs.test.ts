@@ -32,7 +32,8 @@ const choiceOf = ({ body }: Answer, oid: string): string => new RegExp(`name="ch
 type Accounts = Awaited<ReturnType<typeof accountsOf>>;
 const idOf = ({ person }: Accounts['acme']): string => person.user.id;
 const changes: Record<string, (accounts: Accounts) => Promise<unknown>> = {
-  'the password was changed': ({ acme }) => service.idp.directory.credentials.setPassword(idOf(acme), 'another password than before'),
+  'the password was changed': ({ acme }) =>
+    service.idp.tenant(acme.tenant.id).credentials.setPassword(idOf(acme), 'another password than before'),
   'the user was signed out everywhere': ({ acme }) => service.idp.tenant(acme.tenant.id).users.signOutEverywhere(idOf(acme)),
   'the user was disabled': ({ acme }) => service.idp.tenant(acme.tenant.id).users.disable(idOf(acme)),
 };

@@ -330,12 +330,12 @@ describe('F8: what the directory made void is told, whatever happens meanwhile',
   test('F8: a tenant of more people than are taken in one go', async () => {
     const [{ directory, tenant }] = service.idps as [(typeof service.idps)[number]];
     const { id: tid } = await directory.tenants.create({ name: 'Initech' });
-    const { persons } = tenant(tid);
+    const { persons, credentials } = tenant(tid);
     for (let made = 0; made < 205; made += 1)
       await persons.create({ givenName: 'P', familyName: String(made), user: { userName: `p${made}@initech.test`, status: 'active' } });
     const page = await persons.find({ limit: 200 });
     const last = (await persons.find({ limit: 200, after: page.at(-1)?.id ?? '' })).at(-1);
-    await directory.credentials.setPassword(last?.user?.id ?? '', 'a password for the last of them');
+    await credentials.setPassword(last?.user?.id ?? '', 'a password for the last of them');
     const { agent, tokens } = await signedIn(last?.user?.userName ?? '', { password: 'a password for the last of them' });
     await directory.tenants.disable(tid);
     await told(tokens);
