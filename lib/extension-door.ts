@@ -91,6 +91,7 @@ export type {
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
+export { type LanguageSources, wantedLocale } from './display/wanted-locale.js';
 export {
   ConfigError,
   type ConfigProblem,

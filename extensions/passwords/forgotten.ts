@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, type Interaction, type Text, type View } from '../../lib/extension-door.js';
+import { type ExtensionContext, form, formField, type Interaction, type Text, type View, wantedLocale } from '../../lib/extension-door.js';
 import { type Asked, asked, begun, LOOK_UP } from './records.js';
 import type { Throttle } from './throttle.js';
 
@@ -19,7 +19,7 @@ export const begunIn = (uid: string): string => `reset begun ${uid}`;
 const LONGEST = 320;
 
 export function forgottenRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, interactions, csrf, view, artifact, deliver, directory } = context;
+  const { own, url, interactions, csrf, view, artifact, deliver, directory, locales } = context;
   if (!context.mail) return;
   const path = forgottenPath(own, ':uid');
 
@@ -88,7 +88,8 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
       return ask(ctx, interaction, identifier, { general, status: 429 });
     }
     const { tids, client, uid, parameters } = interaction;
-    const locale = parameters.ui_locales?.split(' ')[0];
+    const sources = { uiLocales: parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const locale = wantedLocale(sources, locales);
     const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();
     await artifact(asked).put(id, request);

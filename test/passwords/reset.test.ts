@@ -61,6 +61,14 @@ describe('14.4 forgotten password', () => {
     expect(await signsIn(userName, 'old')).toBe(false);
   });
 
+  test('the mail is in the language of the page that it was asked for on', async () => {
+    const { userName } = await person();
+    await forget(service.issuer, userName, new Agent({ 'accept-language': 'fr, nb;q=0.8' }));
+    expect((await mailTo(captured, userName, 'password-reset')).locale).toBe('nb');
+    await forget(service.issuer, userName, new Agent({ 'accept-language': 'nb' }), { ui_locales: 'sv' });
+    expect((await mailTo(captured, userName, 'password-reset', 1)).locale).toBe('sv');
+  });
+
   test('after a reset all sessions and tokens of the user end, and those of linked users', async () => {
     const { userName, oid, tid } = await person();
     const globex = await tenantNamed(service.idp, 'Globex');

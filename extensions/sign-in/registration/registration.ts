@@ -8,6 +8,7 @@ import {
   type Interaction,
   type RegistrationInput,
   redirectByGet,
+  wantedLocale,
 } from '../../../lib/extension-door.js';
 import { type Attempts, turnsOf } from '../attempts.js';
 import type { Steps } from '../steps.js';
@@ -26,7 +27,7 @@ const problemsOf: Readonly<Record<keyof RegistrationInput, RegistrationProblem>>
 };
 
 export function createRegistrationStep(context: ExtensionContext, attempts: Attempts, { page, form, url, signIn }: Steps) {
-  const { directory, mail, artifact, deliver, csrf, view, lifetimes } = context;
+  const { directory, mail, artifact, deliver, csrf, view, lifetimes, locales } = context;
 
   const serviceOf = ({ tids: [tid, ...others] = [] }: Interaction) =>
     tid !== undefined && others.length === 0 ? directory.forTenant(tid).registration : undefined;
@@ -43,7 +44,8 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
     const { tids: [tid = ''] = [], client, uid, parameters } = interaction;
     const id = randomUUID();
-    const locale = parameters.ui_locales?.split(' ')[0];
+    const sources = { uiLocales: parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const locale = wantedLocale(sources, locales);
     const lifetimeSeconds = lifetimes.emailProof;
     const record: Waiting = {
       tid,
