@@ -88,6 +88,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
+export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';

@@ -7,6 +7,7 @@ import {
   IdpError,
   type Operation,
   type OperationRequest,
+  privilegesIn,
   Type,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
@@ -49,7 +50,7 @@ async function checkPrivileges({ directory, administrator }: Request, owner: Acc
   if (administrator.ofAllTenants) return;
   for (const { person, tenant } of await directory.accounts.family(owner.person)) {
     const groups = await directory.accounts.groups(person);
-    const privileged = groups.flatMap(({ permissionIds }) => permissionIds.filter((id) => id.startsWith('idp.')));
+    const privileged = privilegesIn(groups);
     const isHeld = administrator.administers(tenant.id) && privileged.every((id) => administrator.holds(id));
     if (privileged.length > 0 && !isHeld) throw errors('factor_privileged');
   }

@@ -11,7 +11,6 @@ import {
   recordForms,
   Type,
 } from '../../lib/extension-door.js';
-import { privilegesOf } from './privileges.js';
 
 const instant = () => Type.String({ description: 'ISO 8601' });
 const text = () => Type.String();
@@ -59,7 +58,7 @@ export const errors = defineErrors({
 /** Whoever gets the link can sign in as the user, and the parent of a linked account as well: nobody gets more than they hold by that. */
 async function checkPrivileges({ directory, administrator }: Request, person: Person | undefined, isLinked: boolean): Promise<void> {
   if (!person?.user) return;
-  const privileged = await privilegesOf(directory, { ...person, user: person.user });
+  const privileged = await directory.accounts.privileges({ ...person, user: person.user });
   const isHeld = administrator.ofAllTenants || privileged.every(administrator.holds);
   if (isLinked ? privileged.length > 0 : !isHeld) throw errors('invitee_privileged');
 }

@@ -21,7 +21,6 @@ import {
 import { applicationOf } from './applications.js';
 import type { createFinish, ReturnState } from './finish.js';
 import { admitted, type CreateForm, nameOf, ofRules, type Pages } from './pages.js';
-import { privilegesOf } from './privileges.js';
 import { turnsOf } from './requests.js';
 
 interface Parts {
@@ -101,7 +100,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   }
 
   /** Linking makes nobody a parent of who may do something in the admin API. */
-  const isLinkable = async ({ person }: OpenedInvitation): Promise<boolean> => (await privilegesOf(directory, person)).length === 0;
+  const isLinkable = async ({ person }: OpenedInvitation): Promise<boolean> => (await accounts.privileges(person)).length === 0;
 
   const isInTenant = async ({ person }: Account, tid: string): Promise<boolean> =>
     (await accounts.family(person)).some(({ tenant }) => tenant.id === tid);

@@ -25,8 +25,9 @@ export async function pairingsOf(
   ].filter(({ child: { person } }) => person.user.parentUserId === undefined && !person.user.isParent);
   if (pairings.length === 0) return 'families';
   if (await shareTenant(directory, one, other)) return 'tenant';
+  // Linking makes nobody a parent of who may do something in the admin API.
   const allowed: Pairing[] = [];
-  for (const pairing of pairings) if (!(await isPrivileged(directory, pairing.child))) allowed.push(pairing);
+  for (const pairing of pairings) if ((await directory.accounts.privileges(pairing.child.person)).length === 0) allowed.push(pairing);
   if (allowed.length === 0) return 'privileged';
   return allowed.sort((left, right) => Number(isPersonal(right)) - Number(isPersonal(left)));
 
@@ -48,10 +49,4 @@ async function shareTenant({ accounts }: Directory, one: Account, other: Account
     [one, other].map(async ({ person }) => (await accounts.family(person)).map(({ tenant }) => tenant.id)),
   );
   return tids?.some((tid) => others?.includes(tid)) === true;
-}
-
-/** Linking makes nobody a parent of who may do something in the admin API. */
-async function isPrivileged({ accounts }: Directory, { person }: Account): Promise<boolean> {
-  const groups = await accounts.groups(person);
-  return groups.some(({ permissionIds }) => permissionIds.some((id) => id.startsWith('idp.')));
 }

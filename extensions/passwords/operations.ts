@@ -1,5 +1,5 @@
 /** Resets in the admin API, for who helps people. */
-import { type Account, defineErrors, defineOperation, type ExtensionContext, IdpError, type Operation } from '../../lib/extension-door.js';
+import { defineErrors, defineOperation, type ExtensionContext, IdpError, type Operation } from '../../lib/extension-door.js';
 import { type DueReset, RESET } from './records.js';
 
 export const errors = defineErrors({
@@ -9,13 +9,6 @@ export const errors = defineErrors({
     description: 'The user has no password to reset: it is not active, is linked to a parent, or its tenant does not allow passwords.',
   },
 });
-
-/** What a user, and those who share its password, may do in the admin API. */
-async function privilegesOf({ accounts }: ExtensionContext['directory'], { person }: Account): Promise<readonly string[]> {
-  const all = await accounts.family(person);
-  const groups = await Promise.all(all.map((account) => accounts.groups(account.person)));
-  return groups.flat().flatMap(({ permissionIds }) => permissionIds.filter((id) => id.startsWith('idp.')));
-}
 
 export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonly Operation[] => [
   defineOperation({
@@ -29,7 +22,7 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       const account = await directory.accounts.findByOid(user.id);
       if (!account) throw new IdpError('not_found');
       const { person, tenant } = account;
-      if (!administrator.ofAllTenants && !(await privilegesOf(directory, account)).every(administrator.holds))
+      if (!administrator.ofAllTenants && !(await directory.accounts.privileges(person)).every(administrator.holds))
         throw errors('user_privileged');
       if (!mail) throw new IdpError('mail_not_configured');
       const isAllowed = tenant.status === 'active' && (tenant.signIn?.methods?.includes('password') ?? true);

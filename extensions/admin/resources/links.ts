@@ -1,6 +1,5 @@
 import { type Account, defineOperation, IdpError, type OperationRequest, Type } from '../../../lib/extension-door.js';
 import { errors } from '../errors.js';
-import { privilegesOf } from '../privileges.js';
 import { form } from './shape/forms.js';
 import { userItem, userView } from './shape/user-forms.js';
 
@@ -36,7 +35,7 @@ export const links = [
       const { person, tenant } = await parentOf(request);
       const { linking, users } = directory.forTenant(params.tid);
       // The parent signs in as the child, and so may do what it may.
-      if ((await privilegesOf(directory, await users.require(params.id))).length > 0) throw errors('link_privileged');
+      if ((await directory.accounts.privileges(await users.require(params.id))).length > 0) throw errors('link_privileged');
       return userView(await linking.link(params.id, { tid: tenant.id, userId: person.user.id }));
     },
   }),

@@ -1,5 +1,5 @@
 import { type Directory, IdpError, type Person, type PersonWithUser, recordForms, type Static, Type } from '../../../lib/extension-door.js';
-import { checkHolds, privilegesOf } from '../privileges.js';
+import { checkHolds } from '../privileges.js';
 import { crud, type Request } from './shape/crud.js';
 import { form, instant, viewOf, without } from './shape/forms.js';
 import type { Fields } from './shape/merge-patch.js';
@@ -53,8 +53,8 @@ function checkAttributes({ attributes }: Fields): void {
 /** Whoever has the address of somebody can become them, by a link that is mailed there. */
 async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
   checkAttributes(members);
-  if (person && 'email' in members && (members.email ?? undefined) !== person.email)
-    checkHolds(request.administrator, await privilegesOf(request.directory, person));
+  if (person?.user && 'email' in members && (members.email ?? undefined) !== person.email)
+    checkHolds(request.administrator, await request.directory.accounts.privileges({ ...person, user: person.user }));
   if (members.user && !person) await checkGroups(request, (members.user as Fields).groups as never);
 }
 

@@ -1,5 +1,5 @@
-import { defineOperation, type PersonWithUser, recordForms, Type } from '../../../lib/extension-door.js';
-import { checkHolds, privilegesOf } from '../privileges.js';
+import { type Directory, defineOperation, type PersonWithUser, recordForms, Type } from '../../../lib/extension-door.js';
+import { checkHolds } from '../privileges.js';
 import { crud } from './shape/crud.js';
 import { filled, form } from './shape/forms.js';
 import { checkGroups, newUserForm, userForm, userItem, userView } from './shape/user-forms.js';
@@ -47,7 +47,7 @@ const regrouped = (method: 'PUT' | 'POST' | 'DELETE', service: 'setGroups' | 'ad
     },
   });
 
-async function groupsOf({ accounts }: Parameters<typeof privilegesOf>[0], person: PersonWithUser) {
+async function groupsOf({ accounts }: Directory, person: PersonWithUser) {
   const groups = await accounts.groups(person);
   return { items: groups.map(({ id, name }) => ({ id, name })) };
 }
@@ -67,7 +67,7 @@ export const users = [
     service: ({ directory, params }) => directory.forTenant(params.tid as string).users,
     // An identity of somebody's own would sign them in as the user.
     async guard({ administrator, directory }, person, members) {
-      if (person && 'externalIdentities' in members) checkHolds(administrator, await privilegesOf(directory, person));
+      if (person && 'externalIdentities' in members) checkHolds(administrator, await directory.accounts.privileges(person));
     },
   }),
   defineOperation({

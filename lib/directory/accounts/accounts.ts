@@ -6,6 +6,7 @@
  */
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
+import { privilegesIn } from '../groups/privileges.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
@@ -48,6 +49,8 @@ export interface Accounts {
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
   /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
+  /** What the user may do in the admin API, and those may that are linked to it: who signs in as a parent signs in as its children. */
+  privileges(person: PersonWithUser): Promise<readonly string[]>;
 }
 
 /** The subject identifier of a sign-in now. A grant keeps the one it was made with. */
@@ -175,6 +178,11 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
     return names.some((name) => name !== '' && folded(name) === said);
   };
 
+  const groupsOf: Accounts['groups'] = ({ tid, user: { groupIds } }) => {
+    const key = JSON.stringify([tid, ...groupIds]);
+    return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
+  };
+
   return {
     findByOid,
     family,
@@ -188,6 +196,11 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
       if (!account) return [];
       const all = account.person.user.isParent ? await family(account.person) : [account];
       return all.filter((one) => isUsable(one));
+    },
+
+    async privileges(person) {
+      const all = person.user.isParent ? (await family(person)).map((account) => account.person) : [person];
+      return privilegesIn((await Promise.all(all.map(groupsOf))).flat());
     },
 
     nameKey: userNameKey,
@@ -223,9 +236,6 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
 
     subsidiary,
 
-    groups({ tid, user: { groupIds } }) {
-      const key = JSON.stringify([tid, ...groupIds]);
-      return memberships.peek(key) ?? memberships.get(key).then((found) => found ?? []);
-    },
+    groups: groupsOf,
   };
 }
