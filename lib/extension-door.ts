@@ -59,6 +59,7 @@ export type {
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
+export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,
@@ -88,7 +89,6 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
