@@ -108,6 +108,7 @@ export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
+export { afterAnswer } from './http/requests/after-answer.js';
 export { form, formField } from './http/requests/form.js';
 export { answerJson, entityTagOf } from './http/requests/json.js';
 export { createJsonReader, type JsonShape, json } from './http/requests/json-guard.js';

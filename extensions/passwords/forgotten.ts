@@ -5,7 +5,16 @@
 import { randomUUID } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, formField, type Interaction, type Text, type View, wantedLocale } from '../../lib/extension-door.js';
+import {
+  afterAnswer,
+  type ExtensionContext,
+  form,
+  formField,
+  type Interaction,
+  type Text,
+  type View,
+  wantedLocale,
+} from '../../lib/extension-door.js';
 import { type Asked, asked, begun, LOOK_UP } from './records.js';
 import type { Throttle } from './throttle.js';
 
@@ -94,7 +103,8 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     const id = randomUUID();
     await artifact(asked).put(id, request);
     await artifact(begun).put(csrf.token(ctx, begunIn(uid)), {});
-    (await deliver(LOOK_UP, { id })).release();
+    const lookUp = await deliver(LOOK_UP, { id });
+    afterAnswer(ctx, () => lookUp.release());
     await view(ctx, sent(identifier, interaction));
   });
 }

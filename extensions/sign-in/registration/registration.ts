@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
+  afterAnswer,
   type ExtensionContext,
   formField,
   IdpError,
@@ -57,7 +58,8 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
     };
     await artifact(waiting).put(id, record, { lifetimeSeconds });
     await artifact(begun).put(csrf.token(ctx, `begun ${id}`), {}, { lifetimeSeconds });
-    (await deliver(SEND, { id })).release();
+    const sending = await deliver(SEND, { id });
+    afterAnswer(ctx, () => sending.release());
     await view(ctx, {
       interaction,
       title: 'sign-in.check.title',
