@@ -31,6 +31,7 @@ export type {
   SignIn,
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
+export { createOwnPage, type OwnPage } from './contract/own-page.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';

@@ -2,7 +2,7 @@
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createEnrolled, type Enrolled } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
-import { createOwnPage, createOwnPageClients } from './own-page.js';
+import { createOwnFactors, createOwnPageClients } from './own-page.js';
 import { createPasskeySignIn } from './passkeys/sign-in.js';
 import { createWebauthn, offersPasskeys } from './passkeys/webauthn.js';
 import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
@@ -17,7 +17,7 @@ function createParts(context: ExtensionContext) {
     enrolled,
     secondFactor: createSecondFactor(context, enrolled, webauthn),
     ...(webauthn && { passkeySignIn: createPasskeySignIn(context, enrolled, webauthn) }),
-    ownPage: createOwnPage(context, enrolled, webauthn),
+    ownPage: createOwnFactors(context, enrolled, webauthn),
   };
 }
 

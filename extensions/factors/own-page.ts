@@ -4,11 +4,13 @@ import type { Context } from 'koa';
 import {
   type Account,
   type BrowserSignIn,
+  createOwnPage,
   type ExtensionContext,
   form,
   formField,
   IdpError,
   type InternalClients,
+  type OwnPage,
   redirectByGet,
   type Text,
   type View,
@@ -23,16 +25,13 @@ import type { FactorRow } from './records.js';
 import { signOutOf } from './sign-out.js';
 
 /** Seconds since the sign-in within which factors may be changed. */
-const FRESH_SECONDS = 600;
+const RECENT_SECONDS = 600;
 
 const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', ownPath(context), RECENT_SECONDS);
 
 /** The application that the person signs in to. */
-export const createOwnPageClients = (context: ExtensionContext): InternalClients => {
-  const client = { name: new URL(context.issuer).host, returnTo: `${ownPath(context)}/return` };
-  return { find: (id) => (id === CLIENT ? client : undefined) };
-};
-const CLIENT = 'factors:own';
+export const createOwnPageClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
 /** A browser that may change factors. */
 interface Here {
@@ -40,9 +39,10 @@ interface Here {
   readonly enrolling: Enrolling;
 }
 
-export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
-  const { url, directory, csrf, view, brandingOf, signedIn, requireSignIn, signInAnswer } = context;
+export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
+  const { url, directory, csrf, view, brandingOf, signedIn } = context;
   const base = ownPath(context);
+  const ownPage = pageOf(context);
   const enrolment = createEnrolment(context, enrolled, webauthn);
   const subjectOf = ({ signedIn: { session } }: Here): string => `factors ${session}`;
 
@@ -51,7 +51,7 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
     const found = await signedIn(ctx);
     const owner = found && (await enrolled.ownerOf(found.account));
     if (!found || !owner) {
-      await requireSignIn(ctx, { client: CLIENT, state: '', maxAge: FRESH_SECONDS });
+      await ownPage.signIn(ctx, base);
       return undefined;
     }
     if (found.act) {
@@ -59,16 +59,8 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
       return undefined;
     }
     const own = await enrolled.of(owner);
-    const isFresh = Date.now() / 1000 - found.authTime <= FRESH_SECONDS;
-    if (!isFresh || (enrolled.isOlder(own, found.authTime) && !found.amr.includes('mfa'))) {
-      const acrValues = own.isEnrolled ? { acrValues: `mfa tenant:${found.account.tenant.id}` } : {};
-      await requireSignIn(ctx, {
-        client: CLIENT,
-        state: '',
-        maxAge: FRESH_SECONDS,
-        loginHint: found.account.person.user.userName,
-        ...acrValues,
-      });
+    if (!ownPage.isRecent(found) || (enrolled.isOlder(own, found.authTime) && !found.amr.includes('mfa'))) {
+      await ownPage.signIn(ctx, base, found, own.isEnrolled ? { acrValues: `mfa tenant:${found.account.tenant.id}` } : {});
       return undefined;
     }
     return {
@@ -158,9 +150,7 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
     if (!account) throw new IdpError('not_found');
     const proof = await directory.credentials.proofOf(account, new Date());
     const method = idp === 'local' && amr.includes('pop') ? { method: PASSKEY } : {};
-    await requireSignIn(ctx, {
-      client: CLIENT,
-      state: '',
+    await ownPage.signIn(ctx, base, undefined, {
       prompt: 'login',
       loginHint: account.person.user.userName,
       signIn: { oid, amr, idp, ...method, proof },
@@ -174,8 +164,8 @@ export function createOwnPage(context: ExtensionContext, enrolled: Enrolled, web
 
   return function routes(router: Router): void {
     router.get(`${base}/return`, async (ctx: Context) => {
-      const answer = await signInAnswer(ctx);
-      if (answer && 'signedIn' in answer) return redirectByGet(ctx, url(base));
+      const next = await ownPage.returned(ctx);
+      if (next !== undefined) return redirectByGet(ctx, url(next));
       await view(ctx, {
         title: 'factors.own.title',
         problem: 'factors.own.signedOut',

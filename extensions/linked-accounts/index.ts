@@ -1,6 +1,6 @@
 /** Linked accounts, by the person themselves: the page that lists them, links another one, and ends a link. */
 import type { Extension } from '../../lib/extension-door.js';
-import { application, begun } from './link-request.js';
+import { begun, pageOf } from './link-request.js';
 import { linkedAccountRoutes } from './routes.js';
 import { texts } from './texts/index.js';
 
@@ -9,5 +9,5 @@ export const linkedAccounts = (): Extension => ({
   artifacts: [begun],
   texts,
   routes: linkedAccountRoutes,
-  clients: application,
+  clients: (context) => pageOf(context).clients,
 });

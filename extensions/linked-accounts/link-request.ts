@@ -1,21 +1,25 @@
 /** A link that a person has begun: who they were then, until they have proven the other account as well. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
-import type { Account, ArtifactKind, BrowserSignIn, ExtensionContext, InternalClients, Proof } from '../../lib/extension-door.js';
+import {
+  type Account,
+  type ArtifactKind,
+  type BrowserSignIn,
+  createOwnPage,
+  type ExtensionContext,
+  type OwnPage,
+  type Proof,
+} from '../../lib/extension-door.js';
 
 /** How long ago a sign-in may be that changes links. */
-export const FRESH_SECONDS = 600;
+const FRESH_SECONDS = 600;
 
 /** Links that were begun, each in its browser. */
 export const begun: ArtifactKind = { name: 'linked-accounts.begun', lifetimeSeconds: FRESH_SECONDS, once: true };
 
-/** As whom the pages sign people in. */
-export const APPLICATION = 'linked-accounts:page';
-
-export const application = ({ issuer, own }: ExtensionContext): InternalClients => {
-  const page = { name: new URL(issuer).host, returnTo: `${own}/linked-accounts/return` };
-  return { find: (id) => (id === APPLICATION ? page : undefined) };
-};
+/** The page, for who signs in to get to it. */
+export const pageOf = (context: ExtensionContext): OwnPage =>
+  createOwnPage(context, 'linked-accounts:page', `${context.own}/linked-accounts`, FRESH_SECONDS);
 
 interface Begun {
   readonly oid: string;

@@ -12,31 +12,24 @@ import {
   formField,
   IdpError,
   redirectByGet,
-  type SignInAsk,
 } from '../../lib/extension-door.js';
-import { APPLICATION, createLinkRequests, FRESH_SECONDS } from './link-request.js';
+import { createLinkRequests, pageOf } from './link-request.js';
 import { createPages, subjects } from './pages.js';
 import { idOf, pairingsOf } from './pairing.js';
 
 export function linkedAccountRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, signedIn, requireSignIn, signInAnswer, logger, requestId } = context;
+  const { own, url, directory, csrf, signedIn, logger, requestId } = context;
   const path = `${own}/linked-accounts`;
   const base = url(path);
   const pages = createPages(context);
   const requests = createLinkRequests(context);
-
-  /** @param state where the browser goes on, below the page. */
-  const signInFirst = (ctx: Context, state: string, more: Partial<SignInAsk> = {}): Promise<void> =>
-    requireSignIn(ctx, { client: APPLICATION, state, ...more });
-  const isFresh = ({ authTime }: BrowserSignIn): boolean => Date.now() / 1000 - authTime <= FRESH_SECONDS;
-  const proveAgain = (ctx: Context, { account }: BrowserSignIn, state: string): Promise<void> =>
-    signInFirst(ctx, state, { maxAge: FRESH_SECONDS, loginHint: account.person.user.userName });
+  const ownPage = pageOf(context);
 
   /** Who is signed in here as themselves; undefined once something else was shown. */
   async function present(ctx: Context, state: string): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     if (here && !here.act) return here;
-    await (here ? pages.acting(ctx) : signInFirst(ctx, state));
+    await (here ? pages.acting(ctx) : ownPage.signIn(ctx, state));
     return undefined;
   }
 
@@ -65,20 +58,19 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     if (!csrf.check(ctx, subjects.list(here.oid), formField(ctx, 'csrf'))) return pages.lost(ctx);
     const unlink = formField(ctx, 'unlink');
     const next = unlink === '' ? '/link' : `/unlink?${new URLSearchParams({ unlink })}`;
-    return isFresh(here) ? redirectByGet(ctx, base + next) : proveAgain(ctx, here, next);
+    return ownPage.isRecent(here) ? redirectByGet(ctx, base + next) : ownPage.signIn(ctx, next, here);
   });
 
   router.get(`${path}/return`, async (ctx: Context) => {
-    const answer = await signInAnswer(ctx);
-    if (!answer || 'error' in answer) return pages.lost(ctx);
-    redirectByGet(ctx, base + answer.state);
+    const next = await ownPage.returned(ctx);
+    return next === undefined ? pages.lost(ctx) : redirectByGet(ctx, base + next);
   });
 
   router.get(`${path}/link`, async (ctx: Context) => {
     const here = await present(ctx, '');
     if (!here) return;
-    if (!isFresh(here)) return proveAgain(ctx, here, '/link');
-    await signInFirst(ctx, confirmOf(await requests.begin(ctx, here)), { prompt: 'login' });
+    if (!ownPage.isRecent(here)) return ownPage.signIn(ctx, '/link', here);
+    await ownPage.signIn(ctx, confirmOf(await requests.begin(ctx, here)), undefined, { prompt: 'login' });
   });
 
   /** The two accounts that are proven; undefined once something else was shown. */
@@ -129,8 +121,8 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     const here = await present(ctx, next);
     if (!here) return undefined;
     const child = await directory.accounts.findByOid(oid);
-    if (child && isEndable(here.account, child) && isFresh(here)) return { here, child };
-    await (child && isEndable(here.account, child) ? proveAgain(ctx, here, next) : pages.lost(ctx));
+    if (child && isEndable(here.account, child) && ownPage.isRecent(here)) return { here, child };
+    await (child && isEndable(here.account, child) ? ownPage.signIn(ctx, next, here) : pages.lost(ctx));
     return undefined;
   }
 

@@ -11,6 +11,7 @@ import {
   form,
   formField,
   type Interaction,
+  redirectByGet,
   type Text,
   type View,
   wantedLocale,
@@ -77,7 +78,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
   router.get(path, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
-    if (!(await isOpen(interaction))) return ctx.redirect(signInUrl(interaction));
+    if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
     await ask(ctx, interaction, '');
   });
 
@@ -87,7 +88,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     const identifier = formField(ctx, 'identifier').trim().slice(0, LONGEST);
     // The form of another browser is shown as a new one.
     if (!csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return ask(ctx, interaction, '', { status: 403 });
-    if (!(await isOpen(interaction))) return ctx.redirect(signInUrl(interaction));
+    if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
     if (formField(ctx, 'step') !== 'send') return ask(ctx, interaction, identifier);
     if (identifier === '') return ask(ctx, interaction, '', { problem: 'passwords.forgotten.missing', status: 400 });
     const minutes = await throttle.request(directory.accounts.nameKey(identifier), ctx.ip);

@@ -70,7 +70,7 @@ export function createSendNotice(context: ExtensionContext, mail: Mail | undefin
     if (!account || account.person.user.status === 'invited') return;
     if (due.type === 'UserEmailChanged') return addressChanged(due, account);
     const { person, tenant } = account;
-    const to = person.user.provenEmail ?? person.email;
+    const to = directory.accounts.emailOf(person);
     const name = notices[due.type]?.name;
     if (!mail || to === undefined || name === undefined) return;
     await once(`${due.event} ${due.oid}`, () => mail.send(noticeLetter(context, name, new Date(due.time), to, person, tenant)));

@@ -21,13 +21,12 @@ export const passwordOperations = ({ mail, deliver }: ExtensionContext): readonl
       const { user } = await directory.forTenant(params.tid).users.require(params.id);
       const account = await directory.accounts.findByOid(user.id);
       if (!account) throw new IdpError('not_found');
-      const { person, tenant } = account;
+      const { person } = account;
       if (!administrator.ofAllTenants && !(await directory.accounts.privileges(person)).every(administrator.holds))
         throw errors('user_privileged');
       if (!mail) throw new IdpError('mail_not_configured');
-      const isAllowed = tenant.status === 'active' && (tenant.signIn?.methods?.includes('password') ?? true);
-      if (user.status !== 'active' || user.parentUserId !== undefined || !isAllowed) throw errors('reset_unavailable');
-      if ((person.user.provenEmail ?? person.email) === undefined) throw new IdpError('email_required');
+      if (!directory.passwordResets.isPossible(account)) throw errors('reset_unavailable');
+      if (directory.accounts.emailOf(person) === undefined) throw new IdpError('email_required');
       const due: DueReset = { oid: user.id, requestId: newId(), isAssisted: true };
       (await deliver(RESET, { ...due })).release();
     },

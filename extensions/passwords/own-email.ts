@@ -3,13 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
+  afterAnswer,
   type BrowserSignIn,
+  createOwnPage,
   type DeliveryHandler,
   type ExtensionContext,
   form,
   formField,
   type InternalClients,
   type Mail,
+  type OwnPage,
   redirectByGet,
   type Text,
 } from '../../lib/extension-door.js';
@@ -18,23 +21,22 @@ import { createMessages } from './messages.js';
 import { ADDRESS, type Wanted, wanted } from './records.js';
 import type { Throttle } from './throttle.js';
 
-const APPLICATION = 'passwords:email';
 /** Seconds that a sign-in is recent. */
-const FRESH_SECONDS = 300;
+const RECENT_SECONDS = 300;
 /** As the directory takes addresses. */
 const addressPattern = /^[^\s@]{1,190}@[^\s@]{1,63}$/;
 
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'passwords:email', `${context.own}/email`, RECENT_SECONDS);
+
 /** The application that people sign in for here. */
-export function ownEmailClient({ own, issuer }: ExtensionContext): InternalClients {
-  const application = { name: new URL(issuer).host, returnTo: `${own}/email/return` };
-  return { find: (id) => (id === APPLICATION ? application : undefined) };
-}
+export const ownEmailClient = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
 export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, csrf, view, artifact, deliver, signedIn, requireSignIn, signInAnswer, directory } = context;
+  const { own, url, csrf, view, artifact, deliver, signedIn, directory } = context;
   if (!context.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
+  const ownPage = pageOf(context);
   const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
 
   /** Who signed in here a moment ago; undefined once something else was shown. */
@@ -44,9 +46,8 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
       await messages.acting(ctx);
       return undefined;
     }
-    if (here && Date.now() / 1000 - here.authTime <= FRESH_SECONDS) return here;
-    const hint = here && { maxAge: FRESH_SECONDS, loginHint: here.account.person.user.userName };
-    await requireSignIn(ctx, { client: APPLICATION, state: 'email', ...hint });
+    if (here && ownPage.isRecent(here)) return here;
+    await ownPage.signIn(ctx, path, here);
     return undefined;
   }
 
@@ -81,9 +82,8 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   });
 
   router.get(`${path}/return`, async (ctx: Context) => {
-    const answer = await signInAnswer(ctx);
-    if (!answer || 'error' in answer) return messages.lost(ctx);
-    redirectByGet(ctx, url(path));
+    const next = await ownPage.returned(ctx);
+    return next === undefined ? messages.lost(ctx) : redirectByGet(ctx, url(next));
   });
 
   router.post(path, form, async (ctx: Context) => {
@@ -99,7 +99,9 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
     await artifact(wanted).put(id, { oid: here.oid, address } satisfies Wanted);
-    (await deliver(ADDRESS, { id })).release();
+    // Whether somebody has the address is not to be seen in the time of the page.
+    const sending = await deliver(ADDRESS, { id });
+    afterAnswer(ctx, () => sending.release());
     await view(ctx, {
       tenant: here.account.tenant,
       title: 'passwords.sent.title',

@@ -8,6 +8,7 @@ import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from
 import type { DirectoryContext } from '../context.js';
 import { privilegesIn } from '../groups/privileges.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
+import { accountEmailOf } from '../persons/email-addresses.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
 import { type PolicyWatch, unmetPolicy } from '../tenants/sign-in-policy.js';
 import type { Tenants } from '../tenants/tenants.js';
@@ -49,6 +50,8 @@ export interface Accounts {
   subsidiary(person: PersonWithUser): Subsidiary | undefined | Promise<Subsidiary | undefined>;
   /** The groups of the user that still exist; a promise only if they are not at hand. The same array, until one changes, for all who have the same. */
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
+  /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
+  emailOf(person: PersonWithUser): string | undefined;
   /** What the user may do in the admin API, and those may that are linked to it: who signs in as a parent signs in as its children. */
   privileges(person: PersonWithUser): Promise<readonly string[]>;
 }
@@ -237,5 +240,6 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
     subsidiary,
 
     groups: groupsOf,
+    emailOf: accountEmailOf,
   };
 }

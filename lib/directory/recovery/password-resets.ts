@@ -55,6 +55,8 @@ export interface OpenedReset {
 
 /** Resets of users in whatever tenant. Reading changes nothing. */
 export interface PasswordResets {
+  /** Whether the account signs in by a password of its own. */
+  isPossible(account: Account): boolean;
   /** Makes a link for a user, in the place of those before; undefined for a user who gets none. */
   begin(userId: string, request: ResetRequest): Promise<DueLink | undefined>;
   /** The link that a token is of; undefined for a token that was not made here. */
@@ -110,6 +112,7 @@ export function createPasswordResets({
   }
 
   return {
+    isPossible: canHavePassword,
     read: links.read,
     open,
 

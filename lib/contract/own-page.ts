@@ -1,0 +1,67 @@
+/** Pages on which signed-in people change something of their own: each takes a recent sign-in, by the pages and rules of every other. */
+import type { Context } from 'koa';
+import type { ExtensionContext } from './extension.js';
+import type { BrowserSignIn } from './sign-in/logout-participant.js';
+import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
+
+export interface OwnPage {
+  /** The application that people sign in to: for `clients` of the extension. To them it has the name of the host. */
+  readonly clients: InternalClients;
+  /** Whether somebody signed in here recently enough. */
+  isRecent(here: BrowserSignIn): boolean;
+  /**
+   * Sends the browser to a sign-in: any, or where somebody is here a recent one of theirs.
+   * @param next comes back with {@link OwnPage.returned}.
+   */
+  signIn(ctx: Context, next: string, here?: BrowserSignIn, more?: Partial<Omit<SignInAsk, 'client' | 'state'>>): Promise<void>;
+  /** Where the browser is to go on from the sign-in; undefined where nobody signed in. To be called at `<path>/return`. */
+  returned(ctx: Context): Promise<string | undefined>;
+}
+
+/**
+ * @param id of the application: the extension's name, a colon, and a name.
+ * @param path of the page, below the issuer.
+ * @param recentSeconds how long ago a sign-in may be that changes something.
+ * @example
+ * ```ts
+ * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
+ *
+ * const RECENT_SECONDS = 600;
+ * export const nickname: Extension = {
+ *   name: 'nickname',
+ *   clients: (context) => createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS).clients,
+ *   routes(router, context) {
+ *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
+ *     router.get('/nickname', async (ctx) => {
+ *       const here = await context.signedIn(ctx);
+ *       if (!here || !own.isRecent(here)) return own.signIn(ctx, '/nickname', here);
+ *       ctx.body = `You are ${here.account.person.givenName}.`;
+ *     });
+ *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await own.returned(ctx)) ?? '/nickname')));
+ *   },
+ * };
+ * ```
+ */
+export function createOwnPage(
+  { issuer, requireSignIn, signInAnswer }: Pick<ExtensionContext, 'issuer' | 'requireSignIn' | 'signInAnswer'>,
+  id: string,
+  path: string,
+  recentSeconds: number,
+): OwnPage {
+  const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
+  return {
+    clients: { find: (wanted) => (wanted === id ? application : undefined) },
+    isRecent: ({ authTime }) => Date.now() / 1000 - authTime <= recentSeconds,
+    signIn: (ctx, next, here, more = {}) =>
+      requireSignIn(ctx, {
+        client: id,
+        state: next,
+        ...(here && { maxAge: recentSeconds, loginHint: here.account.person.user.userName }),
+        ...more,
+      }),
+    async returned(ctx) {
+      const answer = await signInAnswer(ctx);
+      return answer && 'signedIn' in answer ? answer.state : undefined;
+    },
+  };
+}
