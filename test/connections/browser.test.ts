@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
-import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { authorizeUrl, createPkce } from '../support/client/agent.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -66,7 +66,7 @@ describeInBrowser('external sign-in in Chromium', () => {
         mkdirSync(screenshots, { recursive: true });
         await page.screenshot({ path: join(screenshots, `connection-${name}-${colorScheme}-${width}.png`), fullPage: true });
       });
-      expect(complaints.filter((line) => !/status of 4/.test(line))).toEqual([]);
+      expect(complaints.filter((line) => !isExpectedInConsole(line))).toEqual([]);
     } finally {
       await context.close();
     }

@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import type { IdpEvent } from 'tenant-idp';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
-import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { authorizeUrl, createPkce, postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { startIdp } from '../support/service/idp.js';
@@ -107,7 +107,7 @@ describeInBrowser('passkeys in Chromium', () => {
     };
     try {
       await use({ page, context, cdp, authenticator, look });
-      expect(complaints.filter((line) => !/status of 4(0[0-9]|29)/.test(line))).toEqual([]);
+      expect(complaints.filter((line) => !isExpectedInConsole(line))).toEqual([]);
     } finally {
       await context.close();
     }
