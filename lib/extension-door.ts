@@ -48,6 +48,7 @@ export {
   type Reach,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
+export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -60,7 +61,8 @@ export type {
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
+export { isAdminScope } from './directory/clients/client-scopes.js';
+export type { Privileges } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,

@@ -71,6 +71,7 @@ export interface Protocol {
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
+  readonly endActingOf: ExtensionContext['endActingOf'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -189,6 +190,7 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
+    endActingOf: acting.endOf,
     get routes() {
       return instances.current().routes;
     },

@@ -29,7 +29,7 @@ const rooms: readonly Room[] = [
       'lib/claims/contract.ts',
       'lib/contract/',
       'lib/display/',
-      'lib/directory/groups/privileges.ts',
+      'lib/directory/clients/client-scopes.ts',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
       'lib/http/',
