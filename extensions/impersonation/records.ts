@@ -1,9 +1,13 @@
 /** What is kept of impersonations: a row each, from before there is a token until events of its age are removed. */
 import {
+  type Attribution,
   defineCollection,
   type ExtensionRow,
+  type ExtensionRows,
   type Impersonated,
   type ImpersonationEnd,
+  type PersonRef,
+  type RowEvent,
   type Static,
   Type,
 } from '../../lib/extension-door.js';
@@ -24,15 +28,66 @@ const Impersonation = Type.Object(
     clientId: text(),
     startedAt: Type.Date(),
     endsAt: Type.Date(),
-    /** Until it has ended. */
-    open: Type.Optional(Type.Literal('yes')),
     endedAt: Type.Optional(Type.Date()),
     endedBy: Type.Optional(Type.Union(ends.map((end) => Type.Literal(end)))),
+    /** Until its sign-in is gone. */
+    open: Type.Optional(Type.Literal('yes')),
   },
   { additionalProperties: false },
 );
 export type Impersonation = Static<typeof Impersonation>;
 export type ImpersonationRow = ExtensionRow<Impersonation>;
+
+type Known = Impersonation & { readonly id: string };
+
+/** What the events of an impersonation tell. */
+const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: Known): Impersonated => ({
+  AggregateId: targetOid,
+  ImpersonationId: id,
+  OperatorId: operator.oid,
+  OperatorSub: operator.sub,
+  OperatorTenantId: operator.tid,
+  ...(reason === undefined ? {} : { Reason: reason }),
+  ClientId: clientId,
+  StartedAt: startedAt.toISOString(),
+  EndsAt: endsAt.toISOString(),
+});
+
+export const startEvent = (row: Known, by: Attribution): RowEvent => ({ type: 'ImpersonationStarted', data: eventData(row), by });
+
+export const endEvent = (row: Known, EndedBy: ImpersonationEnd, at: Date, by: Attribution): RowEvent => ({
+  type: 'ImpersonationEnded',
+  data: { ...eventData(row), EndedAt: at.toISOString(), EndedBy },
+  by,
+});
+
+/** The row once it has ended; the very row where it had before. */
+export const ended = <Row extends Impersonation>(row: Row, endedBy: ImpersonationEnd, endedAt: Date): Row =>
+  row.endedAt ? row : { ...row, endedAt, endedBy };
+
+const both = async (rows: ExtensionRows<Impersonation>, personId: string) => {
+  const page = { within: [personId], limit: 10_000 };
+  const [of, by] = await Promise.all([rows.range({ index: 'byTarget', ...page }), rows.range({ index: 'byOperator', ...page })]);
+  return { of, by };
+};
+
+/** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
+async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
+  const { of, by } = await both(rows, personId);
+  const at = new Date();
+  for (const { id, targetPersonId } of [...of, ...by]) {
+    const end = targetPersonId === personId ? 'target' : 'permission';
+    await rows.update(
+      id,
+      (row) => {
+        if (row.reason === undefined && row.endedAt) return row;
+        const { reason: _, ...rest } = ended(row, end, at);
+        return rest;
+      },
+      ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, at, {})]),
+    );
+  }
+}
 
 export const impersonations = defineCollection({
   name: 'impersonation.records',
@@ -47,17 +102,20 @@ export const impersonations = defineCollection({
     byEnd: { fields: ['endedAt'], order: 'instant', ofAllTenants: true },
   },
   events: true,
-});
-
-/** What the events of an impersonation tell. */
-export const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: ImpersonationRow): Impersonated => ({
-  AggregateId: targetOid,
-  ImpersonationId: id,
-  OperatorId: operator.oid,
-  OperatorSub: operator.sub,
-  OperatorTenantId: operator.tid,
-  ...(reason === undefined ? {} : { Reason: reason }),
-  ClientId: clientId,
-  StartedAt: startedAt.toISOString(),
-  EndsAt: endsAt.toISOString(),
+  erase: withoutReasons,
+  userRemoved: withoutReasons,
+  async export(rows, { personId }) {
+    const { of, by } = await both(rows, personId);
+    const told = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
+      id,
+      operator: operator.oid,
+      user: targetOid,
+      ...(reason === undefined ? {} : { reason }),
+      clientId,
+      startedAt: startedAt.toISOString(),
+      endsAt: endsAt.toISOString(),
+      ...(endedAt ? { endedAt: endedAt.toISOString(), endedBy } : {}),
+    });
+    return [...of, ...by].map(told);
+  },
 });

@@ -26,6 +26,7 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/extension-door.ts',
     mayImport: [
+      'lib/acr-values.ts',
       'lib/claims/contract.ts',
       'lib/contract/',
       'lib/display/',
