@@ -91,7 +91,7 @@ export function createProtocol(
   const { tokens } = parts.adapters;
   const provider = (): Provider => instances.current().provider;
   const scopes = createScopes(parts);
-  const accounts = createAccounts(parts);
+  const accounts = createAccounts(parts, scopes);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
   const acting = createActing(parts, provider);
