@@ -5,6 +5,7 @@ import { styleSheet } from './styles.js';
 import { translator } from './texts/index.js';
 import type { PageFrame, PageName, PageView } from './view-models.js';
 import { accountsView } from './views/accounts.js';
+import { actingView } from './views/acting.js';
 import { consentView } from './views/consent.js';
 import { continueView } from './views/continue.js';
 import { createView } from './views/create.js';
@@ -37,6 +38,7 @@ const views: { readonly [Name in PageName]: View<Name> } = {
   expired: expiredView,
   unavailable: unavailableView,
   'wrong-link': wrongLinkView,
+  acting: actingView,
   welcome: welcomeView,
   view: extensionView,
 };

@@ -23,6 +23,8 @@ export const createGrantLoader =
     const record = clientOf(client);
     if (!client || !account || !record) return undefined;
     if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
+    if (session.act && ctx.oidc.prompts.has('create'))
+      throw new errors.AccessDenied('nobody creates an account while they act as somebody else');
     if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
     if (session.offline === false || session.act) withoutOffline(ctx);
 
