@@ -152,7 +152,10 @@ describe('impersonation refuse, by resource indicator', () => {
     seed: {
       ...seed,
       apiResources: [...testSeed.apiResources, { id: 'https://pay.test/', name: 'Pay', secret: 'pay-secret-pay', scopes: ['pay'] }],
-      clients: [{ id: 'pays', name: 'Pays', secret: 'pays-secret', metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid', 'pay'] }, ...testSeed.clients],
+      clients: [
+        { id: 'pays', name: 'Pays', secret: 'pays-secret', metadata: { redirect_uris: [redirectUri] }, allowedScopes: ['openid', 'pay'] },
+        ...testSeed.clients,
+      ],
     },
     extensions: [actAs({ lasts: 600_000 })],
     features: { resourceIndicators: { enabled: true } },

@@ -10,7 +10,27 @@ export interface ActingHere {
   readonly actor: Account;
 }
 
-/** Who makes the changes of a sign-in, for its events: the user, and who acts as the user. */
+/**
+ * Who makes the changes of a sign-in, for its events: the user, and who acts as the user.
+ * @example
+ * ```ts
+ * import { attributionOf, type Extension } from 'tenant-idp/extension';
+ *
+ * export const renaming: Extension = {
+ *   name: 'renaming',
+ *   routes(router, { directory, inPerson, requestId, signedIn }) {
+ *     router.post('/renaming', inPerson, async (ctx) => {
+ *       const here = await signedIn(ctx);
+ *       if (!here) return ctx.throw(401);
+ *       const { tenant, person } = here.account;
+ *       const { persons } = directory.as(attributionOf(here, requestId(ctx))).forTenant(tenant.id);
+ *       await persons.update(person.id, { givenName: 'Alice' });
+ *       ctx.status = 204;
+ *     });
+ *   },
+ * };
+ * ```
+ */
 export const attributionOf = ({ oid, act }: Pick<SignedIn, 'oid' | 'act'>, requestId?: string): Attribution => ({
   actor: `user:${oid}`,
   ...(act ? { act: `user:${act.oid}` } : {}),
