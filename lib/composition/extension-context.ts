@@ -69,6 +69,12 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
     endActingOf: protocol.endActingOf,
+    acting: protocol.acting,
+    async inPerson(ctx, next) {
+      if (!(await protocol.signedIn(ctx))?.act) return next();
+      ctx.status = 403;
+      await showPage(ctx, { page: 'acting' });
+    },
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     brandingOf: parts.brandingOf,

@@ -8,7 +8,7 @@ import type { Extension, ExtensionContext } from './extension.js';
 import type { GrantType } from './grant-type.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
 import { sharedClaims } from './shared-claims.js';
-import type { ActingRule } from './sign-in/acting.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 
 /**
  * Members of the discovery document.
@@ -52,6 +52,8 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
   secrets: [],
   scopes: [...new Set(operations.map(({ scope }) => scope))].sort(),
   introspects: 'own',
+  // Whatever who acts as somebody else may do, administer is none of it.
+  impersonation: 'refuse',
   status: 'active',
 });
 

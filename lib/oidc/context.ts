@@ -5,7 +5,7 @@ import type { Awaitable } from '../claims/contract.js';
 import type { ClaimResolver } from '../claims/resolver.js';
 import type { ShowPage } from '../contract/extension.js';
 import type { GrantType } from '../contract/grant-type.js';
-import type { ActingRule } from '../contract/sign-in/acting.js';
+import type { ActingRule } from '../contract/sign-in/acting-rule.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
 import type { InternalClients as ClientsOfExtension } from '../contract/sign-in/sign-in-request.js';
 import type { SignInOffers } from '../contract/sign-in-offers.js';

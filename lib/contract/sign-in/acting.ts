@@ -1,30 +1,38 @@
-/** Sign-ins with `act`, for the extension that began them: whether they may go on, and when they end. */
-import type { Awaitable } from '../../claims/contract.js';
-import type { SignIn } from './interaction.js';
+/** Somebody who acts as somebody else in a browser: what pages say of it, and what nobody does in the name of another. */
+import type { Account } from '../../directory/index.js';
+import type { Attribution } from '../../events.js';
+import type { SignedIn } from './requirement.js';
 
-/** A sign-in with `act`, as a session or a grant keeps it. */
-export interface ActingSignIn {
-  /** As in `acting` of the {@link SignIn}. */
-  readonly name: string;
-  /** The user. */
-  readonly oid: string;
-  readonly act: NonNullable<SignIn['act']>;
+export interface ActingHere {
+  /** The user that the browser is signed in as. */
+  readonly account: Account;
+  /** Who acts as that user. */
+  readonly actor: Account;
 }
 
-/** How a sign-in with `act` comes to its end. */
-export interface ActingEnd {
-  /** Whether who acts asked for it: `endActing`. */
-  readonly isAsked: boolean;
-  /** The request that asked. */
-  readonly requestId?: string;
-}
-
-export interface ActingRule {
-  /** Whether it may go on: asked at each use of its session, grants and tokens. Where it throws, the use fails with it. */
-  mayGoOn(acting: ActingSignIn): Awaitable<boolean>;
-  /**
-   * The sign-in is about to end, or that of who acts: perhaps told twice, and by several nodes. Where it throws, nothing ends.
-   * @param name as in `acting` of the {@link SignIn}
-   */
-  ending(name: string, end: ActingEnd): Awaitable<void>;
-}
+/**
+ * Who makes the changes of a sign-in, for its events: the user, and who acts as the user.
+ * @example
+ * ```ts
+ * import { attributionOf, type Extension } from 'tenant-idp/extension';
+ *
+ * export const renaming: Extension = {
+ *   name: 'renaming',
+ *   routes(router, { directory, inPerson, requestId, signedIn }) {
+ *     router.post('/renaming', inPerson, async (ctx) => {
+ *       const here = await signedIn(ctx);
+ *       if (!here) return ctx.throw(401);
+ *       const { tenant, person } = here.account;
+ *       const { persons } = directory.as(attributionOf(here, requestId(ctx))).forTenant(tenant.id);
+ *       await persons.update(person.id, { givenName: 'Alice' });
+ *       ctx.status = 204;
+ *     });
+ *   },
+ * };
+ * ```
+ */
+export const attributionOf = ({ oid, act }: Pick<SignedIn, 'oid' | 'act'>, requestId?: string): Attribution => ({
+  actor: `user:${oid}`,
+  ...(act ? { act: `user:${act.oid}` } : {}),
+  ...(requestId === undefined ? {} : { requestId }),
+});

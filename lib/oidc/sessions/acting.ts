@@ -5,7 +5,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
-import type { ActingEnd } from '../../contract/sign-in/acting.js';
+import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
 import type { SignIn } from '../../contract/sign-in/interaction.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable, subOf } from '../../directory/index.js';
@@ -20,14 +20,17 @@ import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { changeSession, endSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
+import { createActingHint } from './signed-in.js';
+
+/** A sign-in as somebody else, as it begins. */
+type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;
 
 export interface Acting {
   /**
    * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
    * somebody already.
-   * @param name as in `acting` of the sign-in
    */
-  begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>, name?: string): Promise<Aside | undefined>;
+  begin(ctx: Context, details: ProviderInteraction, signIn: ActingBegun): Promise<Aside | undefined>;
   /**
    * Ends the acting of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
@@ -40,6 +43,7 @@ export interface Acting {
 
 export function createActing(parts: OidcParts, provider: () => Provider): Acting {
   const { actings, artifacts, directory, browsers, browserState, options } = parts;
+  const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
@@ -77,7 +81,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   }
 
   return {
-    async begin(ctx, details, { oid, sub, tid }, name) {
+    async begin(ctx, details, { act: { oid, sub, tid }, acting: name, endsAt }) {
       const session = (await provider().Session.get(ctx)) as OurSession;
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
@@ -91,6 +95,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       await details.persist();
       setCookie(ctx, null);
       browserState.clear(ctx);
+      hint.set(ctx, endsAt);
       return { uid: session.uid, browser };
     },
 
@@ -99,6 +104,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       if (!session.act) return undefined;
       const { notices, ended } = await endFor(session, { isAsked: true, requestId: requestIdOf(ctx as never) });
       browserState.clear(ctx);
+      hint.clear(ctx);
       const before = await restored(ctx, session.aside);
       if (before) await before.save(sessionTtl(options, before));
       setCookie(ctx, before?.jti ?? null, before?.exp);
@@ -130,6 +136,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       isOver: (session) => isOver(session as OurSession),
       async instead(ctx, session) {
         await endFor(session as OurSession);
+        hint.clear(ctx as unknown as Context);
         return restored(ctx, (session as OurSession).aside);
       },
     },

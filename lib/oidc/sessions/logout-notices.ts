@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { Client } from 'oidc-provider';
-import type { ActingEnd } from '../../contract/sign-in/acting.js';
+import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import type { Enqueued, NewDelivery } from '../../directory/index.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
