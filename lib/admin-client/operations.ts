@@ -20,6 +20,7 @@ export interface ApiResource {
   readonly introspects: 'own' | 'all';
   readonly allowedTenants?: readonly string[];
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   readonly id: string;
   /** those that are live, the newest first */
@@ -55,6 +56,7 @@ export interface Client {
   readonly trustedLoginHint: boolean;
   readonly corsOrigins: readonly string[];
   readonly postRegistrationUri?: string;
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   /** those that are live, the newest first */
   readonly secrets: readonly { readonly expiresAt?: string }[];
@@ -739,6 +741,7 @@ export interface Operations {
       readonly trustedLoginHint?: boolean;
       readonly corsOrigins?: readonly string[];
       readonly postRegistrationUri?: string;
+      readonly impersonation?: 'allow' | 'refuse';
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: Client;
@@ -775,6 +778,7 @@ export interface Operations {
       readonly trustedLoginHint?: boolean;
       readonly corsOrigins?: readonly string[];
       readonly postRegistrationUri?: string | null;
+      readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: Client;
@@ -822,6 +826,7 @@ export interface Operations {
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[];
       readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+      readonly impersonation?: 'allow' | 'refuse';
       readonly status?: 'active' | 'disabled';
       readonly id: string;
     };
@@ -858,6 +863,7 @@ export interface Operations {
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[] | null;
       readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;
+      readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: ApiResource;
