@@ -4,10 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import { type Account, type Attribution, type ExtensionContext, IdpError, type ImpersonationEnd } from '../../lib/extension-door.js';
-import { endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent } from './records.js';
+import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent } from './records.js';
 import type { Rules } from './rules.js';
 
-const PAGE = 50;
 const PREFIX = 'impersonation:';
 
 /** What the sign-in of a row is called. */
@@ -28,21 +27,20 @@ export interface Started {
 export interface Book {
   /** @returns the row; undefined where the step began another one, or one that has ended */
   start(started: Started): Promise<ImpersonationRow | undefined>;
-  /** Those of a tenant, the last begun first. @param page `after`: the last one of the page before */
-  list(
-    tid: string,
-    page?: { readonly limit?: number; readonly after?: Pick<ImpersonationRow, 'id' | 'startedAt'> },
-  ): Promise<readonly ImpersonationRow[]>;
   /** One of a tenant. @throws IdpError `not_found`. */
   require(tid: string, id: string): Promise<ImpersonationRow>;
   /** One of whichever tenant. */
   find(id: string): Promise<ImpersonationRow | undefined>;
   /** What ended it, or does now; undefined while it may go on. */
   endOf(row: ImpersonationRow): Promise<ImpersonationEnd | undefined>;
-  /** Writes the end, and no more: the sign-in is of no use from then on. One that has ended stays as it ended. @returns the row as it is then */
-  close(row: Pick<ImpersonationRow, 'id' | 'tid'>, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
+  /**
+   * Writes the end, and no more: the sign-in is of no use from then on. One that has ended stays as it ended, and what its time ended before as well.
+   * @returns the row as it is then
+   * @throws IdpError `not_found`.
+   */
+  close(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
   /** {@link Book.close}, and ends the sign-in wherever it is; the clients are told. @throws IdpError `not_found`. */
-  end(row: Pick<ImpersonationRow, 'id' | 'tid'>, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
+  end(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
 }
 
 /** One row for a step, whoever is first to write it. */
@@ -63,12 +61,13 @@ export function createBook(
     return row;
   }
 
-  async function close({ tid, id }: Pick<ImpersonationRow, 'id' | 'tid'>, endedBy: ImpersonationEnd, by: Attribution = {}) {
-    const at = new Date();
+  async function close(tid: string, id: string, endedBy: ImpersonationEnd, by: Attribution = {}) {
+    const now = new Date();
+    const endOf = ({ endsAt }: ImpersonationRow): End => (endsAt <= now ? { at: endsAt, by: 'time' } : { at: now, by: endedBy });
     return collection(impersonations, tid).update(
       id,
-      (row) => ended(row, endedBy, at),
-      (row) => (row.endedAt ? [] : [endEvent(row, endedBy, at, by)]),
+      (row) => ended(row, endOf(row)),
+      (row) => (row.endedAt ? [] : [endEvent(row, endOf(row), endOf(row).by === endedBy ? by : {})]),
     );
   }
 
@@ -96,14 +95,6 @@ export function createBook(
       return isSame ? known : undefined;
     },
 
-    list: (tid, { limit = PAGE, after } = {}) =>
-      collection(impersonations, tid).range({
-        index: 'byStart',
-        within: [],
-        descending: true,
-        limit,
-        ...(after && { after: { value: after.startedAt, id: after.id } }),
-      }),
     require,
     find: (id) => collectionOfAllTenants(impersonations).get(id),
 
@@ -116,11 +107,11 @@ export function createBook(
     },
 
     close,
-    async end(ref, endedBy, by) {
-      const row = await close(ref, endedBy, by);
+    async end(tid, id, endedBy, by) {
+      const row = await close(tid, id, endedBy, by);
       if (row.open === undefined) return row;
       await endActingOf(row.targetOid, nameOf(row));
-      return collection(impersonations, row.tid).update(row.id, ({ open: _, ...rest }) => rest);
+      return collection(impersonations, tid).update(id, ({ open: _, ...rest }) => rest);
     },
   };
 }

@@ -125,7 +125,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       offline: false,
     });
     if (next !== undefined) return redirectByGet(ctx, next);
-    await book.end(row, (await book.endOf(row)) ?? 'permission');
+    await book.end(row.tid, row.id, (await book.endOf(row)) ?? 'permission');
     return showWho(ctx, step, { tid: target.tenant.id }, refused);
   }
 

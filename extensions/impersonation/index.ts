@@ -3,11 +3,12 @@
  *
  * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
- * back for.
+ * back for. `operations` is the admin API.
  */
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createBook } from './book.js';
 import { createFlow } from './flow.js';
+import { impersonationOperations } from './operations.js';
 import { ownPage } from './own-page.js';
 import { impersonations } from './records.js';
 import { createRules } from './rules.js';
@@ -39,6 +40,7 @@ export function impersonation(): Extension {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);
     },
+    resources: (context) => impersonationOperations(context, partsOf(context).book),
     jobs: (context) => jobs(context, partsOf(context).book),
     async health({ impersonation: option, directory }) {
       if (!option || (await directory.permissions.get(option.permission))) return [];

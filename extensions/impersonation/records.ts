@@ -13,7 +13,14 @@ import {
 } from '../../lib/extension-door.js';
 
 const text = () => Type.String();
-const ends = ['operator', 'time', 'administrator', 'sign-out', 'permission', 'target'] as const satisfies readonly ImpersonationEnd[];
+export const ends = [
+  'operator',
+  'time',
+  'administrator',
+  'sign-out',
+  'permission',
+  'target',
+] as const satisfies readonly ImpersonationEnd[];
 
 /** The row is of the tenant of both: an operator acts through their own account there. */
 const Impersonation = Type.Object(
@@ -55,36 +62,50 @@ const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsA
 
 export const startEvent = (row: Known, by: Attribution): RowEvent => ({ type: 'ImpersonationStarted', data: eventData(row), by });
 
-export const endEvent = (row: Known, EndedBy: ImpersonationEnd, at: Date, by: Attribution): RowEvent => ({
+export interface End {
+  readonly by: ImpersonationEnd;
+  readonly at: Date;
+}
+
+export const endEvent = (row: Known, end: End, by: Attribution): RowEvent => ({
   type: 'ImpersonationEnded',
-  data: { ...eventData(row), EndedAt: at.toISOString(), EndedBy },
+  data: { ...eventData(row), EndedAt: end.at.toISOString(), EndedBy: end.by },
   by,
 });
 
 /** The row once it has ended; the very row where it had before. */
-export const ended = <Row extends Impersonation>(row: Row, endedBy: ImpersonationEnd, endedAt: Date): Row =>
-  row.endedAt ? row : { ...row, endedAt, endedBy };
+export const ended = <Row extends Impersonation>(row: Row, { by, at }: End): Row =>
+  row.endedAt ? row : { ...row, endedAt: at, endedBy: by };
 
-const both = async (rows: ExtensionRows<Impersonation>, personId: string) => {
-  const page = { within: [personId], limit: 10_000 };
-  const [of, by] = await Promise.all([rows.range({ index: 'byTarget', ...page }), rows.range({ index: 'byOperator', ...page })]);
-  return { of, by };
-};
+const PAGE = 100;
+
+/** Impersonations of a person, and by the person. */
+async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): Promise<readonly ImpersonationRow[]> {
+  const all: ImpersonationRow[] = [];
+  for (const index of ['byTarget', 'byOperator'])
+    for (let last: ImpersonationRow | undefined; ; ) {
+      const after = last && { value: last.startedAt, id: last.id };
+      const page = await rows.range({ index, within: [personId], limit: PAGE, ...(after && { after }) });
+      all.push(...page);
+      last = page.at(-1);
+      if (page.length < PAGE) break;
+    }
+  return all;
+}
 
 /** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
 async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
-  const { of, by } = await both(rows, personId);
   const at = new Date();
-  for (const { id, targetPersonId } of [...of, ...by]) {
-    const end = targetPersonId === personId ? 'target' : 'permission';
+  for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
+    const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
     await rows.update(
       id,
       (row) => {
         if (row.reason === undefined && row.endedAt) return row;
-        const { reason: _, ...rest } = ended(row, end, at);
+        const { reason: _, ...rest } = ended(row, end);
         return rest;
       },
-      ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, at, {})]),
+      ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, {})]),
     );
   }
 }
@@ -95,6 +116,8 @@ export const impersonations = defineCollection({
   indexes: {
     byTarget: { fields: ['targetPersonId', 'startedAt'], order: 'instant' },
     byOperator: { fields: ['operatorPersonId', 'startedAt'], order: 'instant' },
+    ofUser: { fields: ['targetOid', 'startedAt'], order: 'instant' },
+    ofOperator: { fields: ['operator.oid', 'startedAt'], order: 'instant' },
     byStart: { fields: ['startedAt'], order: 'instant' },
     /** Those that may still have to be ended. */
     byOpen: { fields: ['open'], ofAllTenants: true },
@@ -105,7 +128,6 @@ export const impersonations = defineCollection({
   erase: withoutReasons,
   userRemoved: withoutReasons,
   async export(rows, { personId }) {
-    const { of, by } = await both(rows, personId);
     const told = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
       id,
       operator: operator.oid,
@@ -116,6 +138,6 @@ export const impersonations = defineCollection({
       endsAt: endsAt.toISOString(),
       ...(endedAt ? { endedAt: endedAt.toISOString(), endedBy } : {}),
     });
-    return [...of, ...by].map(told);
+    return (await ofPerson(rows, personId)).map(told);
   },
 });

@@ -16,8 +16,8 @@ export const actingRule = (book: Book): ActingRule => ({
     const row = await book.find(idOf(name) ?? '');
     if (!row || row.endedAt) return;
     const by = { actor: `user:${row.operator.oid}`, ...(requestId === undefined ? {} : { requestId }) };
-    if (isAsked) await book.close(row, 'operator', by);
-    else await book.close(row, (await book.endOf(row)) ?? 'sign-out');
+    if (isAsked) await book.close(row.tid, row.id, 'operator', by);
+    else await book.close(row.tid, row.id, (await book.endOf(row)) ?? 'sign-out');
   },
 });
 
@@ -28,7 +28,7 @@ export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
   async function endDue(row: ImpersonationRow): Promise<void> {
     try {
       const end = await book.endOf(row);
-      if (end !== undefined) await book.end(row, end);
+      if (end !== undefined) await book.end(row.tid, row.id, end);
     } catch (err) {
       logger.error({ err, impersonation: row.id }, 'an impersonation could not be ended; another attempt follows');
     }
