@@ -111,9 +111,12 @@ function resolveSet(
     return [];
   };
   const awaited: PromiseLike<void>[] = [];
+  const keep = (member: 'data' | ClaimNeed, value: unknown): void => {
+    context[member] = value as never;
+  };
   const add = (member: 'data' | ClaimNeed, found: unknown): void => {
-    if (isPromise(found)) awaited.push(found.then((value) => void (context[member] = value as never)));
-    else context[member] = found as never;
+    if (isPromise(found)) awaited.push(found.then((value) => keep(member, value)));
+    else keep(member, found);
   };
   if (set.load) add('data', loadOnce(set, context, deadline, loads));
   for (const need of set.needs) add(need, lookedUp(lookups, need, deadline));
@@ -134,7 +137,7 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
 /** The data of a set is of the type that its own claims expect, and of the records there are those that it needs. */
 type SetContext = ClaimContext & { -readonly [Name in keyof ClaimRecords]: ClaimRecords[Name] } & { data: never };
 
-/** Every set of every token has one: all have the same members, which are the cheapest to make and to read. */
+/** Every set of every token has one. Its members are assigned one by one, because copying a subject costs more than most claims. */
 class ContextOfSet {
   readonly person: ClaimSubject['person'];
   readonly user: ClaimSubject['user'];
@@ -143,10 +146,6 @@ class ContextOfSet {
   readonly client: ClaimSubject['client'];
   readonly login: ClaimSubject['login'];
   readonly pseudonym: ClaimSubject['pseudonym'];
-  data: unknown = undefined;
-  subsidiary: unknown = undefined;
-  groups: unknown = undefined;
-  linkedAccounts: unknown = undefined;
   readonly #lookups: RememberedLookups;
   readonly #deadline: Deadline;
 

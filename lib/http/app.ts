@@ -188,7 +188,8 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
   for (const { own } of routers) {
     const run = own.routes() as unknown as Middleware;
     for (const { path } of own.stack)
-      if (typeof path === 'string' && /^[\w/.-]+$/.test(path) && ownedAt(path).length === 1) direct.set(path, { methods: methodsOf(path), run });
+      if (typeof path === 'string' && /^[\w/.-]+$/.test(path) && ownedAt(path).length === 1)
+        direct.set(path, { methods: methodsOf(path), run });
   }
   const runAll = all.routes() as unknown as Middleware;
   const routed: Middleware = (ctx, next) => (direct.get(ctx.path)?.run ?? runAll)(ctx, next);
