@@ -152,6 +152,26 @@ export interface GroupsOfUser {
   readonly items: readonly { readonly id: string; readonly name: string }[];
 }
 
+export interface Impersonation {
+  readonly id: string;
+  readonly status: 'active' | 'ended';
+  /** who is acted as */
+  readonly userId: string;
+  /** who acts, as in the claim `act` */
+  readonly operator: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** as the operator gave it; absent once one of the two is erased */
+  readonly reason?: string;
+  /** the application that it was begun for */
+  readonly clientId: string;
+  /** when it began */
+  readonly startedAt: string;
+  /** when it ends at the latest */
+  readonly endsAt: string;
+  /** when it ended */
+  readonly endedAt?: string;
+  readonly endedBy?: 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
+}
+
 export interface Key {
   readonly kid: string;
   readonly alg: 'RS256' | 'ES256';
@@ -1389,6 +1409,29 @@ export interface Operations {
   'DELETE /tenants/{tid}/users/{id}/factors/{factorId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly factorId: string };
     readonly answer: undefined;
+  };
+  /** Lists who acts, or acted, as somebody of the tenant, the latest first. Scope `idp.impersonations:read`. */
+  'GET /tenants/{tid}/impersonations': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly status?: 'active' | 'ended';
+      readonly userId?: string;
+      readonly operatorId?: string;
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'startedAt' | '-startedAt';
+    };
+    readonly answer: { readonly items: readonly Impersonation[]; readonly next?: string };
+  };
+  /** Reads an impersonation. Scope `idp.impersonations:read`. */
+  'GET /tenants/{tid}/impersonations/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Impersonation;
+  };
+  /** Ends an impersonation, its session and its tokens; one that has ended stays as it ended. Scope `idp.impersonations:write`. */
+  'POST /tenants/{tid}/impersonations/{id}/end': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Impersonation;
   };
 }
 
