@@ -329,6 +329,8 @@ export interface Extension {
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
+  readonly endActingAt?: (context: ExtensionContext) => string | undefined;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

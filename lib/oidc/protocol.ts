@@ -71,7 +71,7 @@ export interface Protocol {
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
-  readonly acting: ExtensionContext['acting'];
+  readonly acting: ReturnType<typeof createActingHere>;
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */

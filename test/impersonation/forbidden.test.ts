@@ -44,6 +44,8 @@ const service = useIdp({
 const { act, ask, silently, redeem, known, url } = actingIn(service);
 const at = (path: string): string => `${service.issuer}${path}`;
 const errorOf = (answer: Answer): string | undefined => membersOf(answer).error;
+/** Accounts that a chooser offers. */
+const choicesOf = ({ body }: Answer): readonly string[] => [...body.matchAll(/name="choice" value="([^"]+)"/g)].map(([, oid = '']) => oid);
 const isActingPage = ({ status, body }: Answer): boolean => status === 403 && body.includes('Not while you act as somebody else');
 
 let agent: Agent;
@@ -174,8 +176,7 @@ describe('issue 15: no change to the linked accounts or organisations of the use
 
   test('the chooser offers the user alone, and takes no other', async () => {
     const page = await ask(carol, { prompt: 'select_account' });
-    expect(page.body).toContain('alice@acme.test');
-    expect(page.body).not.toContain('alice@globex.test');
+    expect(choicesOf(page)).toEqual([people.alice.oid]);
     await carol.submit(page, { choice: people.linked.oid });
     const { json } = await redeem(await silently(carol));
     expect(decodeJwt(json.id_token)).toMatchObject({
@@ -191,8 +192,8 @@ describe('issue 15: no change to the linked accounts or organisations of the use
     expect(membersOf(await browser.follow(await browser.submit(page, { choice: people.bob.oid })))).toHaveProperty('code');
     await browser.post(at('/idp/end-acting'), {});
     const after = await ask(browser, { prompt: 'select_account' });
-    expect(after.body).toContain('alice@acme.test');
-    expect(after.body).not.toContain('bob@globex.test');
+    expect(choicesOf(after)).toContain(people.alice.oid);
+    expect(choicesOf(after)).not.toContain(people.bob.oid);
   });
 
   test('a login_hint_token of the user, or of an account linked to them, is a hint and no sign-in', async () => {
