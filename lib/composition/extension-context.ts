@@ -80,6 +80,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
       const here = await protocol.acting(ctx);
       return here && { ...here, ...(endActingAt() ?? {}) };
     },
+    endActingOf: protocol.endActingOf,
     async inPerson(ctx, next) {
       if (!(await protocol.signedIn(ctx))?.act) return next();
       ctx.status = 403;
@@ -90,12 +91,12 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ...(options.impersonation && { impersonation: options.impersonation }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
+    ...(options.impersonation && { impersonation: options.impersonation }),
     lifetimes: options.lifetimes,
     limits: options.limits,
     logger,

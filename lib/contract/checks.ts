@@ -55,6 +55,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   configure: callback,
   clients: callback,
   endActingAt: callback,
+  acting: callback,
   logoutParticipant: callback,
   texts: ['an object of catalogues by language', isObject],
   pageAdditions: [

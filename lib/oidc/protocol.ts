@@ -72,6 +72,7 @@ export interface Protocol {
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
   readonly acting: ReturnType<typeof createActingHere>;
+  readonly endActingOf: ExtensionContext['endActingOf'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -190,6 +191,7 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
+    endActingOf: acting.endOf,
     acting: createActingHere(parts, provider),
     get routes() {
       return instances.current().routes;
