@@ -21,8 +21,10 @@ import { createPasswordRules, type PasswordRulesOptions } from './credentials/pa
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
+import { createIdpNames, type IdpNames } from './idp-names.js';
 import { type Acceptance, createAcceptance } from './invitations/acceptance.js';
-import { createInvitations, type InvitationParts, type InvitationRules, type Invitations } from './invitations/invitations.js';
+import { createInvitations } from './invitations/create-invitations.js';
+import type { InvitationParts, InvitationRules, Invitations } from './invitations/invitations.js';
 import { createSettling, type OnInvitationDue } from './invitations/settling.js';
 import { createKeyCompletion, type KeyCompletion } from './lists/key-completion.js';
 import { createMailedLinks } from './mailed-links.js';
