@@ -32,6 +32,7 @@ export type {
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
+export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';

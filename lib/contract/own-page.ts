@@ -21,7 +21,7 @@ export interface OwnPage {
 /**
  * @param id of the application: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds how long ago a sign-in may be that changes something.
+ * @param recentSeconds how long ago a sign-in may be that changes something. @default any time
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
@@ -46,7 +46,7 @@ export function createOwnPage(
   { issuer, requireSignIn, signInAnswer }: Pick<ExtensionContext, 'issuer' | 'requireSignIn' | 'signInAnswer'>,
   id: string,
   path: string,
-  recentSeconds: number,
+  recentSeconds = Number.POSITIVE_INFINITY,
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
   return {
@@ -56,7 +56,7 @@ export function createOwnPage(
       requireSignIn(ctx, {
         client: id,
         state: next,
-        ...(here && { maxAge: recentSeconds, loginHint: here.account.person.user.userName }),
+        ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
         ...more,
       }),
     async returned(ctx) {

@@ -98,6 +98,7 @@ async function factors(): Promise<void> {
   await visitor.submit(page, { code: codeOf(secret, 7) });
   await enrolOn(visitor, page);
   await visitor.get(`${service.issuer}/idp/factors`);
+  await visitor.get(`${service.issuer}/idp/account`);
   const challenge = await signIn(new Visitor(), begin({ acr_values: 'mfa' }));
   const again = new Visitor();
   const asked = await signIn(again, begin({ acr_values: 'mfa' }));
@@ -149,6 +150,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
         'Set up a second factor',
         'Save your recovery codes',
         'Confirm that it is you',
+        'Your account',
         'You cancelled in Contoso ID.',
         'Connect these accounts?',
       ]),
