@@ -7,10 +7,10 @@ import type { Browser, Page } from 'playwright-core';
 import { captureMail, invite, invitingSeed, personalTenant } from '../support/administration/invitations.js';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, launch } from '../support/browser/chromium.js';
-import { Agent, type Answer, authorizeUrl, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied, enrolOn } from '../support/sign-in/factors.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/sign-in/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

@@ -4,12 +4,12 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/
 import type { IdpEvent } from 'tenant-idp';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { adminClient, adminScopes, adminToken } from '../support/administration/admin.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { refresh } from '../support/client/steps.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, problemOf, submit, titleOf } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 const names = Array.from({ length: 16 }, (_, index) => `person${index}`);

@@ -1,13 +1,13 @@
 /** Service specification 4.2, mfa: a code of an authenticator app, and recovery codes, beside the password. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, postForm, signIn, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect, refresh } from '../support/client/steps.js';
 import { cheapPasswords, redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, enrolOn, postTo, problemOf, submit, titleOf } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, enrolOn, postTo, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 /** Somebody of their own for each test: nobody's factors are another test's. */

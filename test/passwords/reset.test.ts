@@ -2,12 +2,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn, titleOf } from '../support/client/agent.js';
 import { isActive } from '../support/client/steps.js';
 import { startIdp } from '../support/service/idp.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/sign-in/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
