@@ -57,8 +57,8 @@ export interface DirectoryOptions {
   readonly hasher?: Passwords;
   /** Passwords that nobody may choose. @default the service's own rules */
   readonly passwordRules?: PasswordRulesOptions;
-  /** Takes or renews the right to a piece of work that one node does at a time; false while another node has it. */
-  readonly lease: (work: string) => Promise<boolean>;
+  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
@@ -135,6 +135,7 @@ export interface Directory {
   readonly credentials: Credentials;
   /** @internal */
   readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
+  readonly idpNames: IdpNames;
   readonly deliveries: Deliveries;
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
   readonly acceptance: Acceptance;
@@ -189,6 +190,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     ownApi: options.ownApi,
     means,
     isKeyed: keyCompletion.isKeyed,
+    idpNames: createIdpNames(lease),
   };
 
   const policies = createPolicyWatch(context, logger);
@@ -230,6 +232,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     pkceMethods: createPkceMethods(context),
     accounts,
     policies,
+    idpNames: context.idpNames,
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),
