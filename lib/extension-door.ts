@@ -49,6 +49,7 @@ export {
   type Reach,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
+export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -70,6 +71,7 @@ export type {
   EmailProofState,
   ExtensionCollection,
   ExtensionData,
+  ExtensionIndex,
   ExtensionRow,
   ExtensionRows,
   InvitationState,
@@ -86,6 +88,7 @@ export type {
   RegistrationProblem,
   ResetState,
   RowEvent,
+  RowsOfAllTenants,
   SeededCollection,
   SeedPart,
   SeedPiece,
@@ -104,7 +107,7 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventName, IdpEvent } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';

@@ -3,7 +3,7 @@
  * itself, so any sign-in of the browser opens it; each page asks for the recent one that its changes take.
  */
 import type { Context } from 'koa';
-import { createOwnPage, type Extension, type ExtensionContext, redirectByGet, type ViewPart } from '../../lib/extension-door.js';
+import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';
 import { texts } from './texts/index.js';
 
 const pathOf = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/account`;
@@ -14,17 +14,14 @@ export const account = (): Extension => ({
   texts,
   clients: (context) => pageOf(context).clients,
   routes(router, context) {
-    const { url, view, signedIn, accountSections } = context;
+    const { url, view, accountSections } = context;
     const path = pathOf(context);
     const page = pageOf(context);
-    const refused = (text: string, ...more: readonly ViewPart[]) =>
-      ({ title: 'account.title', status: 403, parts: [{ part: 'text', text }, ...more] }) as const;
 
     router.get(path, async (ctx: Context) => {
-      const here = await signedIn(ctx);
-      if (!here) return page.signIn(ctx, path);
+      const here = await page.present(ctx, path);
+      if (!here) return;
       const { tenant, person } = here.account;
-      if (here.act) return view(ctx, { tenant, ...refused('account.acting') });
       await view(ctx, {
         tenant,
         title: 'account.title',
@@ -44,7 +41,14 @@ export const account = (): Extension => ({
     router.get(`${path}/return`, async (ctx: Context) => {
       const next = await page.returned(ctx);
       if (next !== undefined) return redirectByGet(ctx, url(next));
-      await view(ctx, refused('account.signedOut', { part: 'link', text: 'account.again', href: url(path) }));
+      await view(ctx, {
+        title: 'account.title',
+        status: 403,
+        parts: [
+          { part: 'text', text: 'account.signedOut' },
+          { part: 'link', text: 'account.again', href: url(path) },
+        ],
+      });
     });
   },
 });

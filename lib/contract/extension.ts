@@ -8,13 +8,23 @@ import type Router from '@koa/router';
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
+import type {
+  Account,
+  Directory,
+  Enqueued,
+  ExtensionCollection,
+  ExtensionData,
+  ExtensionRows,
+  RowsOfAllTenants,
+  SeedPiece,
+} from '../directory/index.js';
 import type { Locale } from '../display/locales.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
+import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -27,6 +37,7 @@ import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
+import type { ActingHere } from './sign-in/acting.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
@@ -72,6 +83,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** What was asked for is for the user alone, and somebody acts as the user here. */
+  | { readonly page: 'acting' }
   /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */
@@ -144,9 +157,7 @@ export interface ExtensionContext {
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
   /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
-  collectionOfAllTenants<Schema extends TObject>(
-    collection: ExtensionCollection<Schema>,
-  ): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
+  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
   /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
   readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
@@ -194,6 +205,13 @@ export interface ExtensionContext {
    * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
+  acting(ctx: Context): Promise<ActingHere | undefined>;
+  /**
+   * Middleware for routes on which people do what nobody does in their name: set a password, link an account, accept an invitation, allow something. Where
+   * somebody acts as somebody else, a page says so, with status 403.
+   */
+  readonly inPerson: Middleware;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -204,6 +222,8 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: ImpersonationOptions;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -219,6 +239,10 @@ export interface ExtensionContext {
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
+    /** Seconds that somebody may act as a user, at most. */
+    readonly impersonation: number;
+    /** Seconds that events are kept. */
+    readonly events: number;
   };
   readonly limits: {
     readonly signInFailures: number;

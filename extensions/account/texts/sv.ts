@@ -3,7 +3,6 @@ import type { en } from './en.js';
 export const sv: Record<keyof typeof en, string> = {
   'account.title': 'Ditt konto',
   'account.lead': 'Du är inloggad som {userName} ({tenant}).',
-  'account.acting': 'Den här sidan är för personen själv, inte för den som agerar i personens namn.',
   'account.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'account.again': 'Försök igen',
 };

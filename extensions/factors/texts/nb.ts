@@ -54,7 +54,6 @@ export const nb = {
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
   'factors.own.summary': 'Autentiseringsapper, passnøkler og gjenopprettingskoder: legg dem til, og fjern dem.',
   'factors.own.none': 'Du har ingen ennå. Med en er ikke et stjålet passord nok til å logge inn som deg.',
-  'factors.own.acting': 'Ingen endrer faktorene til andre.',
   'factors.own.signedOut': 'Du må være logget inn for å se denne siden.',
   'factors.own.addApp': 'Legg til en autentiseringsapp',
   'factors.own.addPasskey': 'Legg til en passnøkkel',
