@@ -81,6 +81,20 @@ describe('4.2: `mfa` requires multi-factor', () => {
     expect(membersOf(await agent.get(mfa({ prompt: 'none' })))).toHaveProperty('code');
   });
 
+  test('a form that is sent twice at once adds one app, and its recovery codes are seen whichever answer is shown', async () => {
+    const agent = new Agent();
+    const page = await signMeIn(agent, mfa());
+    const code = codeOf(copied(page)[0] ?? '');
+    const pages = await Promise.all(Array.from({ length: 6 }, () => submit(agent, page, { code })));
+    expect(pages.map(titleOf)).toEqual(Array(6).fill('Save your recovery codes'));
+    expect(new Set(pages.map((one) => copied(one).join())).size).toBe(1);
+    const [recovery = ''] = copied(pages[0] as Answer);
+    expect(membersOf(await submit(agent, pages[0] as Answer, {}))).toHaveProperty('code');
+    passTime(60);
+    const other = new Agent();
+    expect(membersOf(await postTo(other, await signMeIn(other, mfa()), '/factors/code', { recovery }))).toHaveProperty('code');
+  });
+
   test('`amr` `mfa` is additional: the next sign-in takes the password and a code', async () => {
     const { secret } = await withApp();
     const agent = new Agent();
