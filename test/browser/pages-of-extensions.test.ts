@@ -174,6 +174,11 @@ describeInBrowser('pages of extensions in Chromium', () => {
         if (screenshots) await page.screenshot({ path: join(screenshots, `${title}-${colorScheme}.png`), fullPage: true });
         expect([title, colorScheme, await violationsOn(page, tags)]).toEqual([title, colorScheme, []]);
       }
+      if (process.env.PROVE) {
+        await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+        expect([title, 'forced colours', await violationsOn(page, tags)]).toEqual([title, 'forced colours', []]);
+        await page.emulateMedia({ forcedColors: 'none' });
+      }
       expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 320]);
       expect([title, asked.filter((url) => url !== answer.url)]).toEqual([title, []]);
     }
