@@ -24,7 +24,6 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -222,7 +221,7 @@ export interface ExtensionContext {
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
+  readonly impersonation?: { readonly permission: string; readonly notify?: boolean };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
