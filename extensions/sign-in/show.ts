@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type Account, type Client, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import { type Account, type Client, chosenLanguage, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
 import { pagePolicy, renderPage } from './render.js';
 import { filled } from './texts/filled.js';
@@ -99,20 +99,6 @@ const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<stri
     text: filled(texts[text] ?? text, values),
     ...(href === undefined ? {} : { href }),
   }));
-
-const LANGUAGE_COOKIE = 'idp.locale';
-
-const languageTag = /^[\w-]{1,35}$/;
-
-/** What the person chose from the language menu holds for the rest of this sign-in. */
-function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
-  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
-  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
-  if (signInPath !== undefined && languageTag.test(chosen)) {
-    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
-  }
-  return chosen;
-}
 
 /** Bytes of a query that is worth repeating in each link. */
 const MAX_QUERY = 2000;

@@ -93,6 +93,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
+    accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
