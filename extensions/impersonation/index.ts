@@ -35,6 +35,7 @@ export function impersonation(): Extension {
     events: ['ImpersonationStarted', 'ImpersonationEnded'],
     texts,
     requirements: (context) => (context.impersonation ? [partsOf(context).flow.requirement] : []),
+    endActingAt: ({ impersonation: option, own, url }) => (option ? url(`${own}/impersonation`) : undefined),
     acting: (context) => actingRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);
