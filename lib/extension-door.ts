@@ -1,7 +1,7 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
-export type { AcrValues } from './acr-values.js';
+export { type AcrValues, parseAcrValues } from './acr-values.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -49,6 +49,7 @@ export {
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
+export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -61,7 +62,8 @@ export type {
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
+export { isAdminScope } from './directory/clients/client-scopes.js';
+export type { Privileges } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,

@@ -68,6 +68,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
+    endActingOf: protocol.endActingOf,
     acting: protocol.acting,
     async inPerson(ctx, next) {
       if (!(await protocol.signedIn(ctx))?.act) return next();
@@ -79,12 +80,12 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ...(options.impersonation && { impersonation: options.impersonation }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
+    ...(options.impersonation && { impersonation: options.impersonation }),
     lifetimes: options.lifetimes,
     limits: options.limits,
     logger,

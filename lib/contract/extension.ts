@@ -37,6 +37,7 @@ import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
 import type { ActingHere } from './sign-in/acting.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { Requirement } from './sign-in/requirement.js';
@@ -125,6 +126,8 @@ export interface AccountClaims {
   ): Promise<Record<string, unknown>>;
   /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
   userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
+  /** What the viewer is given for a user id. */
+  identifierOf(userId: string, viewer?: Caller): Promise<string>;
 }
 
 /** All an extension may touch. */
@@ -204,6 +207,13 @@ export interface ExtensionContext {
    * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /**
+   * Ends the sign-in with `act` of this name wherever it is: its sessions, grants and tokens. The clients are told over the back channel, and who acted is
+   * signed in again as before by the next request of their browser.
+   * @param oid the user
+   * @param name as in `acting` of the sign-in
+   */
+  endActingOf(oid: string, name: string): Promise<void>;
   /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
   acting(ctx: Context): Promise<ActingHere | undefined>;
   /**
@@ -221,8 +231,6 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -233,6 +241,8 @@ export interface ExtensionContext {
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: ImpersonationOptions;
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
@@ -329,6 +339,8 @@ export interface Extension {
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
+  readonly acting?: (context: ExtensionContext) => ActingRule;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

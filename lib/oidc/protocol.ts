@@ -71,6 +71,7 @@ export interface Protocol {
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
+  readonly endActingOf: ExtensionContext['endActingOf'];
   readonly acting: ExtensionContext['acting'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
@@ -190,6 +191,7 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
+    endActingOf: acting.endOf,
     acting: createActingHere(parts, provider),
     get routes() {
       return instances.current().routes;

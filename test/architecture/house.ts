@@ -26,10 +26,11 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/extension-door.ts',
     mayImport: [
+      'lib/acr-values.ts',
       'lib/claims/contract.ts',
       'lib/contract/',
       'lib/display/',
-      'lib/directory/groups/privileges.ts',
+      'lib/directory/clients/client-scopes.ts',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
       'lib/http/',

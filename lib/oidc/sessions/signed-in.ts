@@ -43,5 +43,17 @@ export const createSignedIn =
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
     const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     if (!isStrongEnough(account, ofSession(session))) return undefined;
-    return { session: digestOfKey(key), account, oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
+    const { method, acting } = session;
+    return {
+      session: digestOfKey(key),
+      account,
+      oid: account.person.user.id,
+      amr,
+      idp,
+      authTime,
+      provenAt,
+      ...(method === undefined ? {} : { method }),
+      ...(act ? { act } : {}),
+      ...(acting === undefined ? {} : { acting }),
+    };
   };
