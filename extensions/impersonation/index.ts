@@ -37,6 +37,7 @@ export function impersonation(): Extension {
     artifacts: [told],
     texts,
     requirements: (context) => (context.impersonation ? [partsOf(context).flow.requirement] : []),
+    endActingAt: ({ impersonation: option, own, url }) => (option ? url(`${own}/impersonation`) : undefined),
     acting: (context) => actingRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);

@@ -1,8 +1,6 @@
 /** Service specification 4.2 and 2.3: signing in as somebody else, by the pages that people use. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, formOf } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
 import { introspect } from '../support/client/steps.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { impersonatingAt, operatorOptions, textOf } from '../support/sign-in/impersonating.js';

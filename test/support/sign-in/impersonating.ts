@@ -25,7 +25,11 @@ export const operatorSeed = {
   tenants: [
     {
       ...acme,
-      groups: [...(acme.groups ?? []), { name: 'Support', permissions: [permission] }, { name: 'Administrators', permissions: ['idp.users:read'] }],
+      groups: [
+        ...(acme.groups ?? []),
+        { name: 'Support', permissions: [permission] },
+        { name: 'Administrators', permissions: ['idp.users:read'] },
+      ],
       persons: [
         ...acme.persons,
         person('otto', 'acme', { groups: ['Support'] }),
