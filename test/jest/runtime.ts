@@ -4,6 +4,7 @@
  */
 import asyncHooks from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
+import { setPriority } from 'node:os';
 import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
@@ -16,6 +17,9 @@ type Config = JestEnvironmentConfig['projectConfig'];
 type CoverageOptions = Parameters<typeof shouldInstrument>[1];
 
 register('./hooks.js', import.meta.url);
+
+// After the servers of the run, which are given little time for each answer, and work for all test files.
+setPriority(5);
 
 const require = createRequire(import.meta.url);
 let imports = 0;
