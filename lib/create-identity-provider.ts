@@ -14,6 +14,7 @@ import type { FoundProblems } from './config-problem.js';
 import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import {
+  actingRulesOf,
   adminApiOf,
   byExtension,
   clientRulesOf,
@@ -95,12 +96,13 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keyring,
     hasher: createPasswords(options.passwords),
     passwordRules: options.passwords,
-    lease: (work) => artifacts.lease(work, node, LEASE_MS),
+    lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
     logger,
     issuer,
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    ...(options.impersonation && { privileged: [options.impersonation.permission] }),
     invitations: invitationRulesOf(options),
     recovery: recoveryRulesOf(options),
     ownApi,
@@ -150,6 +152,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
     participants,
+    actings: actingRulesOf(extensions, () => context),
     withAdditions: (configuration) => withAdditions(configuration, extensions, context),
     clientsOfExtensions: byExtension(
       extensions,

@@ -1,7 +1,7 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
-export type { AcrValues } from './acr-values.js';
+export { type AcrValues, parseAcrValues } from './acr-values.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -32,6 +32,7 @@ export type {
 } from './contract/extension.js';
 export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
+export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
@@ -48,6 +49,8 @@ export {
   type Reach,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
+export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
+export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -60,7 +63,8 @@ export type {
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
+export { isAdminScope } from './directory/clients/client-scopes.js';
+export type { Privileges } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,
@@ -105,10 +109,11 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
+export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';

@@ -1,7 +1,7 @@
 /** The requirement that serves the demand `mfa`: the challenge for who has a factor, enrolment for who has none. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
+import { attributionOf, type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
 import { createChallenge } from './challenge.js';
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
@@ -23,7 +23,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     owner,
     own: factors,
     key,
-    by: { actor: `user:${account.person.user.id}` },
+    by: attributionOf({ oid: account.person.user.id }),
   });
 
   /** Whether the sign-in is recent enough to set a factor up. */
@@ -103,10 +103,12 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
       if (!step) return;
       if (!step.isGenuine) return showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
       const before = await steps.provenIn(step);
+      const enrolling = enrollingOf(step);
       // Who has a factor proves it: this page is for those who have none.
-      if (before !== undefined || step.own.isEnrolled) return redirectByGet(ctx, steps.at(step.interaction));
+      if (before !== undefined || (step.own.isEnrolled && !(await enrolment.wasAdded(enrolling))))
+        return redirectByGet(ctx, steps.at(step.interaction));
       if (!isFresh(step)) return signInAgain(ctx, step);
-      const outcome = await enrolment[add](ctx, enrollingOf(step));
+      const outcome = await enrolment[add](ctx, enrolling);
       if ('problem' in outcome)
         return showEnrolment(ctx, step, { text: outcome.problem, ...(outcome.isOfField ? { isOfField: true } : {}), status: 400 });
       return steps.prove(ctx, step, outcome);

@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import {
   afterAnswer,
   type BrowserSignIn,
+  chosenLanguage,
   createOwnPage,
   type DeliveryHandler,
   type ExtensionContext,
@@ -15,6 +16,7 @@ import {
   type OwnPage,
   redirectByGet,
   type Text,
+  wantedLocale,
 } from '../../lib/extension-door.js';
 import { proofLetter, takenLetter } from './letters.js';
 import { createMessages } from './messages.js';
@@ -32,24 +34,12 @@ const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'p
 export const ownEmailClient = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
 export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, csrf, view, artifact, deliver, signedIn, directory } = context;
+  const { own, url, csrf, view, artifact, deliver, directory } = context;
   if (!context.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
   const ownPage = pageOf(context);
   const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
-
-  /** Who signed in here a moment ago; undefined once something else was shown. */
-  async function present(ctx: Context): Promise<BrowserSignIn | undefined> {
-    const here = await signedIn(ctx);
-    if (here?.act) {
-      await messages.acting(ctx);
-      return undefined;
-    }
-    if (here && ownPage.isRecent(here)) return here;
-    await ownPage.signIn(ctx, path, here);
-    return undefined;
-  }
 
   async function ask(ctx: Context, here: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
     const { person, tenant } = here.account;
@@ -77,7 +67,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   }
 
   router.get(path, async (ctx: Context) => {
-    const here = await present(ctx);
+    const here = await ownPage.present(ctx, path);
     if (here) await ask(ctx, here, '');
   });
 
@@ -87,7 +77,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   });
 
   router.post(path, form, async (ctx: Context) => {
-    const here = await present(ctx);
+    const here = await ownPage.present(ctx, path);
     if (!here) return;
     if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
     const address = formField(ctx, 'email').trim();
@@ -98,7 +88,8 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
-    await artifact(wanted).put(id, { oid: here.oid, address } satisfies Wanted);
+    const locale = wantedLocale({ uiLocales: chosenLanguage(ctx), acceptLanguage: ctx.get('accept-language') }, context.locales);
+    await artifact(wanted).put(id, { oid: here.oid, address, ...(locale && { locale }) } satisfies Wanted);
     // Whether somebody has the address is not to be seen in the time of the page.
     const sending = await deliver(ADDRESS, { id });
     afterAnswer(ctx, () => sending.release());
@@ -121,6 +112,6 @@ export const createSendProof =
     const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
     const due = await context.directory.emailProofs.begin(request.oid, { requestId, address: request.address });
-    if (due) await mail.send(due.isTaken ? takenLetter(context, due) : proofLetter(context, due));
+    if (due) await mail.send(due.isTaken ? takenLetter(context, due, request.locale) : proofLetter(context, due, request.locale));
     await context.artifact(wanted).remove(requestId);
   };

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type Client, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import { type Account, type Client, chosenLanguage, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
 import { pagePolicy, renderPage } from './render.js';
 import { filled } from './texts/filled.js';
@@ -28,14 +28,21 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'branding' | 'issuer' | 'locales' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'locales' | 'logger' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
 /** Sends a page: its document, and headers that let it load nothing but itself. */
-export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
+export async function show<Name extends PageName>(
+  ctx: Context,
+  host: PageHost,
+  view: PageView<Name>,
+  surroundings: Surroundings,
+): Promise<void> {
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
-  const frame = { ...frameOf(ctx, host, surroundings), ...(languages ? { languages } : {}) };
+  const around = frameOf(ctx, host, surroundings);
+  const acting = await actingIn(ctx, host);
+  const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // What a host says about its domain stays.
@@ -68,6 +75,22 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
   };
 }
 
+/** Who acts as whom in the browser, with where that can be ended. */
+async function actingIn(ctx: Context, { acting, logger }: PageHost): Promise<PageFrame['acting']> {
+  try {
+    const here = await acting(ctx);
+    if (!here) return undefined;
+    const { actor, account, endAt } = here;
+    return { actor: titleOf(actor), user: titleOf(account), ...(endAt === undefined ? {} : { endAt }) };
+  } catch (err) {
+    // What went wrong may be what the page is about: it is shown without.
+    logger.warn({ err }, 'page shown without who acts as whom');
+    return undefined;
+  }
+}
+
+const titleOf = ({ person: { givenName, familyName, user } }: Account): string => `${givenName} ${familyName} (${user.userName})`;
+
 /** What extensions add to a page, in its language. */
 const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>
   additions.map(({ name, place, text, href, values }) => ({
@@ -76,20 +99,6 @@ const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<stri
     text: filled(texts[text] ?? text, values),
     ...(href === undefined ? {} : { href }),
   }));
-
-const LANGUAGE_COOKIE = 'idp.locale';
-
-const languageTag = /^[\w-]{1,35}$/;
-
-/** What the person chose from the language menu holds for the rest of this sign-in. */
-function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
-  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
-  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
-  if (signInPath !== undefined && languageTag.test(chosen)) {
-    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
-  }
-  return chosen;
-}
 
 /** Bytes of a query that is worth repeating in each link. */
 const MAX_QUERY = 2000;

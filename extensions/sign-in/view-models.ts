@@ -147,6 +147,8 @@ interface PageModels {
   unavailable: object;
   /** A sign-in that this browser knows nothing of. */
   'wrong-link': object;
+  /** What was asked for is for the user alone, and somebody acts as the user. */
+  acting: object;
   /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
   view: {
     readonly title: string;
@@ -188,6 +190,8 @@ export interface PageFrame {
     readonly text: string;
     readonly href?: string;
   }[];
+  /** Somebody acts as somebody else in this browser; `endAt` leads to where it can be ended. */
+  readonly acting?: { readonly actor: string; readonly user: string; readonly endAt?: string };
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

@@ -21,6 +21,8 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
+import type { Privileges } from './groups/privileges.js';
+import type { IdpNames } from './idp-names.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -82,6 +84,8 @@ export interface DirectoryContext extends ClientRules {
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
+  readonly privileges: Privileges;
+  readonly idpNames: IdpNames;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

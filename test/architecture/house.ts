@@ -26,10 +26,11 @@ const rooms: readonly Room[] = [
   {
     files: 'lib/extension-door.ts',
     mayImport: [
+      'lib/acr-values.ts',
       'lib/claims/contract.ts',
       'lib/contract/',
       'lib/display/',
-      'lib/directory/groups/privileges.ts',
+      'lib/directory/clients/client-scopes.ts',
       'lib/directory/record-forms.ts',
       'lib/errors.ts',
       'lib/http/',
@@ -184,7 +185,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cached-collection.ts'],
     ['mailed-links.ts', 'seed-ledger.ts'],
     ['context.ts'],
-    ['input.ts', 'identifiers.ts'],
+    ['idp-names.ts', 'input.ts', 'identifiers.ts'],
   ],
 };
 

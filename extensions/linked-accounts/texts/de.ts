@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const de: Record<keyof typeof en, string> = {
   'linked.title': 'Verknüpfte Konten',
   'linked.lead': 'Sie sind {account}.',
+  'linked.summary': 'Eine gemeinsame Anmeldung für Ihre Konten bei mehreren Organisationen.',
   'linked.none': 'Mit diesem Konto ist kein anderes verknüpft. Verknüpfte Konten haben eine gemeinsame Anmeldung.',
   'linked.add': 'Anderes Konto verknüpfen',
   'linked.end': 'Trennen',
@@ -26,6 +27,4 @@ export const de: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Verknüpfung behalten',
   'linked.lost.title': 'Beginnen Sie noch einmal',
   'linked.lost.text': 'Dieser Schritt ist vorbei oder wurde in einem anderen Browser begonnen. Es wurde nichts geändert.',
-  'linked.acting.title': 'Nicht, während Sie für jemand anderen handeln',
-  'linked.acting.text': 'Verknüpfungen ändert nur die Person selbst.',
 };

@@ -2,6 +2,7 @@
 export const en = {
   'linked.title': 'Linked accounts',
   'linked.lead': 'You are {account}.',
+  'linked.summary': 'One sign-in for your accounts at several organisations.',
   'linked.none': 'No other account is linked to this one. Accounts that are linked have one sign-in.',
   'linked.add': 'Link another account',
   'linked.end': 'End link',
@@ -25,6 +26,4 @@ export const en = {
   'linked.unlink.leave': 'Keep the link',
   'linked.lost.title': 'Begin again',
   'linked.lost.text': 'This step is over, or was begun in another browser. Nothing was changed.',
-  'linked.acting.title': 'Not while you act as somebody else',
-  'linked.acting.text': 'Links are for people themselves to change.',
 };

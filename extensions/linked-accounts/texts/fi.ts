@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const fi: Record<keyof typeof en, string> = {
   'linked.title': 'Yhdistetyt tilit',
   'linked.lead': 'Olet {account}.',
+  'linked.summary': 'Yksi yhteinen kirjautuminen tileillesi eri organisaatioissa.',
   'linked.none': 'Tähän tiliin ei ole yhdistetty muita tilejä. Yhdistetyillä tileillä on yksi yhteinen kirjautuminen.',
   'linked.add': 'Yhdistä toinen tili',
   'linked.end': 'Lopeta',
@@ -26,6 +27,4 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Säilytä yhteys',
   'linked.lost.title': 'Aloita alusta',
   'linked.lost.text': 'Tämä vaihe on ohi, tai se aloitettiin toisessa selaimessa. Mitään ei muutettu.',
-  'linked.acting.title': 'Ei toisena käyttäjänä toimiessa',
-  'linked.acting.text': 'Vain henkilö itse voi muuttaa yhteyksiä.',
 };

@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const nb: Record<keyof typeof en, string> = {
   'linked.title': 'Koblede kontoer',
   'linked.lead': 'Du er {account}.',
+  'linked.summary': 'Én felles innlogging for kontoene dine hos flere organisasjoner.',
   'linked.none': 'Ingen annen konto er koblet til denne. Kontoer som er koblet, har én felles innlogging.',
   'linked.add': 'Koble til en annen konto',
   'linked.end': 'Avslutt',
@@ -26,6 +27,4 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Behold koblingen',
   'linked.lost.title': 'Begynn på nytt',
   'linked.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
-  'linked.acting.title': 'Ikke mens du opptrer som en annen',
-  'linked.acting.text': 'Koblinger kan bare endres av personen selv.',
 };

@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const sv: Record<keyof typeof en, string> = {
   'linked.title': 'Länkade konton',
   'linked.lead': 'Du är {account}.',
+  'linked.summary': 'En gemensam inloggning för dina konton hos flera organisationer.',
   'linked.none': 'Inget annat konto är länkat till detta. Länkade konton har en gemensam inloggning.',
   'linked.add': 'Länka ett annat konto',
   'linked.end': 'Avsluta',
@@ -26,6 +27,4 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Behåll länken',
   'linked.lost.title': 'Börja om',
   'linked.lost.text': 'Det här steget är över eller påbörjades i en annan webbläsare. Ingenting ändrades.',
-  'linked.acting.title': 'Inte medan du agerar som någon annan',
-  'linked.acting.text': 'Länkar kan bara ändras av personen själv.',
 };
