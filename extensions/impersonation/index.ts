@@ -3,9 +3,10 @@
  *
  * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
- * back for. `operations` is the admin API.
+ * back for. `operations` is the admin API, `banner` what applications show.
  */
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { bannerRoutes } from './banner.js';
 import { createBook } from './book.js';
 import { createFlow } from './flow.js';
 import { impersonationOperations } from './operations.js';
@@ -40,6 +41,7 @@ export function impersonation(): Extension {
     routes(router, context) {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);
+      if (context.impersonation) bannerRoutes(router, context);
     },
     resources: (context) => impersonationOperations(context, partsOf(context).book),
     jobs: (context) => jobs(context, partsOf(context).book),
