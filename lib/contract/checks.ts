@@ -55,6 +55,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   configure: callback,
   clients: callback,
+  endActingAt: callback,
   acting: callback,
   logoutParticipant: callback,
   texts: ['an object of catalogues by language', isObject],

@@ -24,7 +24,6 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -245,7 +244,7 @@ export interface ExtensionContext {
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
+  readonly impersonation?: { readonly permission: string; readonly notify?: boolean };
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
@@ -344,6 +343,8 @@ export interface Extension {
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
+  readonly endActingAt?: (context: ExtensionContext) => string | undefined;
   /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
   readonly acting?: (context: ExtensionContext) => ActingRule;
   /** Who has to hear of the end of a sign-in. */
