@@ -20,7 +20,7 @@ const service = useIdp({
     permissions: [...operatorSeed.permissions, { id: 'idp.groups:write', name: 'Groups' }],
     clients: [...operatorSeed.clients, adminClient('root', ['*'], adminScopes)],
   },
-  ...callLoopback,
+  outgoing: callLoopback,
   limits: { adminRequestsPerMinute: 100_000, signInFailuresPerAddress: 100_000 },
 });
 const ended: IdpEvent<'ImpersonationEnded'>[] = [];
