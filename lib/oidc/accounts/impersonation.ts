@@ -9,7 +9,7 @@ import type { PinnedLogin } from './login-context.js';
 import type { Scopes } from './scopes.js';
 
 /** Who gets a token, and what it is for. */
-export interface Wanted {
+interface Wanted {
   readonly client: Caller | undefined;
   /** API resources that it is for. */
   readonly audiences: Iterable<string>;
