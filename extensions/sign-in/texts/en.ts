@@ -106,7 +106,7 @@ export const en = {
   'acting.banner': '{actor} is acting as {user}.',
   'acting.end': 'End',
   'acting.title': 'Not while you act as somebody else',
-  'acting.message': 'Only the person themselves can do this. Stop acting as them to go on as yourself.',
+  'acting.message': 'Only the person themselves can do this. Stop acting as somebody else to go on as yourself.',
   'wrongLink.title': 'This link doesn’t work',
   'wrongLink.message': 'It may be incomplete, from another browser, or more than a day old. Start again from the application.',
   'unavailable.title': 'We can’t sign you in right now',
