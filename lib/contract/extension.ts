@@ -24,7 +24,6 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -245,7 +244,7 @@ export interface ExtensionContext {
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
+  readonly impersonation?: { readonly permission: string; readonly notify?: boolean };
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
