@@ -21,7 +21,6 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
-import type { Privileges } from './groups/privileges.js';
 import type { IdpNames } from './idp-names.js';
 
 export interface Collections {
@@ -49,6 +48,14 @@ export interface SignInMeans {
   readonly hasSecondFactor: boolean;
   /** Whether a name in `signIn.methods` of a tenant, or of any, stands for something; a promise only if it has to be looked up. */
   offers(method: string, tid?: string): boolean | Promise<boolean>;
+}
+
+/** What opens more than an application to people. */
+export interface Privileges {
+  /** Whether a permission is of the admin API, or the one that lets people act as others. */
+  isPrivileged(permissionId: string): boolean;
+  /** Those that members of these groups have. */
+  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
 }
 
 /** What clients may be registered with beyond the service's own. */
