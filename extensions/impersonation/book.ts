@@ -2,9 +2,8 @@
  * The record of impersonations: how each begins and ends. A row and its event are written before there is a sign-in, and a row ends before its sign-in does.
  * Whoever ends it, and however often, there is one event: the row says whether it has ended. It stays open until its sign-in is gone as well.
  */
-import { hash } from 'node:crypto';
 import { type Account, type Attribution, type ExtensionContext, IdpError, type ImpersonationEnd } from '../../lib/extension-door.js';
-import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent } from './records.js';
+import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent, uuidOf } from './records.js';
 import type { Rules } from './rules.js';
 
 const PREFIX = 'impersonation:';
@@ -44,10 +43,7 @@ export interface Book {
 }
 
 /** One row for a step, whoever is first to write it. */
-function idOfStep(uid: string): string {
-  const digest = hash('sha256', `impersonation ${uid}`, 'hex');
-  return digest.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
-}
+const idOfStep = (uid: string): string => uuidOf(`impersonation ${uid}`);
 
 const subOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
 
