@@ -64,7 +64,7 @@ export type {
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
 export { isAdminScope } from './directory/clients/client-scopes.js';
-export type { Privileges } from './directory/groups/privileges.js';
+export type { Privileges } from './directory/context.js';
 export type {
   Account,
   Directory,

@@ -21,7 +21,6 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
-import type { Privileges } from './groups/privileges.js';
 import type { IdpNames } from './idp-names.js';
 
 export interface Collections {
@@ -63,6 +62,14 @@ export interface ClientRules {
   readonly isProduction?: boolean;
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
+}
+
+/** Permissions that open more than an application to people. */
+export interface Privileges {
+  /** Whether a permission is of the admin API, or the one that lets people act as others. */
+  isPrivileged(permissionId: string): boolean;
+  /** Those that members of these groups have. */
+  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
 }
 
 /** What every service of the directory is made from. */

@@ -16,12 +16,19 @@ import { type Authenticate, createAuthenticate } from './clients/authenticate.js
 import { existingScopes } from './clients/client-scopes.js';
 import { type Clients, createClients, createPkceMethods } from './clients/clients.js';
 import { type Consents, createConsents } from './clients/consents.js';
-import { type ClientRules, type DirectoryContext, type ForgottenPerson, openedCollections, type SignInMeans } from './context.js';
+import {
+  type ClientRules,
+  type DirectoryContext,
+  type ForgottenPerson,
+  openedCollections,
+  type Privileges,
+  type SignInMeans,
+} from './context.js';
 import { createPasswordRules, type PasswordRulesOptions } from './credentials/password-rules.js';
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
-import { createPrivileges, type Privileges } from './groups/privileges.js';
+import { createPrivileges } from './groups/privileges.js';
 import { createIdpNames, type IdpNames } from './idp-names.js';
 import { type Acceptance, createAcceptance } from './invitations/acceptance.js';
 import { createInvitations } from './invitations/create-invitations.js';
