@@ -8,8 +8,8 @@ export default {
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
-  // For two cores: test files wait for half of their time.
-  maxWorkers: 4,
+  // Two cores: test files wait for half of their time. A fourth worker would find no core free, and take time from the servers.
+  maxWorkers: 3,
   workerIdleMemoryLimit: '1GB',
   // Half a second, which is the default, is what a busy machine takes to end a process.
   workerGracefulExitTimeout: 20_000,

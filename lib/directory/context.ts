@@ -72,6 +72,14 @@ export interface ClientRules {
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
 }
 
+/** Permissions that open more than an application to people. */
+export interface Privileges {
+  /** Whether a permission is of the admin API, or the one that lets people act as others. */
+  isPrivileged(permissionId: string): boolean;
+  /** Those that members of these groups have. */
+  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
+}
+
 /** What every service of the directory is made from. */
 export interface DirectoryContext extends ClientRules {
   readonly collections: Collections;

@@ -15,7 +15,7 @@ export const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n
 
 /** Below those that systems give to connections, each of which may take a port that was free a moment ago. */
 const PORTS = { from: 20_000, count: 12_000 };
-let lastPort = process.pid * 61;
+let lastPort = process.pid * 997;
 
 /** A port that nobody has, and that only those take who name it. */
 export async function freePort(): Promise<number> {
