@@ -17,7 +17,7 @@ interface State {
 /** A page as an extension shows it, in a language. */
 const stateOf = (name: string, view: View, texts: ExtensionTexts, locale: Locale = 'en'): State => ({
   name,
-  view: resolveView(view, texts[locale], { csrf: 'token' }),
+  view: resolveView(view, { locale, texts: texts[locale] }, { csrf: 'token' }),
   frame: { locale, tenant: { name: view.tenant?.name ?? 'Acme Industries AS' } },
 });
 
