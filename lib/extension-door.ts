@@ -52,6 +52,7 @@ export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from
 export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
+  EidParameters,
   InternalClient,
   InternalClients,
   PostedForms,
