@@ -1,12 +1,13 @@
 /**
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
  * management, introspection as signed JWTs, introspection of scopes, invitations, passwords,
- * linked accounts, second factors, sign-in at other OpenID providers, the event feed and webhooks. The standard claims are plugins, as a
+ * linked accounts, second factors, sign-in at other OpenID providers, decoupled sign-in, the event feed and webhooks. The standard claims are plugins, as a
  * host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { admin } from './admin/index.js';
 import { checkSession } from './check-session/index.js';
+import { ciba } from './ciba/index.js';
 import { connections } from './connections/index.js';
 import { events } from './events/index.js';
 import { factors } from './factors/index.js';
@@ -32,4 +33,5 @@ export const standardExtensions = (): readonly Extension[] => [
   linkedAccounts(),
   connections(),
   factors(),
+  ciba(),
 ];

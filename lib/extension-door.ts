@@ -49,7 +49,7 @@ export {
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   InternalClient,

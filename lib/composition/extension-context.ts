@@ -64,6 +64,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
     signedIn: protocol.signedIn,
+    isSufficient: protocol.isSufficient,
     requireSignIn: protocol.requireSignIn,
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,

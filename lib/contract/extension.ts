@@ -28,7 +28,7 @@ import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
-import type { Requirement } from './sign-in/requirement.js';
+import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
@@ -175,6 +175,15 @@ export interface ExtensionContext {
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /**
+   * Whether somebody who signed in like this has all that is asked for elsewhere, and that the tenant and the requirements that `refuse` ask of everybody: for
+   * approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   */
+  isSufficient(
+    account: Account,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
+    asked: AskedElsewhere,
+  ): Promise<boolean>;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /**
