@@ -69,6 +69,7 @@ export type {
   EmailProofState,
   ExtensionCollection,
   ExtensionData,
+  ExtensionIndex,
   ExtensionRow,
   ExtensionRows,
   InvitationState,
@@ -85,6 +86,7 @@ export type {
   RegistrationProblem,
   ResetState,
   RowEvent,
+  RowsOfAllTenants,
   SeededCollection,
   SeedPart,
   SeedPiece,
@@ -103,7 +105,7 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventName, IdpEvent } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';

@@ -74,6 +74,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
+    ...(options.impersonation && { impersonation: options.impersonation }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
