@@ -1,15 +1,17 @@
 /**
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
  * management, introspection as signed JWTs, introspection of scopes, invitations, passwords,
- * linked accounts, second factors, sign-in at other OpenID providers, the event feed and webhooks. The standard claims are plugins, as a
- * host's are.
+ * linked accounts, second factors, acting as somebody else, sign-in at other OpenID providers, decoupled sign-in, the event feed and webhooks. The
+ * standard claims are plugins, as a host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { admin } from './admin/index.js';
 import { checkSession } from './check-session/index.js';
+import { ciba } from './ciba/index.js';
 import { connections } from './connections/index.js';
 import { events } from './events/index.js';
 import { factors } from './factors/index.js';
+import { impersonation } from './impersonation/index.js';
 import { invitations } from './invitations/index.js';
 import { jwtIntrospection } from './jwt-introspection/index.js';
 import { linkedAccounts } from './linked-accounts/index.js';
@@ -32,4 +34,6 @@ export const standardExtensions = (): readonly Extension[] => [
   linkedAccounts(),
   connections(),
   factors(),
+  impersonation(),
+  ciba(),
 ];

@@ -1,5 +1,26 @@
 /** What happened, told in process. Names are the specification's. */
 
+/** Who acts as a user (`AggregateId`), why, and for how long. Instants are ISO 8601. */
+export interface Impersonated {
+  readonly AggregateId: string;
+  readonly ImpersonationId: string;
+  /** `oid`, `sub` and `tid` of who acts, as in the claim `act`. */
+  readonly OperatorId: string;
+  readonly OperatorSub: string;
+  readonly OperatorTenantId: string;
+  /** As who acts gave it; absent once one of the two is erased. */
+  readonly Reason?: string;
+  readonly ClientId: string;
+  readonly StartedAt: string;
+  readonly EndsAt: string;
+}
+
+/**
+ * What ended it: who acts, its time, an administrator, a sign-out, the sign-in or permission of who acts, or what became of the user: disabled, erased, given
+ * a permission that nobody is impersonated with.
+ */
+export type ImpersonationEnd = 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
+
 /** The data of each event. Plug-ins may add theirs by declaration merging. */
 export interface EventMap {
   UserClaimAdded: { readonly AggregateId: string; readonly ClaimType: string; readonly ClaimValue: string };
@@ -70,6 +91,9 @@ export interface EventMap {
   /** The user can prove themselves by another factor: an authenticator app, a passkey, a new set of recovery codes. */
   FactorAdded: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
   FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
+  /** Somebody acts as the user from now on. The event is there before any token is. */
+  ImpersonationStarted: Impersonated;
+  ImpersonationEnded: Impersonated & { readonly EndedAt: string; readonly EndedBy: ImpersonationEnd };
   /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
   /**

@@ -49,7 +49,7 @@ export {
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   EidParameters,
@@ -70,6 +70,7 @@ export type {
   EmailProofState,
   ExtensionCollection,
   ExtensionData,
+  ExtensionIndex,
   ExtensionRow,
   ExtensionRows,
   InvitationState,
@@ -86,6 +87,7 @@ export type {
   RegistrationProblem,
   ResetState,
   RowEvent,
+  RowsOfAllTenants,
   SeededCollection,
   SeedPart,
   SeedPiece,
@@ -104,7 +106,7 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventName, IdpEvent } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';

@@ -57,7 +57,8 @@ export function findCollectionProblems(value: unknown, extension: unknown, path:
   expect(!fields?.some((field) => ownMembers.includes(field)), 'row', `none of ${ownMembers.join(', ')}: they are the service's`, row);
   for (const [index, spec] of Object.entries(indexes)) {
     const isSpec = Array.isArray(spec?.fields) && spec.fields.length > 0 && spec.fields.every(isText);
-    const { order } = spec ?? {};
+    const { order, ofAllTenants = false } = spec ?? {};
+    expect(typeof ofAllTenants === 'boolean', `indexes.${index}.ofAllTenants`, 'true or false', ofAllTenants);
     expect(order === undefined || orders.includes(order), `indexes.${index}.order`, `one of ${orders.join(', ')}`, order);
     expect(
       isSpec && !['byTenant', 'byOutbox'].includes(index),

@@ -8,13 +8,23 @@ import type Router from '@koa/router';
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
 import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
-import type { Account, Directory, Enqueued, ExtensionCollection, ExtensionData, ExtensionRows, SeedPiece } from '../directory/index.js';
+import type {
+  Account,
+  Directory,
+  Enqueued,
+  ExtensionCollection,
+  ExtensionData,
+  ExtensionRows,
+  RowsOfAllTenants,
+  SeedPiece,
+} from '../directory/index.js';
 import type { Locale } from '../display/locales.js';
 import type { ErrorEntry } from '../errors.js';
 import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
+import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -28,7 +38,7 @@ import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
-import type { Requirement } from './sign-in/requirement.js';
+import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
@@ -143,9 +153,7 @@ export interface ExtensionContext {
   /** The rows of one tenant in a collection that an extension declares. @throws TypeError for one that none does. */
   collection<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
   /** The rows of all tenants, and of the instance: for jobs, and for a row whose tenant is not known yet. @throws TypeError for a collection that no extension declares. */
-  collectionOfAllTenants<Schema extends TObject>(
-    collection: ExtensionCollection<Schema>,
-  ): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
+  collectionOfAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
   /** In the place of a tenant's id, for {@link collection}: rows of the instance itself. */
   readonly ofInstance: string;
   /** The records of a kind that an extension declares. @throws TypeError for one that none does. */
@@ -175,6 +183,15 @@ export interface ExtensionContext {
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /**
+   * Whether somebody who signed in like this has all that is asked for elsewhere, and that the tenant and the requirements that `refuse` ask of everybody: for
+   * approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   */
+  isSufficient(
+    account: Account,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
+    asked: AskedElsewhere,
+  ): Promise<boolean>;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /**
@@ -203,6 +220,8 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: ImpersonationOptions;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -216,6 +235,10 @@ export interface ExtensionContext {
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
+    /** Seconds that somebody may act as a user, at most. */
+    readonly impersonation: number;
+    /** Seconds that events are kept. */
+    readonly events: number;
   };
   readonly limits: {
     readonly signInFailures: number;

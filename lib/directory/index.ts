@@ -48,11 +48,13 @@ export {
   createExtensionData,
   type ExtensionCollection,
   type ExtensionData,
+  type ExtensionIndex,
   type ExtensionRow,
   type ExtensionRows,
   OF_INSTANCE,
   type PersonRef,
   type RowEvent,
+  type RowsOfAllTenants,
   specOf,
   wrongMemberOf,
 } from './tenants/extension-rows.js';

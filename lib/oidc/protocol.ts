@@ -16,6 +16,7 @@ import type { Document } from '../http/documents.js';
 import type { Sessions } from '../sessions.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
+import { createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
@@ -67,6 +68,7 @@ export interface Protocol {
   readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly isSufficient: ExtensionContext['isSufficient'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
@@ -185,6 +187,7 @@ export function createProtocol(
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn,
+    isSufficient: createSufficient(parts),
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),

@@ -15,8 +15,14 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findRotationProblems(options),
   ...findIdleBeyondAbsolute(options, 'refreshTokenIdle', 'refreshTokenAbsolute'),
   ...findIdleBeyondAbsolute(options, 'sessionIdle', 'sessionAbsolute'),
+  ...findUntellable(options),
   ...findFeatureProblems(options),
 ];
+
+const findUntellable = (options: unknown): readonly ConfigProblem[] =>
+  valueAt(options, ['impersonation', 'notify']) === true && valueAt(options, ['mail']) === undefined
+    ? [wrong(['impersonation', 'notify'], 'the option mail, by which users are told', true)]
+    : [];
 
 const listAt = (options: unknown, path: OptionPath): readonly unknown[] => {
   const value = valueAt(options, path);

@@ -52,6 +52,7 @@ export const defaults = {
     invitation: DAY_SECONDS,
     passwordReset: 3_600,
     emailProof: DAY_SECONDS,
+    impersonation: 1_800,
     events: 365 * DAY_SECONDS,
   },
   limits: {

@@ -94,6 +94,8 @@ export interface LifetimeOptions {
   readonly passwordReset?: number;
   /** The link that proves an e-mail address, or creates an account. 60 to 2,592,000. @default 86_400 */
   readonly emailProof?: number;
+  /** A sign-in as somebody else, at most; the operator may choose less. 60 to 3,600. @default 1_800 */
+  readonly impersonation?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
 }
@@ -106,6 +108,17 @@ export interface BrandingOptions {
   readonly accentColor?: string;
   /** Corner radius in pixels, 0 to 24. @default 10 */
   readonly radius?: number;
+}
+
+/** Signing in as somebody else, on the record. */
+export interface ImpersonationOptions {
+  /**
+   * The id of the permission: who holds it in a tenant may act as its other users, but for those who hold it as well. It counts as privileged: only who
+   * administers all tenants gives it.
+   */
+  readonly permission: string;
+  /** Whether users are told by mail that somebody acted as them; needs the option `mail`. @default nobody is told */
+  readonly notify?: boolean;
 }
 
 export interface MailOptions {
@@ -277,6 +290,12 @@ export interface IdentityProviderOptions {
    * @default none: there are no such invitations
    */
   readonly personalTenant?: string;
+  /**
+   * Lets people act as others: `impersonate` in `acr_values`.
+   * @default none: such requests are refused
+   * @see service specification 4.2
+   */
+  readonly impersonation?: ImpersonationOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */

@@ -53,6 +53,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
       refreshTokenIdle: Math.min(lifetimes.refreshTokenIdle, lifetimes.refreshTokenAbsolute),
       sessionIdle: Math.min(lifetimes.sessionIdle, lifetimes.sessionAbsolute),
     }),
+    ...(options.impersonation ? { impersonation: Object.freeze({ ...options.impersonation }) } : {}),
     limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
     outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),

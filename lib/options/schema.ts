@@ -63,6 +63,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       invitation: seconds(60, 30 * DAY_SECONDS),
       passwordReset: seconds(60, DAY_SECONDS),
       emailProof: seconds(60, 30 * DAY_SECONDS),
+      impersonation: seconds(60, 3600),
       events: seconds(DAY_SECONDS, 36_500 * DAY_SECONDS),
     }),
     limits: closed<options.LimitOptions>({
@@ -75,6 +76,10 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       requestsAtOncePerConnection: count(1, 1000),
     }),
     mail: closed<options.MailOptions>({ send: callback() }, { send: 'a function' }),
+    impersonation: closed<options.ImpersonationOptions>(
+      { permission: only(values.checkPermissionId, true), notify: flag() },
+      { permission: 'the id of a permission' },
+    ),
     personalTenant: only(values.checkTenantId, true),
     outgoing: closed<options.OutgoingOptions>({
       allowHosts: list(only(values.checkHost, true), 'an array of hosts'),

@@ -34,6 +34,10 @@ export const checkTenantId: ValueCheck = (value) =>
     ? undefined
     : 'the id of a tenant, a UUID in lower case';
 
+/** As the catalogue has them. */
+export const checkPermissionId: ValueCheck = (value) =>
+  typeof value === 'string' && /^[!#-[\]-~]{1,200}$/.test(value) ? undefined : 'the id of a permission: 1 to 200 printable characters';
+
 export const checkTrustProxy: ValueCheck = (value) =>
   typeof value === 'boolean' || typeof value === 'function' || (Number.isInteger(value) && Number(value) >= 0)
     ? undefined

@@ -280,6 +280,7 @@ describe('what comes out', () => {
         invitation: 24 * 60 * 60,
         passwordReset: 60 * 60,
         emailProof: 24 * 60 * 60,
+        impersonation: 30 * 60,
         events: 365 * 24 * 60 * 60,
       },
       limits: {

@@ -48,12 +48,26 @@ export interface ExtensionRows<Members> {
    */
   insert(members: Members, options?: { readonly id?: string; readonly events?: readonly RowEvent[] }): Promise<ExtensionRow<Members>>;
   /**
-   * Compare-and-swap: `change` may run again when another write came between. Returning its argument writes nothing.
+   * Compare-and-swap: `change` may run again when another write came between. Returning its argument writes nothing, where there are no events.
+   * @param events of the change, or what answers them for the row as it was before.
    * @throws IdpError `not_found`, `invalid_record`, `conflict`.
    */
-  update(id: string, change: (row: ExtensionRow<Members>) => Members, events?: readonly RowEvent[]): Promise<ExtensionRow<Members>>;
+  update(
+    id: string,
+    change: (row: ExtensionRow<Members>) => Members,
+    events?: readonly RowEvent[] | ((before: ExtensionRow<Members>) => readonly RowEvent[]),
+  ): Promise<ExtensionRow<Members>>;
   /** @throws IdpError `not_found`. */
   remove(id: string, events?: readonly RowEvent[]): Promise<void>;
+}
+
+/** Rows of all tenants; `find` and `range` are for indexes of all tenants. */
+export type RowsOfAllTenants<Members> = Pick<ExtensionRows<Members>, 'get' | 'list' | 'find' | 'range'>;
+
+/** An index over the rows of a tenant, or of all tenants. */
+export interface ExtensionIndex extends IndexSpec {
+  /** Over the rows of all tenants: for jobs, by `collectionOfAllTenants`. @default false */
+  readonly ofAllTenants?: boolean;
 }
 
 /** A durable collection of an extension. Each row is of one tenant, and goes with it. */
@@ -62,8 +76,8 @@ export interface ExtensionCollection<Schema extends TObject = TObject> {
   readonly name: string;
   /** What a row holds beside `id`, `version` and `tid`. A stored row of another form is left out, as if it was not there. */
   readonly row: Schema;
-  /** By name; unique ones are within a tenant. */
-  readonly indexes?: Readonly<Record<string, IndexSpec>>;
+  /** By name; unique ones are within a tenant, unless they are of all. */
+  readonly indexes?: Readonly<Record<string, ExtensionIndex>>;
   /** Whether writes may come with events. @default false */
   readonly events?: boolean;
   /** Erases what is kept of a person; it is called until it succeeds, so perhaps more than once. */
@@ -90,7 +104,12 @@ export const specOf = ({ name, indexes = {}, events = false }: ExtensionCollecti
   indexes: {
     [TENANT_INDEX]: { fields: ['tid'] },
     ...(events && { [OUTBOX_INDEX]: { fields: ['outbox'] } }),
-    ...Object.fromEntries(Object.entries(indexes).map(([index, spec]) => [index, { ...spec, fields: ['tid', ...spec.fields] }])),
+    ...Object.fromEntries(
+      Object.entries(indexes).map(([index, { ofAllTenants = false, fields, ...spec }]) => [
+        index,
+        { ...spec, fields: ofAllTenants ? fields : ['tid', ...fields] },
+      ]),
+    ),
   },
 });
 
@@ -118,7 +137,7 @@ export interface ExtensionData {
   /** @throws TypeError for a collection that no extension declared. */
   rows<Schema extends TObject>(collection: ExtensionCollection<Schema>, tid: string): ExtensionRows<Static<Schema>>;
   /** The rows of all tenants and of the instance. @throws TypeError for a collection that no extension declared. */
-  ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
+  ofAllTenants<Schema extends TObject>(collection: ExtensionCollection<Schema>): RowsOfAllTenants<Static<Schema>>;
   /** Whether anything is to be erased with a person. */
   readonly hasErasure: boolean;
   /** @param person with `keepsPerson` where the user alone is gone */
@@ -180,16 +199,23 @@ export function createExtensionData({ store, collections, events: declaredEvents
         if (events.length > 0) nudge();
         return shown(row);
       },
-      async update(id: string, change: (row: object) => object, events: readonly RowEvent[] = []) {
+      async update(
+        id: string,
+        change: (row: object) => object,
+        events: readonly RowEvent[] | ((before: object) => readonly RowEvent[]) = [],
+      ) {
+        let isRaised = false;
         const row = await scope.update(id, (current) => {
           const before = shown(current);
           const next = change(before);
-          if (next === before && events.length === 0) return current;
+          const raised = typeof events === 'function' ? events(before) : events;
+          isRaised = raised.length > 0;
+          if (next === before && !isRaised) return current;
           const { pendingEvents = undefined, outbox = undefined } = current;
           const outboxed = { ...(pendingEvents && { pendingEvents }), ...(outbox && { outbox }) };
-          return withRaised(collection, { ...next, ...outboxed } as KeptRow, tid, events);
+          return withRaised(collection, { ...next, ...outboxed } as KeptRow, tid, raised);
         });
-        if (events.length > 0) nudge();
+        if (isRaised) nudge();
         return shown(row);
       },
       async remove(id: string, events: readonly RowEvent[] = []) {
@@ -229,7 +255,10 @@ export function createExtensionData({ store, collections, events: declaredEvents
           return row === undefined || row.tid === '' ? undefined : shown(row);
         },
         list: async (page?: Page) => (await findKept(keptRows(collection), {}, page, ({ tid }) => tid !== '')).map(shown),
-      } as unknown as Pick<ExtensionRows<Static<Schema>>, 'get' | 'list'>;
+        find: async (index: string, values: readonly string[], page?: Page) =>
+          (await keptRows(collection).find({ [index]: values }, page)).map(shown),
+        range: async (range: Range) => (await keptRows(collection).range(range)).map(shown),
+      } as unknown as RowsOfAllTenants<Static<Schema>>;
     },
     hasErasure: collections.some(({ erase, userRemoved }) => (erase ?? userRemoved) !== undefined),
     async erase({ keepsPerson = false, tid, personId, userId }) {

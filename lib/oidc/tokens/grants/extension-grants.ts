@@ -47,7 +47,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, signIn: GrantedSignIn): Promise<Made> {
-    const { oid, amr, idp, authTime, act, nonce, offline } = signIn;
+    const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
@@ -58,13 +58,15 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));
     const account = await accounts.load(ctx, oid);
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
-    const sessionEndsAt = Math.min(endsAt, authTime + lifetimes.sessionAbsolute);
+    const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
     const login: PinnedLogin = {
       sub: subOf(account.person.user),
       idp,
       amr: [...amr],
       authTime,
       sessionEndsAt,
+      ...(method === undefined ? {} : { method }),
+      ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
     };

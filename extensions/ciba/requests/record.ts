@@ -1,0 +1,90 @@
+/**
+ * Authentication requests: one record each, and what becomes of it.
+ *
+ * A request is `pending` until one of `approved`, `denied` and `replaced` takes its place, by compare-and-swap: whoever comes second finds the outcome of the
+ * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `book`
+ * what each user has of them, `requests` what may be done with them.
+ */
+import type { ArtifactKind, SignedIn } from '../../../lib/extension-door.js';
+
+/** Seconds that a request is kept beyond its end, to answer `expired_token`. */
+export const KEPT_SECONDS = 600;
+/** Longest that a request can live, in seconds. */
+export const MAX_LIFETIME_SECONDS = 600;
+
+export const requestKind: ArtifactKind = {
+  name: 'ciba.requests',
+  lifetimeSeconds: MAX_LIFETIME_SECONDS + KEPT_SECONDS,
+  once: true,
+  account: true,
+};
+
+export type MessageFormat = 'plaintext' | 'simpleMarkdownV1';
+
+/** What a client asks for. */
+export interface Asked {
+  /** The user. */
+  readonly oid: string;
+  readonly tid: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** As the client sent them: `idp:`, `tenant:`, `mfa`. */
+  readonly acrValues?: string;
+  readonly bindingMessage?: string;
+  readonly messageFormat: MessageFormat;
+  /** Who began: the user, or the relying party without being asked. */
+  readonly initiator: 'user' | 'RP';
+  /** Language tags, the first wanted most. */
+  readonly uiLocales?: string;
+}
+
+/** Why a request was denied: by the person, by the person who knows nothing of it, or because the host said so. */
+export type DenialReason = 'declined' | 'unrecognised' | 'host';
+
+/** The sign-in that a person approved with. */
+export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt'> {
+  /** What is neither the password nor called as its `idp`. */
+  readonly method?: string;
+}
+
+export type State = 'pending' | 'approved' | 'denied' | 'replaced';
+
+/** As it is kept, encrypted; times in milliseconds since the epoch. */
+export interface KeptRequest extends Asked {
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly state: State;
+  readonly decidedAt?: number;
+  readonly approval?: Approval;
+  readonly denial?: DenialReason;
+  /** Of a client that is to be notified. */
+  readonly notification?: { readonly authReqId: string; readonly token: string };
+}
+
+/** A request as everybody but its client knows it. */
+export interface AuthenticationRequest extends Asked {
+  /** Names the request; `auth_req_id` cannot be had from it. */
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly state: State | 'expired';
+  readonly decidedAt?: Date;
+  readonly denial?: DenialReason;
+  /** Whether its client waits for a notification. */
+  readonly isPing: boolean;
+}
+
+export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>): boolean => expiresAt <= Date.now();
+
+export function described(id: string, kept: KeptRequest): AuthenticationRequest {
+  const { createdAt, expiresAt, decidedAt, state, approval: _, notification, ...asked } = kept;
+  return {
+    ...asked,
+    id,
+    createdAt: new Date(createdAt),
+    expiresAt: new Date(expiresAt),
+    ...(decidedAt === undefined ? {} : { decidedAt: new Date(decidedAt) }),
+    state: state === 'pending' && isOver(kept) ? 'expired' : state,
+    isPing: notification !== undefined,
+  };
+}
