@@ -60,7 +60,16 @@ export type {
   SignInAnswer,
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
-export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
+export type {
+  DeliveryHandler,
+  DeliveryKind,
+  ExtensionKeys,
+  ExtensionProblem,
+  Job,
+  ReportProblem,
+  Seal,
+  Signature,
+} from './contract/work.js';
 export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
 export type {
   Account,
@@ -119,5 +128,6 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
+export type { CibaNotification, CibaOptions } from './options/options.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';
