@@ -129,6 +129,8 @@ export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';
 export type {
   BrandingOptions,
+  CibaNotification,
+  CibaOptions,
   CookieOptions,
   Features,
   IdentityProviderOptions,

@@ -24,7 +24,7 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { ImpersonationOptions } from '../options/options.js';
+import type { CibaOptions, ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -41,7 +41,7 @@ import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-particip
 import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
-import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, DeliveryKind, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './sign-in/interaction.js';
 export type { Interactions } from './sign-in/interactions.js';
@@ -222,6 +222,8 @@ export interface ExtensionContext {
   readonly personalTenant?: string;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
   readonly impersonation?: ImpersonationOptions;
+  /** How people hear of requests to sign in: the option `ciba`. */
+  readonly ciba: CibaOptions;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -296,7 +298,7 @@ export interface Extension {
   /** What is wrong now, for `health().problems`; within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
   /** How deliveries of its kinds are taken, by kind: the extension's name, a dot, and a name of its own. */
-  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler>>;
+  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler | DeliveryKind>>;
   readonly jobs?: (context: ExtensionContext) => readonly Job[];
   /** Types of its own events, as `EventMap` has them by declaration merging. */
   readonly events?: readonly EventName[];

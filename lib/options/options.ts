@@ -121,6 +121,50 @@ export interface ImpersonationOptions {
   readonly notify?: boolean;
 }
 
+/** A request to sign in, for the person's device. */
+export interface CibaNotification {
+  /** Names the request; what `ciba.approve` and `ciba.deny` of the service take. */
+  readonly id: string;
+  /** The page where the person answers. It asks them to sign in, and shows the request to nobody else. */
+  readonly url: string;
+  /** The user, and their tenant. */
+  readonly oid: string;
+  readonly tid: string;
+  readonly userName: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly email?: string;
+  readonly phoneNumber?: string;
+  /** Who asks. */
+  readonly clientId: string;
+  readonly clientName: string;
+  /** As the client sent it: text of somebody else, which is to be compared and not to be trusted. */
+  readonly bindingMessage?: string;
+  readonly bindingMessageFormat: 'plaintext' | 'simpleMarkdownV1';
+  /** Who began: the person, or the relying party by itself. */
+  readonly callInitiator: 'user' | 'RP';
+  /** The request's `acr_values`. */
+  readonly acrValues?: string;
+  readonly scopes: readonly string[];
+  /** The request's `ui_locales`. */
+  readonly uiLocales?: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** How people hear of requests to sign in on a device of their own. */
+export interface CibaOptions {
+  /**
+   * Tells the person's device of a request: a push message, an SMS. Called at least once for each request, from whichever node is there. What it rejects, or
+   * has not done within 10 seconds, is tried again after 2, 5, 15 and 30 seconds, as long as the request waits for an answer.
+   * @param signal aborted when the 10 seconds are over
+   * @default nothing: people look at `/idp/ciba`
+   */
+  readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+  /** Whether people are told by mail as well; needs the option `mail`. @default false */
+  readonly email?: boolean;
+}
+
 export interface MailOptions {
   /**
    * Hands a mail over. What it rejects, or has not taken within 30 seconds, is handed over again after 5 seconds, 30 seconds, and so on for about eight
@@ -296,6 +340,8 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
+  /** How people hear of requests to sign in on a device of their own. @default {} */
+  readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */

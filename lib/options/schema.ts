@@ -81,6 +81,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       { permission: 'the id of a permission' },
     ),
     personalTenant: only(values.checkTenantId, true),
+    ciba: closed<options.CibaOptions>({ notify: callback(), email: flag() }),
     outgoing: closed<options.OutgoingOptions>({
       allowHosts: list(only(values.checkHost, true), 'an array of hosts'),
     }),

@@ -1,6 +1,6 @@
 /** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Account, Client, ExtensionContext, SignedIn } from '../../../lib/extension-door.js';
+import type { Account, Attribution, Client, ExtensionContext, SignedIn } from '../../../lib/extension-door.js';
 import { createBooks } from './book.js';
 import {
   type Approval,
@@ -61,9 +61,9 @@ export interface Requests {
   /** A request in whatever state, until ten minutes after its end. Undefined once its user was signed out everywhere, disabled or erased. */
   read(id: string): Promise<AuthenticationRequest | undefined>;
   /** Approves a request in the name of its user. Person, tenant, client, strength of the sign-in and time are asked anew here. */
-  approve(id: string, approver: Approver): Promise<Decision>;
+  approve(id: string, approver: Approver, by?: Attribution): Promise<Decision>;
   /** Denies a request. The caller sees to it that it is the user, or the host. */
-  deny(id: string, why: DenialReason): Promise<Decision>;
+  deny(id: string, why: DenialReason, by?: Attribution): Promise<Decision>;
   /** Where the client of a request is notified: undefined for one that polls. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
   /** The request that a client holds, with its approval; undefined once it was redeemed. */
@@ -145,7 +145,12 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         await kept().remove(id);
         return undefined;
       }
-      await Promise.all(replaced.map((entry) => settle(entry.id, (before) => ({ ...before, state: 'replaced', decidedAt: createdAt }))));
+      await Promise.all(
+        replaced.map(async (entry) => {
+          const before = await find(entry.id);
+          if (before) await decide(entry.id, before, { state: 'replaced' });
+        }),
+      );
       return { authReqId, request: described(id, request) };
     },
 
@@ -164,7 +169,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
     },
 
-    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }) {
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }, decidedBy = {}) {
       const request = await find(id);
       if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
       const inTheWay = await obstacle(id, request);
@@ -175,14 +180,14 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       const approval: Approval = { amr, idp, authTime, provenAt, ...(method === undefined ? {} : { method }) };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
-      return decide(id, request, { state: 'approved', approval });
+      return decide(id, request, { state: 'approved', approval, decidedBy });
     },
 
-    async deny(id, why) {
+    async deny(id, why, decidedBy = {}) {
       const request = await find(id);
       const inTheWay = await obstacle(id, request);
       if (inTheWay || !request) return inTheWay ?? { outcome: 'unknown' };
-      return decide(id, request, { state: 'denied', denial: why });
+      return decide(id, request, { state: 'denied', denial: why, decidedBy });
     },
 
     async notificationOf(id) {
@@ -192,11 +197,18 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     async heldBy(authReqId) {
       const id = idOf(authReqId);
       const request = await find(id);
-      return request && { id, kept: request };
+      return request && request.redeemedAt === undefined ? { id, kept: request } : undefined;
     },
 
     async redeem(id) {
-      return (await kept().take(id)) as KeptRequest | undefined;
+      let isOurs = false;
+      // It stays to be read: its event, and the page of its person, may be later than its tokens.
+      const after = (await kept().update(id, (value) => {
+        const request = value as KeptRequest | undefined;
+        isOurs = request?.state === 'approved' && request.redeemedAt === undefined && !isOver(request);
+        return isOurs ? { ...request, redeemedAt: Date.now() } : value;
+      })) as KeptRequest | undefined;
+      return isOurs ? after : undefined;
     },
   };
 }
