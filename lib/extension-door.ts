@@ -48,6 +48,7 @@ export {
   type Reach,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
+export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';

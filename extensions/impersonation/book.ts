@@ -1,15 +1,8 @@
-/** Impersonations of a tenant, as administrators see and end them. */
+/** Impersonations of a tenant: what was begun is found, and ended once. */
 import { type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
 import { eventData, type ImpersonationRow, impersonations } from './records.js';
 
-const PAGE = 50;
-
 export interface Book {
-  /** Those of a tenant, the last begun first. @param after the last one of the page before */
-  list(
-    tid: string,
-    page?: { readonly limit?: number; readonly after?: Pick<ImpersonationRow, 'id' | 'startedAt'> },
-  ): Promise<readonly ImpersonationRow[]>;
   /** @throws IdpError `not_found`. */
   require(tid: string, id: string): Promise<ImpersonationRow>;
   /**
@@ -27,27 +20,29 @@ export function createBook({ collection }: Pick<ExtensionContext, 'collection'>)
     return row;
   };
   return {
-    list: (tid, { limit = PAGE, after } = {}) =>
-      collection(impersonations, tid).range({
-        index: 'byStart',
-        within: [],
-        descending: true,
-        limit,
-        ...(after && { after: { value: after.startedAt, id: after.id } }),
-      }),
     require,
     end(tid, id, endedBy, by = {}) {
-      const endedAt = new Date();
+      const now = new Date();
+      /** What its time ended before stays ended by it. */
+      const endOf = ({ endsAt }: ImpersonationRow) =>
+        endsAt <= now ? ({ endedAt: endsAt, endedBy: 'time' } as const) : { endedAt: now, endedBy };
       return collection(impersonations, tid).update(
         id,
         (row) => {
           const { open: _, ...rest } = row;
-          return row.endedAt ? row : { ...rest, endedAt, endedBy };
+          return row.endedAt ? row : { ...rest, ...endOf(row) };
         },
-        (row) =>
-          row.endedAt
-            ? []
-            : [{ type: 'ImpersonationEnded', data: { ...eventData(row), EndedAt: endedAt.toISOString(), EndedBy: endedBy }, by }],
+        (row) => {
+          if (row.endedAt) return [];
+          const { endedAt, endedBy: EndedBy } = endOf(row);
+          return [
+            {
+              type: 'ImpersonationEnded',
+              data: { ...eventData(row), EndedAt: endedAt.toISOString(), EndedBy },
+              ...(EndedBy === endedBy && { by }),
+            },
+          ];
+        },
       );
     },
   };

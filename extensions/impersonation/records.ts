@@ -9,7 +9,14 @@ import {
 } from '../../lib/extension-door.js';
 
 const text = () => Type.String();
-const ends = ['operator', 'time', 'administrator', 'sign-out', 'permission', 'target'] as const satisfies readonly ImpersonationEnd[];
+export const ends = [
+  'operator',
+  'time',
+  'administrator',
+  'sign-out',
+  'permission',
+  'target',
+] as const satisfies readonly ImpersonationEnd[];
 
 /** The row is of the tenant of both: an operator acts through their own account there. */
 const Impersonation = Type.Object(
@@ -40,6 +47,8 @@ export const impersonations = defineCollection({
   indexes: {
     byTarget: { fields: ['targetPersonId', 'startedAt'], order: 'instant' },
     byOperator: { fields: ['operatorPersonId', 'startedAt'], order: 'instant' },
+    ofUser: { fields: ['targetOid', 'startedAt'], order: 'instant' },
+    ofOperator: { fields: ['operator.oid', 'startedAt'], order: 'instant' },
     byStart: { fields: ['startedAt'], order: 'instant' },
     /** Those that may still have to be ended. */
     byOpen: { fields: ['open'], ofAllTenants: true },

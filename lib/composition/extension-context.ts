@@ -69,6 +69,12 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
+    acting: protocol.acting,
+    async inPerson(ctx, next) {
+      if (!(await protocol.signedIn(ctx))?.act) return next();
+      ctx.status = 403;
+      await showPage(ctx, { page: 'acting' });
+    },
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     brandingOf: parts.brandingOf,

@@ -50,6 +50,8 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
   secrets: [],
   scopes: [...new Set(operations.map(({ scope }) => scope))].sort(),
   introspects: 'own',
+  // Whatever who acts as somebody else may do, administer is none of it.
+  impersonation: 'refuse',
   status: 'active',
 });
 

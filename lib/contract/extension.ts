@@ -36,6 +36,7 @@ import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
+import type { ActingHere } from './sign-in/acting.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
@@ -81,6 +82,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** What was asked for is for the user alone, and somebody acts as the user here. */
+  | { readonly page: 'acting' }
   /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */
@@ -210,6 +213,13 @@ export interface ExtensionContext {
    * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
+  acting(ctx: Context): Promise<ActingHere | undefined>;
+  /**
+   * Middleware for routes on which people do what nobody does in their name: set a password, link an account, accept an invitation, allow something. Where
+   * somebody acts as somebody else, a page says so, with status 403.
+   */
+  readonly inPerson: Middleware;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */

@@ -29,7 +29,7 @@ export interface Interactions {
   select(ctx: Context, interaction: Interaction, oid: string): Promise<string | undefined>;
   /**
    * Adds what the signed-in user proved beside the sign-in, members of `amr` such as `mfa`: the sign-in goes on, with its time and all that came of it.
-   * Undefined when nobody is signed in, or somebody else by now.
+   * Undefined when nobody is signed in, somebody else by now, or somebody who acts as the user.
    */
   strengthen(ctx: Context, interaction: Interaction, amr: readonly string[]): Promise<string | undefined>;
   /** Goes on to what is still open: what the extension keeps of its page decides whether that is the same page again. */

@@ -12,12 +12,21 @@ import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
+import { checkActing, namesOf, refusesActing } from './impersonation.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
+import type { Scopes } from './scopes.js';
+
+/** The token that an account is looked for by. */
+export interface FoundByToken {
+  readonly grantId?: string;
+  readonly scope?: string;
+  readonly resource?: string | readonly string[];
+}
 
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
-  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string; readonly scope?: string }): Promise<Account | undefined>;
+  find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
   /** The account of an `oid`, if what began with this sign-in may go on. */
@@ -35,6 +44,8 @@ export interface Accounts {
     login: PinnedLogin | undefined,
     client: Client,
     scopes: readonly string[],
+    /** API resources that are asked for by name. */
+    resources?: readonly string[],
   ): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
@@ -58,7 +69,7 @@ export interface ClaimsRequest {
   readonly audience?: readonly string[];
 }
 
-export function createAccounts(parts: OidcParts): Accounts {
+export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
   const { directory, claims: resolver, options, adapters } = parts;
   const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
 
@@ -113,6 +124,7 @@ export function createAccounts(parts: OidcParts): Accounts {
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
     if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
+    if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
     return isStrongEnough(account, login) && (await mayAct(ctx, login.act, login.authTime)) ? account : undefined;
   };
@@ -120,7 +132,11 @@ export function createAccounts(parts: OidcParts): Accounts {
   return {
     load,
     loadUsable,
-    async loadMintable(ctx, oid, login, client, scopes) {
+    async loadMintable(ctx, oid, login, client, scopes, resources = []) {
+      if (login?.act) {
+        const audiences = [...scopesOf.audiences(ctx, scopes.join(' ')), ...resources];
+        await checkActing(directory, { client: callerOf(client), audiences });
+      }
       const account = await loadUsable(ctx, oid, login, client);
       const record = clientOf(client);
       if (!account || !login || !record) return account;
@@ -129,13 +145,13 @@ export function createAccounts(parts: OidcParts): Accounts {
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
-      const { client, route } = ctx.oidc;
+      const { client, route, params } = ctx.oidc;
       const login = token && loginOfToken(ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
       // Whose session it is, and what it proved, is for the prompts to judge.
       const account = await (token && client
         ? route === 'token'
-          ? this.loadMintable(ctx, oid, login, client, scopes)
+          ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
       const session = token ? undefined : sessionOf(ctx);

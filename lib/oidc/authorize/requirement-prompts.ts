@@ -26,6 +26,8 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
     if (!account || !client) return false;
     const found = await judge(requirement, account, ofSession(session), askOf(ctx, client));
     if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
+    // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
+    if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
     return found === 'open';
   };
   return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));

@@ -112,7 +112,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
       const { act, endsAt, offline } = signIn;
       const details = act && (await find(ctx));
-      const aside = act && details && (await acting.begin(ctx, details, act));
+      const aside = act && details && (await acting.begin(ctx, details, act, endsAt));
       if (act && !aside) return undefined;
       if (!act) {
         await switchAccount(ctx, signIn, ts);
@@ -168,8 +168,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
 
     async strengthen(ctx, { oid }, amr) {
       const details = await find(ctx);
-      const { accountId, loginTs } = await provider().Session.get(ctx);
-      if (!details || accountId === undefined || accountId !== oid) return undefined;
+      const { accountId, loginTs, act } = (await provider().Session.get(ctx)) as OurSession;
+      // Nobody proves anything in the name of somebody else.
+      if (!details || accountId === undefined || accountId !== oid || act) return undefined;
       const { proofs } = (details.lastSubmission ?? {}) as { readonly proofs?: LaterProofs };
       const before = proofs?.oid === oid && proofs.loginTs === loginTs ? proofs.provenAt : {};
       const now = epochSeconds();

@@ -17,13 +17,14 @@ import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
+import { createActingHint } from './signed-in.js';
 
 export interface Acting {
   /**
    * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
    * somebody already.
    */
-  begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>): Promise<Aside | undefined>;
+  begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>, endsAt?: Date): Promise<Aside | undefined>;
   /**
    * Ends the acting of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
@@ -34,6 +35,7 @@ export interface Acting {
 
 export function createActing(parts: OidcParts, provider: () => Provider): Acting {
   const { artifacts, directory, browsers, browserState, options } = parts;
+  const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
@@ -64,7 +66,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   }
 
   return {
-    async begin(ctx, details, { oid, sub, tid }) {
+    async begin(ctx, details, { oid, sub, tid }, endsAt) {
       const session = (await provider().Session.get(ctx)) as OurSession;
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
@@ -77,6 +79,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       await details.persist();
       setCookie(ctx, null);
       browserState.clear(ctx);
+      hint.set(ctx, endsAt);
       return { uid: session.uid, browser };
     },
 
@@ -85,6 +88,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       if (!session.act) return undefined;
       const { notices, ended } = await endFor(session);
       browserState.clear(ctx);
+      hint.clear(ctx);
       const before = await restored(ctx, session.aside);
       if (before) await before.save(sessionTtl(options, before));
       setCookie(ctx, before?.jti ?? null, before?.exp);
@@ -99,6 +103,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       isOver: (session) => isOver(session as OurSession),
       async instead(ctx, session) {
         await endFor(session as OurSession);
+        hint.clear(ctx as unknown as Context);
         return restored(ctx, (session as OurSession).aside);
       },
     },

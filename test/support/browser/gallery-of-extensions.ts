@@ -67,7 +67,6 @@ const linked = await viewsOf(linkedAccountsPages, (pages) => [
   pages.unlink(ctx, acme, long),
   pages.refused(ctx, globex, 'tenant'),
   pages.lost(ctx),
-  pages.acting(ctx),
 ]);
 
 const callCentre = { id: 'calls', name: 'Acme Call Centre' } as Client;
