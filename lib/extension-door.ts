@@ -1,7 +1,8 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
-export type { AcrValues } from './acr-values.js';
+export { type AcrValues, parseAcrValues } from './acr-values.js';
+export type { Approver, AuthenticationRequest, AuthenticationRequests, DenialReason, RequestDecision } from './authentication-requests.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -13,6 +14,7 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/client-endpoint.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
@@ -92,6 +94,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
+export { isUsable } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';

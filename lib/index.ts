@@ -1,4 +1,6 @@
 /** The public door. */
+
+export type { Approver, AuthenticationRequest, AuthenticationRequests, DenialReason, RequestDecision } from './authentication-requests.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -129,6 +131,8 @@ export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';
 export type {
   BrandingOptions,
+  CibaNotification,
+  CibaOptions,
   CookieOptions,
   Features,
   IdentityProviderOptions,

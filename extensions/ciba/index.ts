@@ -1,15 +1,34 @@
 /**
  * Decoupled sign-in (CIBA): an application asks for a person, who approves on a device of their own.
+ *
+ * `endpoint` takes the request, with `parameters` and `hints`; `requests/` keeps it and what becomes of it; `grant` gives the client its tokens, as often as
+ * `polling` lets it ask; `clients` says what clients are registered with.
  * @see OpenID Connect Client-Initiated Backchannel Authentication Flow, Core 1.0
  */
-import type { Extension } from '../../lib/extension-door.js';
+import type { AuthenticationRequests, Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { clientMetadata, clientProblems } from './clients.js';
+import { createEndpoint } from './endpoint.js';
 import { createCibaGrant } from './grant.js';
 import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
-import { GRANT_TYPE } from './requests/requests.js';
+import { createRequests, GRANT_TYPE } from './requests/requests.js';
 
 export const ciba = (): Extension => ({
   name: 'ciba',
   artifacts: [requestKind, bookKind],
+  clientMetadata,
+  clientProblems,
+  configure: () => ({
+    features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } },
+    routes: { backchannel_authentication: '/connect/ciba' },
+  }),
+  clientEndpoints: { backchannel_authentication: (context) => createEndpoint(context, async () => {}) },
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
+  discovery: () => ({ backchannel_user_code_parameter_supported: false }),
 });
+
+/** The same for the host, in process. */
+export function cibaFor(context: ExtensionContext): AuthenticationRequests {
+  const { pendingOf, read, approve, deny } = createRequests(context);
+  return { pendingOf, read, approve, deny };
+}

@@ -75,6 +75,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
     ...(options.impersonation && { impersonation: options.impersonation }),
+    ...(options.ciba && { ciba: options.ciba }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),

@@ -24,11 +24,12 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { ImpersonationOptions } from '../options/options.js';
+import type { CibaOptions, ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
+import type { ClientEndpoint } from './client-endpoint.js';
 import type { ConfigurationAddition } from './configuration.js';
 import type { GrantType } from './grant-type.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
@@ -222,6 +223,8 @@ export interface ExtensionContext {
   readonly personalTenant?: string;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
   readonly impersonation?: ImpersonationOptions;
+  /** How people are told of authentication requests: the option `ciba`. */
+  readonly ciba?: CibaOptions;
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -237,6 +240,8 @@ export interface ExtensionContext {
     readonly emailProof: number;
     /** Seconds that somebody may act as a user, at most. */
     readonly impersonation: number;
+    /** Seconds of an authentication request of CIBA. */
+    readonly authenticationRequest: number;
     /** Seconds that events are kept. */
     readonly events: number;
   };
@@ -246,6 +251,7 @@ export interface ExtensionContext {
     readonly signInFailuresPerAccount: number;
     readonly signInFailuresPerAddress: number;
     readonly adminRequestsPerMinute: number;
+    readonly authenticationRequestsPerMinute: number;
   };
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
@@ -322,6 +328,11 @@ export interface Extension {
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
+   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint: those that {@link configure} adds
+   * with their feature.
+   */
+  readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
+  /**
    * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
    * service does not use. Called once for each set of signing keys.
    */
@@ -335,5 +346,10 @@ export interface Extension {
    * is checked when a client is written.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
+  /**
+   * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
+   * {@link clientMetadata}.
+   */
+  readonly clientProblems?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
   readonly close?: () => Promise<void>;
 }

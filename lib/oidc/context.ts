@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Awaitable } from '../claims/contract.js';
 import type { ClaimResolver } from '../claims/resolver.js';
+import type { ClientEndpoint } from '../contract/client-endpoint.js';
 import type { ShowPage } from '../contract/extension.js';
 import type { GrantType } from '../contract/grant-type.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
@@ -47,6 +48,8 @@ export interface OidcDependencies {
   readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
+  /** What an extension answers at the backchannel authentication endpoint; undefined where none does. */
+  readonly backchannel: (() => ClientEndpoint) | undefined;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */

@@ -96,6 +96,8 @@ export interface LifetimeOptions {
   readonly emailProof?: number;
   /** A sign-in as somebody else, at most; the operator may choose less. 60 to 3,600. @default 1_800 */
   readonly impersonation?: number;
+  /** An authentication request of CIBA; clients and requests may have less. 10 to 600. @default 120 @see CIBA Core §7.3 */
+  readonly authenticationRequest?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
 }
@@ -119,6 +121,31 @@ export interface ImpersonationOptions {
   readonly permission: string;
   /** Whether users are told by mail that somebody acted as them; needs the option `mail`. @default nobody is told */
   readonly notify?: boolean;
+}
+
+/** Decoupled sign-in: CIBA. */
+export interface CibaOptions {
+  /**
+   * Tells a person that a request waits for them, by push or text message. It is called from the durable queue, after the request was stored: what it
+   * rejects comes again, until the request is over.
+   * @default nobody is told: people see their requests on the page `/idp/requests`
+   */
+  readonly notify?: (request: CibaNotification) => Promise<unknown>;
+}
+
+/** A request that waits for a person. */
+export interface CibaNotification {
+  /** Names the request, for `idp.ciba`. */
+  readonly id: string;
+  readonly oid: string;
+  readonly tid: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly bindingMessage?: string;
+  readonly messageFormat: 'plaintext' | 'simpleMarkdownV1';
+  /** The page on which the person answers. */
+  readonly url: string;
+  readonly expiresAt: Date;
 }
 
 export interface MailOptions {
@@ -149,6 +176,8 @@ export interface LimitOptions {
   readonly signInFailuresPerAddress?: number;
   /** Requests of one client to the admin API in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 600 */
   readonly adminRequestsPerMinute?: number;
+  /** Authentication requests (CIBA) of one client in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 60 */
+  readonly authenticationRequestsPerMinute?: number;
   /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
   readonly requestsAtOnce?: number;
   /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
@@ -296,6 +325,8 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
+  /** How people are told of authentication requests (CIBA). @default {} @see service specification 4.10 */
+  readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */
