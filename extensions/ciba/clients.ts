@@ -21,10 +21,14 @@ export const clientMetadata: Readonly<Record<string, Check>> = {
   backchannel_user_code_parameter: (value) => (value === false ? undefined : 'false, because user codes are not supported'),
 };
 
+const keyMethods: ReadonlySet<unknown> = new Set(['private_key_jwt', 'self_signed_tls_client_auth']);
+
 /** What does not fit together. */
 export function clientProblems(metadata: Client['metadata']): Readonly<Record<string, string>> {
-  const { grant_types: grants, backchannel_token_delivery_mode: mode, jwks, jwks_uri: jwksUri } = metadata;
+  const { grant_types: grants, backchannel_token_delivery_mode: mode, jwks, jwks_uri: jwksUri, response_types: types } = metadata;
   const hasGrant = Array.isArray(grants) && grants.includes(GRANT_TYPE);
+  const isPairwise = hasGrant && metadata.subject_type === 'pairwise';
+  const hasResponses = !Array.isArray(types) || types.length > 0;
   const problems: [name: string, expected: string, isWrong: boolean][] = [
     ['backchannel_token_delivery_mode', 'poll or ping, for a client with the CIBA grant', hasGrant && mode === undefined],
     [
@@ -38,9 +42,19 @@ export function clientProblems(metadata: Client['metadata']): Readonly<Record<st
       hasGrant && metadata.token_endpoint_auth_method === 'none',
     ],
     [
-      'subject_type',
-      'public, or a sector_identifier_uri or jwks_uri beside pairwise, because the CIBA grant has no redirect URI to tell the sector by',
-      hasGrant && metadata.subject_type === 'pairwise' && metadata.sector_identifier_uri === undefined && jwksUri === undefined,
+      'jwks_uri',
+      'the URL of its keys, whose host is the sector of a pairwise client with the CIBA grant',
+      isPairwise && jwksUri === undefined,
+    ],
+    [
+      'token_endpoint_auth_method',
+      'private_key_jwt or self_signed_tls_client_auth, by which a pairwise client with the CIBA grant proves that the keys are its own',
+      isPairwise && !keyMethods.has(metadata.token_endpoint_auth_method),
+    ],
+    [
+      'sector_identifier_uri',
+      'the https URL of a list of its redirect URIs and its jwks_uri, for a pairwise client that has both',
+      isPairwise && hasResponses && metadata.sector_identifier_uri === undefined,
     ],
     [
       'backchannel_authentication_request_signing_alg',

@@ -1,7 +1,7 @@
 /** Service specification 4.10: the endpoint, its parameters and its answers. @see CIBA Core §7 */
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { basic, postForm } from '../support/client/agent.js';
-import { assertionType, createAssertingClient } from '../support/client/assertions.js';
+import { createAssertingClient } from '../support/client/assertions.js';
 import { CIBA_GRANT, callsTo, cibaClient, useCallCentre, withClients } from '../support/client/call-centre.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { backToPresent } from '../support/time/clock.js';
@@ -71,7 +71,7 @@ describe('4.10 decoupled sign-in', () => {
     const wrong = [
       await postForm(url(), fields),
       await postForm(url(), fields, { authorization: basic('desk', 'wrong') }),
-      await postForm(url(), { ...fields, client_assertion_type: assertionType, client_assertion: 'no.jwt.this' }),
+      await postForm(url(), { ...fields, ...(await asserting.sign('https://another.example')) }),
       await postForm(url(), { ...fields, client_id: 'desk' }),
     ];
     expect(wrong.map(({ status, json }) => [status, json.error])).toEqual(wrong.map(() => [401, 'invalid_client']));

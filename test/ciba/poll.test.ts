@@ -8,14 +8,12 @@ import { backToPresent } from '../support/time/clock.js';
 import { atOnce } from '../support/time/rounds.js';
 import { until } from '../support/time/until.js';
 
-const pairwise = { subject_type: 'pairwise', sector_identifier_uri: undefined, jwks_uri: 'https://pairwise.example/jwks' };
 const service = useCallCentre({
   seed: withClients(
     cibaClient('desk'),
     cibaClient('kiosk'),
     cibaClient('reader', { accessTokenType: 'jwt', idTokenClaims: 'scopes' }),
     cibaClient('shop', { requireConsent: true }),
-    cibaClient('quiet', { metadata: pairwise }),
   ),
 });
 const calls = () => callsTo(service);
@@ -124,16 +122,6 @@ describe('redemption', () => {
     const { json } = await calls().poll(await calls().approved({ scope: 'openid profile orders.read' }, 'reader'), 'reader');
     expect(decodeJwt(json.access_token)).toMatchObject({ client_id: 'reader', aud: ['orders'], idp: 'local' });
     expect(decodeJwt(json.id_token)).toMatchObject({ given_name: 'Alice' });
-  });
-
-  test('a pairwise client gets its own pseudonym, which names the person to it again', async () => {
-    const { json } = await calls().poll(await calls().approved({}, 'quiet'), 'quiet');
-    const { oid } = await calls().accountOf(alice);
-    const { sub = '' } = decodeJwt(json.id_token);
-    expect(sub).not.toBe(oid);
-    expect((await calls().ask({ login_hint: sub }, 'quiet')).status).toBe(200);
-    expect((await calls().ask({ login_hint: sub })).json.error).toBe('unknown_user_id');
-    expect((await calls().ask({ login_hint: oid }, 'quiet')).json.error).toBe('unknown_user_id');
   });
 
   test('a client that needs consent gets what the person allowed, and nothing without it', async () => {
