@@ -14,6 +14,7 @@ import type { FoundProblems } from './config-problem.js';
 import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import {
+  actingRulesOf,
   adminApiOf,
   byExtension,
   clientEndpointOf,
@@ -102,6 +103,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    ...(options.impersonation && { privileged: [options.impersonation.permission] }),
     invitations: invitationRulesOf(options),
     recovery: recoveryRulesOf(options),
     ownApi,
@@ -152,6 +154,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     grantTypes: grantTypesOf(extensions, () => context),
     backchannel: clientEndpointOf(extensions, () => context),
     participants,
+    actings: actingRulesOf(extensions, () => context),
     withAdditions: (configuration) => withAdditions(configuration, extensions, context),
     clientsOfExtensions: byExtension(
       extensions,

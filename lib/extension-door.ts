@@ -2,7 +2,6 @@
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
 export { type AcrValues, parseAcrValues } from './acr-values.js';
-export type { Approver, AuthenticationRequest, AuthenticationRequests, DenialReason, RequestDecision } from './authentication-requests.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -14,7 +13,16 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
-export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/client-endpoint.js';
+export type {
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  CibaNotification,
+  DenialReason,
+  RequestDecision,
+} from './contract/clients/authentication-requests.js';
+export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/clients/client-endpoint.js';
+export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/clients/grant-type.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
@@ -32,7 +40,6 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
-export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
@@ -50,6 +57,8 @@ export {
   type Reach,
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
+export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
+export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -62,7 +71,8 @@ export type {
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
 export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
+export { isAdminScope } from './directory/clients/client-scopes.js';
+export type { Privileges } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,

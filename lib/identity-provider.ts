@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
-import type { AuthenticationRequests } from './authentication-requests.js';
+import type { AuthenticationRequests } from './contract/clients/authentication-requests.js';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';
 import type { Attribution } from './events.js';
 import type { Sessions } from './sessions.js';

@@ -3,6 +3,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
+  attributionOf,
   type BrowserSignIn,
   createOwnPage,
   type ExtensionContext,
@@ -40,7 +41,7 @@ interface Here {
 }
 
 export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
-  const { url, directory, csrf, view, brandingOf, signedIn } = context;
+  const { url, directory, csrf, view, brandingOf } = context;
   const base = ownPath(context);
   const ownPage = pageOf(context);
   const enrolment = createEnrolment(context, enrolled, webauthn);
@@ -48,14 +49,10 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
 
   /** Who is signed in here, in a sign-in that is recent, and of two factors where the person has them; undefined once the browser was sent to sign in. */
   async function here(ctx: Context): Promise<Here | undefined> {
-    const found = await signedIn(ctx);
+    const found = await ownPage.present(ctx, base, false);
     const owner = found && (await enrolled.ownerOf(found.account));
     if (!found || !owner) {
-      await ownPage.signIn(ctx, base);
-      return undefined;
-    }
-    if (found.act) {
-      await page(ctx, owner, { title: 'factors.own.title', status: 403, problem: 'factors.own.acting', parts: [] });
+      if (found) await ownPage.signIn(ctx, base);
       return undefined;
     }
     const own = await enrolled.of(owner);
@@ -65,7 +62,7 @@ export function createOwnFactors(context: ExtensionContext, enrolled: Enrolled, 
     }
     return {
       signedIn: found,
-      enrolling: { owner, own, key: `own ${found.session} ${found.authTime}`, by: { actor: `user:${found.oid}` } },
+      enrolling: { owner, own, key: `own ${found.session} ${found.authTime}`, by: attributionOf(found) },
     };
   }
 

@@ -1,7 +1,7 @@
 /** The requirement that serves the demand `mfa`: the challenge for who has a factor, enrolment for who has none. */
 import type Router from '@koa/router';
 import type { Context } from 'koa';
-import { type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
+import { attributionOf, type ExtensionContext, form, type Requirement, redirectByGet, type Text } from '../../lib/extension-door.js';
 import { createChallenge } from './challenge.js';
 import { codesScript } from './codes-script.js';
 import type { Enrolled } from './enrolled.js';
@@ -23,7 +23,7 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
     owner,
     own: factors,
     key,
-    by: { actor: `user:${account.person.user.id}` },
+    by: attributionOf({ oid: account.person.user.id }),
   });
 
   /** Whether the sign-in is recent enough to set a factor up. */

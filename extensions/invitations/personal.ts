@@ -43,7 +43,7 @@ const DAY_MS = 86_400_000;
 const pattern = /^([\da-f-]{36})\.([1-9]\d{0,8})$/;
 
 export function personalRoutes(router: Router, context: ExtensionContext, { base, pages, signInTo }: Parts) {
-  const { url, directory, csrf, artifact, requireSignIn, signedIn, personalTenant, attempts, logger, requestId } = context;
+  const { url, directory, csrf, artifact, requireSignIn, signedIn, inPerson, personalTenant, attempts, logger, requestId } = context;
   const { acceptance, accounts } = directory;
 
   const at = (page: 'create' | 'confirm', ref: LinkRef): string =>
@@ -87,7 +87,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   /** The personal account that signed in here after the link was opened; undefined once a page was shown instead. */
   async function personalIn(ctx: Context, admittedAt: number): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
-    const isPersonal = here?.account.tenant.id === personalTenant && here?.act === undefined;
+    const isPersonal = here?.account.tenant.id === personalTenant;
     if (here && isPersonal && here.authTime >= Math.floor(admittedAt / 1000)) return here;
     await pages.lost(ctx);
     return undefined;
@@ -105,7 +105,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
   const isInTenant = async ({ person }: Account, tid: string): Promise<boolean> =>
     (await accounts.family(person)).some(({ tenant }) => tenant.id === tid);
 
-  router.get(`${base}/create`, async (ctx: Context) => {
+  router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
     if (!found) return;
     await showCreate(ctx, found, { givenName: found.opened.person.givenName, familyName: found.opened.person.familyName });
@@ -128,7 +128,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     });
   }
 
-  router.post(`${base}/create`, form, async (ctx: Context) => {
+  router.post(`${base}/create`, inPerson, form, async (ctx: Context) => {
     const found = await admittedTo(ctx);
     if (!found) return;
     const { opened, personal } = found;
@@ -172,7 +172,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     }
   });
 
-  router.get(`${base}/confirm`, async (ctx: Context) => {
+  router.get(`${base}/confirm`, inPerson, async (ctx: Context) => {
     const found = await admittedTo(ctx);
     const here = found && (await personalIn(ctx, found.at));
     if (!found || !here) return;
@@ -184,7 +184,7 @@ export function personalRoutes(router: Router, context: ExtensionContext, { base
     return pages.confirm(ctx, opened, here.account, action);
   });
 
-  router.post(`${base}/confirm`, form, async (ctx: Context) => {
+  router.post(`${base}/confirm`, inPerson, form, async (ctx: Context) => {
     const found = await admittedTo(ctx);
     const here = found && (await personalIn(ctx, found.at));
     if (!found || !here) return;

@@ -21,7 +21,7 @@ interface JustAccepted {
 }
 
 export function invitationRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, artifact, signedIn, logger, requestId } = context;
+  const { own, url, directory, csrf, artifact, signedIn, inPerson, logger, requestId } = context;
   const { acceptance } = directory;
   const base = `${own}/invitations`;
   const pages = createPages(context);
@@ -48,14 +48,14 @@ export function invitationRoutes(router: Router, context: ExtensionContext): voi
     return { oid: here.oid, name: `${givenName} ${familyName} (${user.userName})` };
   }
 
-  router.get(`${base}/:token`, async (ctx: Context) => {
+  router.get(`${base}/:token`, inPerson, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     if (found.state !== 'pending') return pages.over(ctx, found);
     return pages.accept(ctx, found, { action: action(ctx), other: await otherIn(ctx, found) });
   });
 
-  router.post(`${base}/:token`, form, async (ctx: Context) => {
+  router.post(`${base}/:token`, inPerson, form, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     const { ref, takes } = found;

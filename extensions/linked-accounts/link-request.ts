@@ -43,7 +43,7 @@ export function createLinkRequests({ artifact, csrf, directory }: ExtensionConte
     /** The account that the link was begun with, where it is still proven, and somebody has signed in here since. */
     async first(ctx: Context, id: string, here: BrowserSignIn): Promise<Account | undefined> {
       const kept = (await artifact(begun).read(ticket(ctx, id))) as Begun | undefined;
-      if (!kept || here.act || here.authTime < kept.at) return undefined;
+      if (!kept || here.authTime < kept.at) return undefined;
       const account = await directory.accounts.findByOid(kept.oid);
       return account && (await directory.credentials.holds(account, kept.proof)) ? account : undefined;
     },

@@ -107,8 +107,5 @@ export function createPages({ url, own, view }: ExtensionContext) {
 
     /** A step that is over, or was begun in another browser. */
     lost: (ctx: Context): Promise<void> => view(ctx, message('linked.lost.title', 'linked.lost.text', 400)),
-
-    /** Somebody acts as the person: links are theirs alone. */
-    acting: (ctx: Context): Promise<void> => view(ctx, message('linked.acting.title', 'linked.acting.text', 403, [])),
   };
 }

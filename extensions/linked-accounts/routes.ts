@@ -6,6 +6,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   type Account,
+  attributionOf,
   type BrowserSignIn,
   type ExtensionContext,
   form,
@@ -18,20 +19,14 @@ import { createPages, subjects } from './pages.js';
 import { idOf, pairingsOf } from './pairing.js';
 
 export function linkedAccountRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, signedIn, logger, requestId } = context;
+  const { own, url, directory, csrf, logger, requestId } = context;
   const path = `${own}/linked-accounts`;
   const base = url(path);
   const pages = createPages(context);
   const requests = createLinkRequests(context);
   const ownPage = pageOf(context);
 
-  /** Who is signed in here as themselves; undefined once something else was shown. */
-  async function present(ctx: Context, state: string): Promise<BrowserSignIn | undefined> {
-    const here = await signedIn(ctx);
-    if (here && !here.act) return here;
-    await (here ? pages.acting(ctx) : ownPage.signIn(ctx, state));
-    return undefined;
-  }
+  const present = (ctx: Context, state: string) => ownPage.present(ctx, state, false);
 
   const confirmOf = (link: string): string => `/confirm?${new URLSearchParams({ link })}`;
   const linkOf = (ctx: Context): string => String(ctx.query.link);
@@ -104,7 +99,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     const { parent, child } = chosen;
     if (!(await requests.end(ctx, linkOf(ctx)))) return redirectByGet(ctx, base);
     try {
-      const by = directory.as({ actor: `user:${idOf(one)}`, requestId: requestId(ctx) });
+      const by = directory.as(attributionOf({ oid: idOf(one) }, requestId(ctx)));
       await by.forTenant(child.tenant.id).linking.link(idOf(child), { tid: parent.tenant.id, userId: idOf(parent) });
     } catch (error) {
       if (IdpError.is(error, 'link_same_tenant')) return pages.refused(ctx, other, 'tenant');
@@ -136,7 +131,7 @@ export function linkedAccountRoutes(router: Router, context: ExtensionContext): 
     if (!found) return;
     const { here, child } = found;
     if (!csrf.check(ctx, subjects.unlink(child), formField(ctx, 'csrf'))) return pages.lost(ctx);
-    const by = directory.as({ actor: `user:${here.oid}`, requestId: requestId(ctx) });
+    const by = directory.as(attributionOf(here, requestId(ctx)));
     const { parentUserId = '' } = child.person.user;
     await by.forTenant(child.tenant.id).linking.unlink(idOf(child), parentUserId).catch(IdpError.unless('not_linked'));
     logger.info({ requestId: requestId(ctx), child: idOf(child), parent: parentUserId }, 'link of accounts ended by their person');

@@ -14,7 +14,7 @@ import { createMessages } from './messages.js';
 import { used } from './records.js';
 
 export function emailLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, csrf, view, artifact, brandingOf, logger, requestId } = context;
+  const { own, url, directory, inPerson, csrf, view, artifact, brandingOf, logger, requestId } = context;
   const { emailProofs } = directory;
   const messages = createMessages(context);
   const path = `${own}/email/:token`;
@@ -59,12 +59,12 @@ export function emailLinkRoutes(router: Router, context: ExtensionContext): void
     });
   }
 
-  router.get(path, async (ctx: Context) => {
+  router.get(path, inPerson, async (ctx: Context) => {
     const found = await opened(ctx);
     if (found) await show(ctx, found);
   });
 
-  router.post(path, form, async (ctx: Context) => {
+  router.post(path, inPerson, form, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     const { ref, tenant } = found;

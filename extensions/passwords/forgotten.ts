@@ -29,7 +29,7 @@ export const begunIn = (uid: string): string => `reset begun ${uid}`;
 const LONGEST = 320;
 
 export function forgottenRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, interactions, csrf, view, artifact, deliver, directory, locales } = context;
+  const { own, url, inPerson, interactions, csrf, view, artifact, deliver, directory, locales } = context;
   if (!context.mail) return;
   const path = forgottenPath(own, ':uid');
 
@@ -75,14 +75,14 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
     ],
   });
 
-  router.get(path, async (ctx: Context) => {
+  router.get(path, inPerson, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     if (!(await isOpen(interaction))) return redirectByGet(ctx, signInUrl(interaction));
     await ask(ctx, interaction, '');
   });
 
-  router.post(path, form, async (ctx: Context) => {
+  router.post(path, inPerson, form, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     const identifier = formField(ctx, 'identifier').trim().slice(0, LONGEST);

@@ -19,7 +19,5 @@ export function createMessages({ view }: Pick<ExtensionContext, 'view'>) {
       message(ctx, look, 'sent', 200, { key: 'passwords.sent.again', values: { tenant } }),
     /** What was begun is over, or was another browser's. */
     lost: (ctx: Context) => message(ctx, {}, 'lost', 400, 'passwords.lost.text'),
-    /** Nobody changes the address of whom they act as. */
-    acting: (ctx: Context) => message(ctx, {}, 'acting', 403, 'passwords.acting.text'),
   };
 }

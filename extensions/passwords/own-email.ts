@@ -32,24 +32,12 @@ const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'p
 export const ownEmailClient = (context: ExtensionContext): InternalClients => pageOf(context).clients;
 
 export function ownEmailRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, csrf, view, artifact, deliver, signedIn, directory } = context;
+  const { own, url, csrf, view, artifact, deliver, directory } = context;
   if (!context.mail) return;
   const messages = createMessages(context);
   const path = `${own}/email`;
   const ownPage = pageOf(context);
   const subjectOf = ({ oid }: BrowserSignIn): string => `own email ${oid}`;
-
-  /** Who signed in here a moment ago; undefined once something else was shown. */
-  async function present(ctx: Context): Promise<BrowserSignIn | undefined> {
-    const here = await signedIn(ctx);
-    if (here?.act) {
-      await messages.acting(ctx);
-      return undefined;
-    }
-    if (here && ownPage.isRecent(here)) return here;
-    await ownPage.signIn(ctx, path, here);
-    return undefined;
-  }
 
   async function ask(ctx: Context, here: BrowserSignIn, value: string, problem?: Text, status = 200): Promise<void> {
     const { person, tenant } = here.account;
@@ -77,7 +65,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   }
 
   router.get(path, async (ctx: Context) => {
-    const here = await present(ctx);
+    const here = await ownPage.present(ctx, path);
     if (here) await ask(ctx, here, '');
   });
 
@@ -87,7 +75,7 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
   });
 
   router.post(path, form, async (ctx: Context) => {
-    const here = await present(ctx);
+    const here = await ownPage.present(ctx, path);
     if (!here) return;
     if (!csrf.check(ctx, subjectOf(here), formField(ctx, 'csrf'))) return messages.foreign(ctx, { tenant: here.account.tenant }, url(path));
     const address = formField(ctx, 'email').trim();

@@ -28,7 +28,7 @@ const problems: Readonly<Record<string, string>> = {
 };
 
 export function resetLinkRoutes(router: Router, context: ExtensionContext, throttle: Throttle): void {
-  const { own, url, directory, interactions, csrf, view, artifact, deliver, brandingOf, logger, requestId } = context;
+  const { own, url, directory, inPerson, interactions, csrf, view, artifact, deliver, brandingOf, logger, requestId } = context;
   const { passwordResets } = directory;
   const messages = createMessages(context);
   const path = `${own}/password/:token`;
@@ -104,14 +104,14 @@ export function resetLinkRoutes(router: Router, context: ExtensionContext, throt
   const wasHere = async (ctx: Context, { ref, state }: OpenedReset): Promise<boolean> =>
     state === 'used' && (await artifact(used).read(mark(ctx, ref))) !== undefined;
 
-  router.get(path, async (ctx: Context) => {
+  router.get(path, inPerson, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     if (found.state === 'pending') return ask(ctx, found);
     return (await wasHere(ctx, found)) ? done(ctx, found) : over(ctx, found);
   });
 
-  router.post(path, form, async (ctx: Context) => {
+  router.post(path, inPerson, form, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     if (!csrf.check(ctx, subjectOf(found.ref), formField(ctx, 'csrf'))) return messages.foreign(ctx, await lookOf(found), action(ctx));

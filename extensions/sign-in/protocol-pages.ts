@@ -20,21 +20,22 @@ export function createShowPage(context: ExtensionContext): ShowPage {
     const ofInteraction = interaction ? form(ctx, interaction, '') : {};
     const guard = subject === undefined ? {} : { ...ofInteraction, csrf: context.csrf.token(ctx, subject) };
     ctx.status = status;
-    show(ctx, context, resolveView(view, context.texts(locale), guard), around);
+    await show(ctx, context, resolveView(view, context.texts(locale), guard), around);
   }
 
-  return (ctx, page) => {
+  return async (ctx, page) => {
     if (page.page === 'view') return showView(ctx, page.view);
     const client = 'client' in page ? page.client : undefined;
     const reference = page.page === 'error' ? page.reference : undefined;
     try {
-      show(ctx, context, viewOf(page, context.production), { client, reference });
+      await show(ctx, context, viewOf(page, context.production), { client, reference });
     } catch (error) {
       if (!failures.has(page.page)) throw error;
       context.logger.error({ err: error, reference, page: page.page }, 'page shown without its client');
-      show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, { reference });
+      await show(ctx, context, page.page === 'error' ? { page: 'error', code: page.error } : { page: page.page as 'expired' }, {
+        reference,
+      });
     }
-    return undefined;
   };
 }
 
@@ -65,6 +66,7 @@ function viewOf(page: Exclude<ProtocolPage, { readonly page: 'view' }>, producti
     }
     case 'continue':
       return { page: 'continue', action: page.action, fields: page.fields, method: 'post' };
+    case 'acting':
     case 'unavailable':
     case 'wrong-link':
     case 'welcome':

@@ -22,7 +22,7 @@ import type { PageView } from './view-models.js';
 
 /** The sign-in pages: identifier, password, organisation, consent. A form that fails shows itself again; nothing changes by GET. */
 export function signInRoutes(router: Router, context: ExtensionContext): void {
-  const { interactions, directory } = context;
+  const { inPerson, interactions, directory } = context;
   const attempts = createAttempts(context);
   const tryPassword = createPasswordAttempt(context, attempts);
   const steps = createSteps(context);
@@ -123,7 +123,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     return askPassword(ctx, ofTenant, account.person.user.userName);
   });
 
-  router.get(`${base}/create`, async (ctx: Context) => {
+  router.get(`${base}/create`, inPerson, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     const isOpen = (await registration.link(interaction)) !== undefined;
@@ -135,7 +135,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     if (interaction) redirectByGet(ctx, (await interactions.restart(ctx, interaction.uid, 'select_account')) ?? url(interaction));
   });
 
-  router.post(`${base}/create`, form, async (ctx: Context) => {
+  router.post(`${base}/create`, inPerson, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (interaction) await registration.create(ctx, interaction);
   });
@@ -208,7 +208,7 @@ export function signInRoutes(router: Router, context: ExtensionContext): void {
     const target = await interactions.restart(ctx, String(ctx.params.uid));
     if (target) return redirectByGet(ctx, target);
     ctx.status = 400;
-    show(ctx, context, { page: 'wrong-link' }, {});
+    await show(ctx, context, { page: 'wrong-link' }, {});
   });
 
   async function consent(ctx: Context, interaction: Interaction): Promise<void> {

@@ -9,7 +9,7 @@ import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.
 /** A key of the texts of extensions, for one page. */
 export interface Addition {
   readonly name: string;
-  readonly place: 'foot' | 'password';
+  readonly place: 'foot' | 'password' | 'acting';
   readonly text: string;
   readonly href?: string;
   readonly values: Readonly<Record<string, string>>;
@@ -28,14 +28,21 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'branding' | 'issuer' | 'locales' | 'texts'>;
+type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'locales' | 'logger' | 'pageAdditions' | 'texts' | 'url'>;
 
 const HSTS = 'Strict-Transport-Security';
 
 /** Sends a page: its document, and headers that let it load nothing but itself. */
-export function show<Name extends PageName>(ctx: Context, host: PageHost, view: PageView<Name>, surroundings: Surroundings): void {
+export async function show<Name extends PageName>(
+  ctx: Context,
+  host: PageHost,
+  view: PageView<Name>,
+  surroundings: Surroundings,
+): Promise<void> {
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
-  const frame = { ...frameOf(ctx, host, surroundings), ...(languages ? { languages } : {}) };
+  const around = frameOf(ctx, host, surroundings);
+  const acting = await actingIn(ctx, host, around.locale);
+  const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
   // What a host says about its domain stays.
@@ -66,6 +73,26 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
     ...(reference ? { reference } : {}),
     ...(additions.length > 0 ? { additions } : {}),
   };
+}
+
+/** Who acts as whom in the browser, with where that can be ended. */
+async function actingIn(
+  ctx: Context,
+  { acting, logger, pageAdditions, texts, url }: PageHost,
+  locale: Locale,
+): Promise<PageFrame['acting']> {
+  const here = await acting(ctx).catch((err: unknown) => {
+    // What went wrong may be what the page is about: it is shown without.
+    logger.warn({ err }, 'page shown without who acts as whom');
+    return undefined;
+  });
+  if (!here) return undefined;
+  const { text, href } = pageAdditions.find(({ place }) => place === 'acting') ?? {};
+  const end = text !== undefined && typeof href === 'string' && { text: texts(locale)[text] ?? text, href: url(href) };
+  const [actor, user] = [here.actor, here.account].map(
+    ({ person }) => `${person.givenName} ${person.familyName} (${person.user.userName})`,
+  );
+  return { actor: actor ?? '', user: user ?? '', ...(end && { end }) };
 }
 
 /** What extensions add to a page, in its language. */

@@ -54,7 +54,7 @@ export function createSteps(context: ExtensionContext) {
       const around = await surroundings(interaction);
       const { problem } = view as { readonly problem?: string };
       if (problem !== undefined) refused(ctx, interaction, problem, around.tenant?.id);
-      show(ctx, context, view, around);
+      await show(ctx, context, view, around);
     },
 
     /** Signs in as the user whose password was right; from the identifier again when that was too long ago to hold. */
@@ -70,7 +70,7 @@ export function createSteps(context: ExtensionContext) {
       if (csrf.check(ctx, interaction.uid, formField(ctx, 'csrf'))) return interaction;
       ctx.status = 403;
       refused(ctx, interaction, 'csrf');
-      show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
+      await show(ctx, context, { page: 'error', code: 'invalid_request', restart: url(interaction) }, await surroundings(interaction));
       return undefined;
     },
   };

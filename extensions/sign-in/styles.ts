@@ -20,6 +20,8 @@ export const styleSheet = `
   --neutral: #3a404e;
   --danger: #b3261e;
   --danger-soft: #fdf2f1;
+  --acting: #7a4a00;
+  --on-acting: #ffffff;
   --shadow: 0 1px 2px rgb(20 22 40 / 5%), 0 12px 40px -12px rgb(20 22 40 / 16%);
 }
 @media (prefers-color-scheme: dark) {
@@ -35,7 +37,9 @@ export const styleSheet = `
     --neutral: #4b5160;
   --danger: #ff9d94;
     --danger-soft: #351f1f;
-    --shadow: 0 0 0 1px #2a2d36, 0 16px 48px -12px rgb(0 0 0 / 60%);
+    --acting: #ffd27a;
+  --on-acting: #201500;
+  --shadow: 0 0 0 1px #2a2d36, 0 16px 48px -12px rgb(0 0 0 / 60%);
   }
 }
 
@@ -61,6 +65,25 @@ a { color: var(--link); text-underline-offset: 0.2em; text-decoration-thickness:
 a:hover { text-decoration-thickness: 2px; }
 svg { display: block; flex: none; fill: none; stroke: currentcolor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+
+.acting {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  justify-content: space-between;
+  gap: 0 1rem;
+  width: 100%;
+  max-width: 27rem;
+  margin: 0 auto;
+  padding: 0.5rem 1.25rem;
+  background: var(--acting);
+  color: var(--on-acting);
+  font-weight: 550;
+  line-height: 1.35;
+}
+.acting p { flex: 1 1 11rem; padding-block: 0.375rem; }
+.acting a { display: inline-flex; align-items: center; min-height: 2.75rem; color: inherit; font-weight: 650; }
+.acting a:focus-visible { outline-color: currentcolor; }
 
 main { flex: 1; width: 100%; max-width: 27rem; margin: 0 auto; padding: 2.5rem 1.25rem 1.5rem; }
 
@@ -295,6 +318,7 @@ noscript p { margin-bottom: 1.25rem; }
 @media (min-width: 30rem) {
   body { background: radial-gradient(72rem 36rem at 50% -12rem, color-mix(in srgb, var(--accent) 8%, transparent), transparent) no-repeat var(--canvas); justify-content: center; padding: 2rem 1rem; }
   main { flex: none; padding: 2.5rem; border: 1px solid transparent; border-radius: calc(var(--radius) * 1.6); background: var(--surface); box-shadow: var(--shadow); }
+  .acting { margin-bottom: 1rem; border-radius: var(--radius); }
   footer { padding: 0.75rem 2.5rem 0; }
 }
 @media (prefers-reduced-motion: no-preference) {

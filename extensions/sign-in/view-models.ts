@@ -147,6 +147,8 @@ interface PageModels {
   unavailable: object;
   /** A sign-in that this browser knows nothing of. */
   'wrong-link': object;
+  /** What was asked for is for the user alone, and somebody acts as the user. */
+  acting: object;
   /** A page of an extension. With `form`, all its parts are in one; `csrf` is one of the fields. */
   view: {
     readonly title: string;
@@ -184,10 +186,12 @@ export interface PageFrame {
   /** Words and links of extensions on a sign-in's page: at its foot, or beside the password, where `href` is posted to. */
   readonly additions?: readonly {
     readonly name: string;
-    readonly place: 'foot' | 'password';
+    readonly place: 'foot' | 'password' | 'acting';
     readonly text: string;
     readonly href?: string;
   }[];
+  /** Somebody acts as somebody else in this browser; `end` leads to where it can be ended. */
+  readonly acting?: { readonly actor: string; readonly user: string; readonly end?: { readonly text: string; readonly href: string } };
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

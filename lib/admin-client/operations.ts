@@ -20,6 +20,7 @@ export interface ApiResource {
   readonly introspects: 'own' | 'all';
   readonly allowedTenants?: readonly string[];
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   readonly id: string;
   /** those that are live, the newest first */
@@ -55,6 +56,7 @@ export interface Client {
   readonly trustedLoginHint: boolean;
   readonly corsOrigins: readonly string[];
   readonly postRegistrationUri?: string;
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
   /** those that are live, the newest first */
   readonly secrets: readonly { readonly expiresAt?: string }[];
@@ -148,6 +150,26 @@ export interface Group {
 
 export interface GroupsOfUser {
   readonly items: readonly { readonly id: string; readonly name: string }[];
+}
+
+export interface Impersonation {
+  readonly id: string;
+  readonly status: 'active' | 'ended';
+  /** who is acted as */
+  readonly userId: string;
+  /** who acts, as in the claim `act` */
+  readonly operator: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** as the operator gave it; absent once one of the two is erased */
+  readonly reason?: string;
+  /** the application that it was begun for */
+  readonly clientId: string;
+  /** when it began */
+  readonly startedAt: string;
+  /** when it ends at the latest */
+  readonly endsAt: string;
+  /** when it ended */
+  readonly endedAt?: string;
+  readonly endedBy?: 'operator' | 'time' | 'administrator' | 'sign-out' | 'permission' | 'target';
 }
 
 export interface Key {
@@ -719,6 +741,7 @@ export interface Operations {
       readonly trustedLoginHint?: boolean;
       readonly corsOrigins?: readonly string[];
       readonly postRegistrationUri?: string;
+      readonly impersonation?: 'allow' | 'refuse';
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: Client;
@@ -755,6 +778,7 @@ export interface Operations {
       readonly trustedLoginHint?: boolean;
       readonly corsOrigins?: readonly string[];
       readonly postRegistrationUri?: string | null;
+      readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: Client;
@@ -802,6 +826,7 @@ export interface Operations {
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[];
       readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+      readonly impersonation?: 'allow' | 'refuse';
       readonly status?: 'active' | 'disabled';
       readonly id: string;
     };
@@ -838,6 +863,7 @@ export interface Operations {
       readonly introspects?: 'own' | 'all';
       readonly allowedTenants?: readonly string[] | null;
       readonly introspectionSignedResponseAlg?: ('RS256' | 'ES256') | null;
+      readonly impersonation?: ('allow' | 'refuse') | null;
       readonly status?: 'active' | 'disabled';
     };
     readonly answer: ApiResource;
@@ -1383,6 +1409,29 @@ export interface Operations {
   'DELETE /tenants/{tid}/users/{id}/factors/{factorId}': {
     readonly params: { readonly tid: string; readonly id: string; readonly factorId: string };
     readonly answer: undefined;
+  };
+  /** Lists who acts, or acted, as somebody of the tenant, the latest first. Scope `idp.impersonations:read`. */
+  'GET /tenants/{tid}/impersonations': {
+    readonly params: { readonly tid: string };
+    readonly query?: {
+      readonly status?: 'active' | 'ended';
+      readonly userId?: string;
+      readonly operatorId?: string;
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'startedAt' | '-startedAt';
+    };
+    readonly answer: { readonly items: readonly Impersonation[]; readonly next?: string };
+  };
+  /** Reads an impersonation. Scope `idp.impersonations:read`. */
+  'GET /tenants/{tid}/impersonations/{id}': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Impersonation;
+  };
+  /** Ends an impersonation, its session and its tokens; one that has ended stays as it ended. Scope `idp.impersonations:write`. */
+  'POST /tenants/{tid}/impersonations/{id}/end': {
+    readonly params: { readonly tid: string; readonly id: string };
+    readonly answer: Impersonation;
   };
 }
 

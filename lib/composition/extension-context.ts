@@ -69,18 +69,25 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
+    endActingOf: protocol.endActingOf,
+    acting: protocol.acting,
+    async inPerson(ctx, next) {
+      if (!(await protocol.signedIn(ctx))?.act) return next();
+      ctx.status = 403;
+      await showPage(ctx, { page: 'acting' });
+    },
     scopeDescriptions: () => describeScopes(directory, claims),
     view: async (ctx, view) => showPage(ctx, { page: 'view', view }),
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ...(options.impersonation && { impersonation: options.impersonation }),
     ...(options.ciba && { ciba: options.ciba }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
+    ...(options.impersonation && { impersonation: options.impersonation }),
     lifetimes: options.lifetimes,
     limits: options.limits,
     logger,

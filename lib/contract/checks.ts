@@ -54,6 +54,7 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   configure: callback,
   clients: callback,
+  acting: callback,
   logoutParticipant: callback,
   texts: ['an object of catalogues by language', isObject],
   pageAdditions: [

@@ -1,13 +1,15 @@
 /** What extensions add to one whole, where each part has one owner. */
+
 import type { TSchema } from '@sinclair/typebox';
 import type { Seed, SeedPiece } from '../directory/index.js';
 import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
 import type { ApiResource, Client } from '../store/records/records.js';
-import type { ClientEndpoint } from './client-endpoint.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { Extension, ExtensionContext } from './extension.js';
-import type { GrantType } from './grant-type.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
 import { sharedClaims } from './shared-claims.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 
 /**
  * Members of the discovery document.
@@ -51,6 +53,8 @@ export const adminApiOf = (operations: readonly Operation[]): ApiResource => ({
   secrets: [],
   scopes: [...new Set(operations.map(({ scope }) => scope))].sort(),
   introspects: 'own',
+  // Whatever who acts as somebody else may do, administer is none of it.
+  impersonation: 'refuse',
   status: 'active',
 });
 
@@ -83,6 +87,16 @@ export function byExtension<T>(
       }),
     );
     return made;
+  };
+}
+
+/** Sign-ins with `act` as the extension that began each judges it; of an extension that is not there any more, none goes on. */
+export function actingRulesOf(extensions: readonly Extension[], context: () => ExtensionContext): ActingRule {
+  const rules = byExtension(extensions, context, ({ acting }) => acting);
+  const ruleOf = (name: string): ActingRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
+  return {
+    mayGoOn: (acting) => ruleOf(acting.name)?.mayGoOn(acting) ?? false,
+    ending: (name, end) => ruleOf(name)?.ending(name, end),
   };
 }
 

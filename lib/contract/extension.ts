@@ -24,19 +24,23 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { CibaOptions, ImpersonationOptions } from '../options/options.js';
+
+import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
-import type { ClientEndpoint } from './client-endpoint.js';
+import type { CibaNotification } from './clients/authentication-requests.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { ConfigurationAddition } from './configuration.js';
-import type { GrantType } from './grant-type.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
+import type { ActingHere } from './sign-in/acting.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
@@ -82,6 +86,8 @@ export type ProtocolPage =
       readonly client?: Client;
     }
   | { readonly page: 'unavailable' }
+  /** What was asked for is for the user alone, and somebody acts as the user here. */
+  | { readonly page: 'acting' }
   /** A sign-in that this browser knows nothing of: a link that is wrong, or too old to tell. */
   | { readonly page: 'wrong-link' }
   /** A page of an extension. */
@@ -123,6 +129,8 @@ export interface AccountClaims {
   ): Promise<Record<string, unknown>>;
   /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
   userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
+  /** What the viewer is given for a user id. */
+  identifierOf(userId: string, viewer?: Caller): Promise<string>;
 }
 
 /** All an extension may touch. */
@@ -211,6 +219,20 @@ export interface ExtensionContext {
    * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /**
+   * Ends the sign-in with `act` of this name wherever it is: its sessions, grants and tokens. The clients are told over the back channel, and who acted is
+   * signed in again as before by the next request of their browser.
+   * @param oid the user
+   * @param name as in `acting` of the sign-in
+   */
+  endActingOf(oid: string, name: string): Promise<void>;
+  /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
+  acting(ctx: Context): Promise<ActingHere | undefined>;
+  /**
+   * Middleware for routes on which people do what nobody does in their name: set a password, link an account, accept an invitation, allow something. Where
+   * somebody acts as somebody else, a page says so, with status 403.
+   */
+  readonly inPerson: Middleware;
   /** Scopes with the words of who declared them. */
   scopeDescriptions(): Promise<ReadonlyMap<string, ScopeWords>>;
   /** Shows a page of the extension's own in the look of the sign-in pages, with its strict headers. @throws TypeError for a text that there is not */
@@ -221,10 +243,8 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
   /** How people are told of authentication requests: the option `ciba`. */
-  readonly ciba?: CibaOptions;
+  readonly ciba?: { readonly notify?: (request: CibaNotification) => Promise<unknown> };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -235,6 +255,8 @@ export interface ExtensionContext {
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: ImpersonationOptions;
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
@@ -339,6 +361,8 @@ export interface Extension {
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
+  readonly acting?: (context: ExtensionContext) => ActingRule;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**

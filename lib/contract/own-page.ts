@@ -7,6 +7,13 @@ import type { InternalClients, SignInAsk } from './sign-in/sign-in-request.js';
 export interface OwnPage {
   /** The application that people sign in to: for `clients` of the extension. To them it has the name of the host. */
   readonly clients: InternalClients;
+  /**
+   * Who is signed in here in person. Undefined once something else was shown: a sign-in, or a page that says that nobody does this in the name of
+   * somebody else.
+   * @param next where the browser is to go on from a sign-in.
+   * @param mustBeRecent whether the sign-in has to be recent. @default true
+   */
+  present(ctx: Context, next: string, mustBeRecent?: boolean): Promise<BrowserSignIn | undefined>;
   /** Whether somebody signed in here recently enough. */
   isRecent(here: BrowserSignIn): boolean;
   /**
@@ -17,6 +24,8 @@ export interface OwnPage {
   /** Where the browser is to go on from the sign-in; undefined where nobody signed in. To be called at `<path>/return`. */
   returned(ctx: Context): Promise<string | undefined>;
 }
+
+type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'signedIn' | 'inPerson' | 'requireSignIn' | 'signInAnswer'>;
 
 /**
  * @param id of the application: the extension's name, a colon, and a name.
@@ -33,9 +42,8 @@ export interface OwnPage {
  *   routes(router, context) {
  *     const own = createOwnPage(context, 'nickname:page', '/nickname', RECENT_SECONDS);
  *     router.get('/nickname', async (ctx) => {
- *       const here = await context.signedIn(ctx);
- *       if (!here || !own.isRecent(here)) return own.signIn(ctx, '/nickname', here);
- *       ctx.body = `You are ${here.account.person.givenName}.`;
+ *       const here = await own.present(ctx, '/nickname');
+ *       if (here) ctx.body = `You are ${here.account.person.givenName}.`;
  *     });
  *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await own.returned(ctx)) ?? '/nickname')));
  *   },
@@ -43,22 +51,30 @@ export interface OwnPage {
  * ```
  */
 export function createOwnPage(
-  { issuer, requireSignIn, signInAnswer }: Pick<ExtensionContext, 'issuer' | 'requireSignIn' | 'signInAnswer'>,
+  { issuer, signedIn, inPerson, requireSignIn, signInAnswer }: OwnPageContext,
   id: string,
   path: string,
   recentSeconds: number,
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
+  const isRecent: OwnPage['isRecent'] = ({ authTime }) => Date.now() / 1000 - authTime <= recentSeconds;
+  const signIn: OwnPage['signIn'] = (ctx, next, here, more = {}) =>
+    requireSignIn(ctx, {
+      client: id,
+      state: next,
+      ...(here && { maxAge: recentSeconds, loginHint: here.account.person.user.userName }),
+      ...more,
+    });
   return {
     clients: { find: (wanted) => (wanted === id ? application : undefined) },
-    isRecent: ({ authTime }) => Date.now() / 1000 - authTime <= recentSeconds,
-    signIn: (ctx, next, here, more = {}) =>
-      requireSignIn(ctx, {
-        client: id,
-        state: next,
-        ...(here && { maxAge: recentSeconds, loginHint: here.account.person.user.userName }),
-        ...more,
-      }),
+    async present(ctx, next, mustBeRecent = true) {
+      const here = await signedIn(ctx);
+      if (here && !here.act && (!mustBeRecent || isRecent(here))) return here;
+      await inPerson(ctx, () => signIn(ctx, next, here));
+      return undefined;
+    },
+    isRecent,
+    signIn,
     async returned(ctx) {
       const answer = await signInAnswer(ctx);
       return answer && 'signedIn' in answer ? answer.state : undefined;

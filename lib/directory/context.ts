@@ -21,6 +21,7 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
+import type { Privileges } from './groups/privileges.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -84,6 +85,7 @@ export interface DirectoryContext extends ClientRules {
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
+  readonly privileges: Privileges;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

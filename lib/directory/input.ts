@@ -24,6 +24,8 @@ export const strings = () => Type.Array(Type.String());
 export const token = (beginning = '') => Type.String({ minLength: 1, maxLength: 200, pattern: `^${beginning}[!#-\\[\\]-~]+$` });
 /** What a client secret is made of. @see RFC 6749 Appendix A.2 */
 export const secretText = (minLength = 1) => Type.String({ minLength, maxLength: 512, pattern: '^[ -~]+$' });
+/** Whether who acts as somebody else gets a token. */
+export const impersonation = () => Type.Union([Type.Literal('allow'), Type.Literal('refuse')]);
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
 export const branding = () =>
   inputSchema({

@@ -3,7 +3,8 @@ import { offeredLevels } from '../acr-values.js';
 import { identityScopes } from '../claims/declarations.js';
 import { interactionPath } from '../paths.js';
 import type { Client } from '../store/records/records.js';
-import { type Accounts, subjectOf } from './accounts/account.js';
+import { type Accounts, type FoundByToken, subjectOf } from './accounts/account.js';
+import { pinnedLogin } from './accounts/login-context.js';
 import { resourceIndicators } from './accounts/resource-indicators.js';
 import type { Scopes } from './accounts/scopes.js';
 import { createRequestCheck } from './authorize/checks.js';
@@ -101,7 +102,7 @@ export function createConfiguration(
     // Tokens do not die with the account that is current in the browser: logout ends the session's grants by its own list.
     expiresWithSession: () => false,
     extraParams: {
-      [carriedParameter]: createRequestCheck(scopes, parts.offers),
+      [carriedParameter]: createRequestCheck(parts, scopes),
       ...Object.fromEntries(passedOnParameters.map((name) => [name, null])),
       login_hint_token: createLoginHintCheck(parts),
       [restartedParameter]: null,
@@ -123,7 +124,7 @@ export function createConfiguration(
       rpInitiatedLogout: { enabled: true, logoutSource: logout.logoutSource, postLogoutSuccessSource: logout.postLogoutSuccessSource },
     } as NonNullable<Configuration['features']>,
     fetch: createFetch(parts),
-    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as { grantId?: string; scope?: string } | undefined),
+    findAccount: (ctx, oid, token) => accounts.find(ctx, oid, token as FoundByToken | undefined),
     interactions: {
       policy,
       async url(ctx, { uid }) {
@@ -135,7 +136,7 @@ export function createConfiguration(
     },
     issueRefreshToken: (_ctx, client, source) => getsRefreshToken(client, source.scopes),
     jwks: { keys: keys.all.map(({ external }) => external) },
-    loadExistingGrant: createGrantLoader(parts, accounts),
+    loadExistingGrant: createGrantLoader(parts, accounts, scopes),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
       const sub = await subjectOf(accounts, ctx, oid, client.clientId);
       return pseudonymOf(parts, client)?.(sub) ?? sub;
@@ -168,8 +169,15 @@ export function createConfiguration(
     },
   };
   const complete = parts.withAdditions(configuration);
-  return options.configure?.(complete) ?? complete;
+  return withoutRefresh(options.configure?.(complete) ?? complete);
 }
+
+/** Who acts as somebody else gets no refresh token, whatever a host configured. */
+const withoutRefresh = (configuration: Configuration): Configuration => ({
+  ...configuration,
+  issueRefreshToken: async (ctx, ...rest) =>
+    pinnedLogin(ctx)?.act === undefined && ((await configuration.issueRefreshToken?.(ctx, ...rest)) ?? false),
+});
 
 /** Without those that merely confirm what is part of the service. */
 function settableFeatures({ features }: OidcParts['options']): Configuration['features'] {

@@ -19,7 +19,7 @@ import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
 import { createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
-import { createClientEndpoint } from './authorize/client-endpoints.js';
+import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createRequestUris } from './authorize/request-uris.js';
@@ -41,7 +41,7 @@ import { createActing } from './sessions/acting.js';
 import { createLogout } from './sessions/logout.js';
 import { sendLogoutTokens } from './sessions/logout-notices.js';
 import { createPostedForms } from './sessions/posted-forms.js';
-import { createSignedIn } from './sessions/signed-in.js';
+import { createActingHere, createSignedIn } from './sessions/signed-in.js';
 import { createUserSessions } from './sessions/user-sessions.js';
 import { createAccessTokens, wrapToken } from './tokens/access-token-jwt.js';
 import { createPlainDoor } from './tokens/doors/plain-door.js';
@@ -75,6 +75,8 @@ export interface Protocol {
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
+  readonly endActingOf: ExtensionContext['endActingOf'];
+  readonly acting: ExtensionContext['acting'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */
@@ -95,7 +97,7 @@ export function createProtocol(
   const { tokens } = parts.adapters;
   const provider = (): Provider => instances.current().provider;
   const scopes = createScopes(parts);
-  const accounts = createAccounts(parts);
+  const accounts = createAccounts(parts, scopes);
   const spentTokens = createSpentTokenRules(parts, accounts);
   const logout = createLogout(parts);
   const acting = createActing(parts, provider);
@@ -203,6 +205,8 @@ export function createProtocol(
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
     endActing: acting.end,
+    endActingOf: acting.endOf,
+    acting: createActingHere(parts, provider),
     get routes() {
       return instances.current().routes;
     },

@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
+import type { CibaNotification } from '../contract/clients/authentication-requests.js';
 import type { Extension } from '../contract/extension.js';
 import type { MailMessage } from '../contract/pages/letter.js';
 import type { RefusedPasswords, Seed } from '../directory/index.js';
@@ -131,21 +132,6 @@ export interface CibaOptions {
    * @default nobody is told: people see their requests on the page `/idp/requests`
    */
   readonly notify?: (request: CibaNotification) => Promise<unknown>;
-}
-
-/** A request that waits for a person. */
-export interface CibaNotification {
-  /** Names the request, for `idp.ciba`. */
-  readonly id: string;
-  readonly oid: string;
-  readonly tid: string;
-  readonly clientId: string;
-  readonly clientName: string;
-  readonly bindingMessage?: string;
-  readonly messageFormat: 'plaintext' | 'simpleMarkdownV1';
-  /** The page on which the person answers. */
-  readonly url: string;
-  readonly expiresAt: Date;
 }
 
 export interface MailOptions {

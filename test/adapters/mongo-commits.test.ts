@@ -1,14 +1,15 @@
 /** Design §4: commits to MongoDB that nodes race for, stand still in the middle of, and die in the middle of. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { mongoArtifacts } from 'tenant-idp/adapters/mongo';
+import { pass } from '../../adapters/conformance/passing-time.js';
 import type { Artifact, ArtifactKey, ArtifactStore, Put } from '../../lib/store/artifact-store.js';
 import { withMongo } from '../support/stores/mongo.js';
 import type { MongoNodeTask } from '../support/stores/mongo-node.js';
 import { oneByOne } from '../support/stores/one-by-one.js';
+import { holdsUntil } from '../support/time/holds-until.js';
 import { put, remove, replacement, rotation, type Scenario, scenarios, signOut, twoConditions } from './commit-scenarios.js';
 
 /**
@@ -242,16 +243,16 @@ withMongo('MONGODB_URL', (mongo) => {
       const scenario = await prepared(twoConditions);
       const [session, code] = scenario.old as [ArtifactKey, ArtifactKey];
       const { store, standing, release } = halted((await statementsOf(twoConditions)) - 2);
-      const soon = Date.now() + 600;
+      const soon = Date.now() + 3000;
       await first.commit([put(code, { value: 'old', expiresAt: soon })]);
       const endOf = async () =>
         (await mongo.db.collection<{ _id: string; e: Date }>(`${prefix}artifacts`).findOne({ _id: code }))?.e.getTime();
       // It may have given up by then.
       const commit = store.commit(scenario.commit(0)).catch(() => ({ ok: false }));
       await standing;
-      expect((await read(second, [code]))[0]).toMatchObject({ value: 'old', expiresAt: soon });
+      await holdsUntil(soon, async () => expect((await read(second, [code]))[0]).toMatchObject({ value: 'old', expiresAt: soon }));
       expect(await endOf()).toBeGreaterThan(soon);
-      await setTimeout(soon + 20 - Date.now());
+      await pass(soon);
       expect(await read(second, [code])).toEqual([undefined]);
       expect(await second.commit([put(session, { if: { version: 1 } })])).toEqual({ ok: true });
       expect(await endOf()).toBe(soon);

@@ -2,9 +2,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type AdminClient, administer, adminSeed, adminToken, documented, tenantIds } from '../support/administration/admin.js';
 import { leaksOf, makeRecords, type TenantRecords } from '../support/administration/admin-matrix.js';
+import { keepImpersonations } from '../support/administration/impersonations.js';
 import { useIdp } from '../support/service/use-idp.js';
 
-const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 } });
+const impersonations = keepImpersonations();
+const service = useIdp({ seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 }, extensions: [impersonations.extension] });
 let root: AdminClient;
 let tid: Readonly<Record<string, string>>;
 let own: TenantRecords;
@@ -12,14 +14,18 @@ let foreign: TenantRecords;
 beforeAll(async () => {
   root = administer(service.issuer, await adminToken(service.issuer, 'root'));
   tid = await tenantIds(root);
-  own = await makeRecords(root, tid.Acme ?? '');
-  foreign = await makeRecords(root, tid.Globex ?? '');
+  own = await recordsOf(tid.Acme ?? '');
+  foreign = await recordsOf(tid.Globex ?? '');
 });
+
+async function recordsOf(of: string): Promise<TenantRecords> {
+  return { ...(await makeRecords(root, of)), impersonation: (await impersonations.insert(of)).id };
+}
 
 describe('H1: foreign is absent', () => {
   test('to a client of one tenant, to the byte', async () => {
     const client = administer(service.issuer, await adminToken(service.issuer, 'acme'));
-    const { leaks, compared } = await leaksOf({ issuer: service.issuer, client, own: await makeRecords(root, own.tid), foreign });
+    const { leaks, compared } = await leaksOf({ issuer: service.issuer, client, own: await recordsOf(own.tid), foreign });
     expect(leaks).toEqual([]);
     expect(compared).toBeGreaterThan(60);
   });
@@ -28,7 +34,7 @@ describe('H1: foreign is absent', () => {
     const { leaks } = await leaksOf({
       issuer: service.issuer,
       client: root,
-      own: await makeRecords(root, own.tid),
+      own: await recordsOf(own.tid),
       foreign,
       except: ['DELETE /tenants/{tid}'],
     });
@@ -39,7 +45,7 @@ describe('H1: foreign is absent', () => {
   test('whoever administers one tenant lists no other', async () => {
     const client = administer(service.issuer, await adminToken(service.issuer, 'acme'));
     expect((await client('/tenants')).json.items.map(({ id }: { id: string }) => id)).toEqual([tid.Acme]);
-    for (const list of ['persons', 'users', 'groups', 'subsidiaries']) {
+    for (const list of ['persons', 'users', 'groups', 'subsidiaries', 'impersonations']) {
       const { text } = await client(`/tenants/${tid.Acme}/${list}?limit=200`);
       for (const id of Object.values(foreign)) expect(text).not.toContain(id);
     }

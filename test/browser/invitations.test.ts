@@ -45,6 +45,7 @@ describeInBrowser('invitations in Chromium', () => {
     await inPage(async (page, look) => {
       await page.goto(url);
       await look('accept');
+      await page.locator('input:focus').waitFor();
       await page.keyboard.type('short');
       await page.keyboard.press('Enter');
       await page.waitForSelector('[aria-invalid]');

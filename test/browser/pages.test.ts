@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
-import { describeInBrowser, launch } from '../support/browser/chromium.js';
+import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { type GalleryPage, gallery } from '../support/browser/page-gallery.js';
 import { type PageServer, servePages } from '../support/browser/page-server.js';
 import { fill, hostileTexts } from '../support/requests/hostile-content.js';
@@ -63,7 +63,9 @@ describeInBrowser('pages in Chromium', () => {
     const requests: string[] = [];
     const complaints: string[] = [];
     const onRequest = (request: Request) => void requests.push(new URL(request.url()).pathname);
-    const onConsole = (message: ConsoleMessage) => void complaints.push(message.text());
+    const onConsole = (message: ConsoleMessage) => {
+      if (!isExpectedInConsole(message.text())) complaints.push(message.text());
+    };
     const onError = (error: Error) => void complaints.push(error.message);
     shared.on('request', onRequest).on('console', onConsole).on('pageerror', onError);
     try {

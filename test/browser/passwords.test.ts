@@ -76,6 +76,7 @@ describeInBrowser('passwords in Chromium', () => {
         await page.goto(request());
         await page.getByLabel('E-mail or user name').fill(userName);
         await page.getByRole('button', { name: 'Continue' }).click();
+        await page.getByRole('button', { name: 'Forgotten password?' }).waitFor();
         await look('password');
         await page.getByRole('button', { name: 'Forgotten password?' }).click();
         await heading(page, 'Forgotten password?');

@@ -56,7 +56,7 @@ describe('the tables of the documentation', () => {
       metadata: { token_endpoint_auth_method: 'none' },
     });
     const documented = reference.table('Clients', 'Field of a client');
-    const absent = { requirePkce: 'unset', allowedTenants: 'all', styles: 'none', postRegistrationUri: 'none' };
+    const absent = { requirePkce: 'unset', allowedTenants: 'all', styles: 'none', postRegistrationUri: 'none', impersonation: '"allow"' };
     const read = documented.map(([field = '', value = '']) => [field, value.replaceAll("'", '"')]);
     const kept = documented.map(([field = '']) => {
       const value = field === 'metadata' ? {} : Reflect.get(client, field);
@@ -74,14 +74,15 @@ describe('the tables of the documentation', () => {
       scopeDescriptions: 'none',
       allowedTenants: 'all',
       introspectionSignedResponseAlg: "'RS256'",
+      impersonation: "'allow'",
     };
     const documented = reference.table('API resources', 'Field of an API resource');
     expect(documented.length).toBeGreaterThan(3);
     expect(documented.map(([field, value]) => [field, value?.replaceAll("'", '')])).toEqual(
       documented.map(([field = '']) => [field, String(Reflect.get(words, field)).replaceAll("'", '')]),
     );
-    const { scopeDescriptions, allowedTenants, introspectionSignedResponseAlg: alg } = apiResource;
-    expect([scopeDescriptions, allowedTenants, alg]).toEqual([undefined, undefined, undefined]);
+    const { scopeDescriptions, allowedTenants, introspectionSignedResponseAlg: alg, impersonation } = apiResource;
+    expect([scopeDescriptions, allowedTenants, alg, impersonation]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
   test('records of the seed have these members', () => {

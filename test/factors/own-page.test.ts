@@ -11,6 +11,7 @@ import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied, enrol, problemOf, submit, titleOf } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
+import { until } from '../support/time/until.js';
 
 const names = Array.from({ length: 16 }, (_, index) => `person${index}`);
 const [acme, globex] = testSeed.tenants;
@@ -64,7 +65,7 @@ beforeAll(async () => {
 /** Of each row in its order: those of two rows of one moment may come either way. */
 const eventsOf = async (oid: string, count: number): Promise<readonly unknown[]> => {
   const of = () => heard.filter(({ data }) => data.AggregateId === oid);
-  while (of().length < count) await new Promise((done) => setTimeout(done, 20));
+  await until(() => of().length >= count);
   return of().map(({ type, data, actor }) => [type, (data as { Kind?: string }).Kind, actor]);
 };
 
@@ -231,9 +232,6 @@ describe('what is kept of factors', () => {
     (await rows.collection<{ id: string; version: number; userId?: string }>('factors.enrolled').find({})).filter(
       ({ userId }) => userId === oid,
     );
-  const until = async (holds: () => Promise<boolean>) => {
-    while (!(await holds())) await new Promise((done) => setTimeout(done, 20));
-  };
 
   test('J5: a dump holds no secret and no code', async () => {
     const { secret, codes } = await withApp();

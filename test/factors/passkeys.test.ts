@@ -15,6 +15,7 @@ import { startIdp } from '../support/service/idp.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf } from '../support/sign-in/factors.js';
+import { until } from '../support/time/until.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const screenshots = process.env.SCREENSHOTS;
@@ -241,9 +242,8 @@ describeInBrowser('passkeys in Chromium', () => {
       await cdp.send('WebAuthn.clearCredentials', { authenticatorId: authenticator });
       await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: { ...known, signCount: 0 } });
       expect(await attempt()).toBe(disabled);
-      for (let left = 200; left > 0 && !heard.some(({ type }) => type === 'PasskeyCounterWentBack'); left -= 1)
-        await new Promise((done) => setTimeout(done, 50));
-      expect(heard.find(({ type }) => type === 'PasskeyCounterWentBack')?.data).toMatchObject({ AggregateId: dora });
+      const wentBack = await until(() => heard.find(({ type }) => type === 'PasskeyCounterWentBack'));
+      expect(wentBack?.data).toMatchObject({ AggregateId: dora });
       // A page that asks for no verification gets a signature of somebody unverified; one of somebody verified signs in.
       await cdp.send('WebAuthn.clearCredentials', { authenticatorId: authenticator });
       await cdp.send('WebAuthn.addCredential', { authenticatorId: authenticator, credential: { ...known, signCount: 1_000 } });
@@ -327,12 +327,14 @@ describeInBrowser('passkeys in Chromium', () => {
     await onDevice(
       async ({ page, look: _ }) => {
         await page.goto(url());
+        await page.getByLabel('E-mail or user name').waitFor();
         expect(await page.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
         expect(await page.getByText('or', { exact: true }).isVisible()).toBe(false);
         await withPassword(page, 'zoe@acme.test', 'zoe', url({ acr_values: 'mfa' }));
         const secret = (await page.locator('#secret code').textContent()) ?? '';
         await page.getByLabel('6-digit code').fill(codeOf(secret));
         await page.getByRole('button', { name: 'Continue' }).click();
+        await page.getByRole('button', { name: 'I saved them' }).waitFor();
         expect(await page.locator('#codes code').count()).toBe(10);
         await page.getByRole('button', { name: 'I saved them' }).click();
         expect(await tokensIn(page)).toMatchObject({ amr: ['pwd', 'mfa'] });

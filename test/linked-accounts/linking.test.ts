@@ -5,6 +5,7 @@ import type { EventMap } from 'tenant-idp';
 import { captureMail, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { until } from '../support/time/until.js';
 
 const service = useIdp({ seed: invitingSeed, personalTenant, mail: captureMail().mail });
 const page = () => `${service.issuer}/idp/linked-accounts`;
@@ -53,7 +54,7 @@ describe('accounts are linked by who proves both', () => {
     expect(posts.filter(({ location }) => location?.endsWith('?done=linked'))).toHaveLength(1);
     expect((await userOf(other))?.parentUserId).toBe(one.oid);
     const own = () => heard.filter(({ AggregateId }) => AggregateId === other.oid);
-    for (let tries = 0; tries < 200 && own().length === 0; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => own().length > 0);
     expect(own()).toEqual([{ AggregateId: other.oid, ClaimType: 'sub', ClaimValue: one.oid }]);
 
     // One sign-in for both: the parent's password signs in by the child's name as well.

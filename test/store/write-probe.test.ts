@@ -70,7 +70,7 @@ describe('C: a node that starts before its stores', () => {
       const { artifacts, directory, down, recover } = failingStores();
       down[which] = true;
       // Near the end where times are proved, else where a busy machine is in time too.
-      setTimeout(recover, process.env.PROVE ? 4200 : 2000);
+      setTimeout(recover, process.env.PROVE ? 4200 : 500);
       const service = await startIdp({ artifacts, directory });
       expect(await service.idp.health()).toEqual(up);
       await service.close();

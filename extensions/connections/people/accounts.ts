@@ -4,7 +4,7 @@
  * An identity opens an account because it was recorded for it: by an administrator, by a new account that the connection made, or by the person, who
  * signed in to the account. No e-mail address and no user name opens one. A linked account is opened by its parent's identities, as by its password.
  */
-import { type Account, type ExtensionContext, IdpError, type Interaction } from '../../../lib/extension-door.js';
+import { type Account, attributionOf, type ExtensionContext, IdpError, type Interaction } from '../../../lib/extension-door.js';
 import { isFor } from '../book.js';
 import type { Connection } from '../records.js';
 import { RefusedAnswer, type Upstream } from '../upstream/answer.js';
@@ -119,7 +119,7 @@ export function createPeople(context: ExtensionContext): People {
     },
 
     async link({ id }, subject, { person, tenant }) {
-      const { users } = directory.as({ actor: `user:${person.user.id}` }).forTenant(tenant.id);
+      const { users } = directory.as(attributionOf({ oid: person.user.id })).forTenant(tenant.id);
       await users.addIdentity(person.user.id, { idp: id, subject });
       logger.info({ connection: id, tenant: tenant.id, user: person.user.id }, 'identity linked');
     },

@@ -78,7 +78,7 @@ export function createApplications({ own, directory, ofInstance }: ExtensionCont
 }
 
 export function linkRoutes(router: Router, { context, book, people, pages, posted, signIn }: LinkParts) {
-  const { own, artifact, requireSignIn, signInAnswer, signedIn, interactions } = context;
+  const { own, artifact, requireSignIn, signInAnswer, signedIn, inPerson, interactions } = context;
   const path = `${own}/interaction/:uid/connection/link`;
 
   async function strangerOf({ uid }: Interaction, name: string) {
@@ -91,7 +91,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
   async function accountHere(ctx: Context, { id }: Connection): Promise<Account | undefined> {
     const here = await signedIn(ctx);
     const isFresh = here !== undefined && here.authTime >= Date.now() / 1000 - FRESH_SECONDS;
-    return here && isFresh && here.idp !== id && here.act === undefined ? here.account : undefined;
+    return here && isFresh && here.idp !== id ? here.account : undefined;
   }
 
   router.get(`${own}/connections/return`, async (ctx: Context) => {
@@ -102,7 +102,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     redirectByGet(ctx, context.url(`${own}/interaction/${uid}${step}`));
   });
 
-  router.get(path, async (ctx: Context) => {
+  router.get(path, inPerson, async (ctx: Context) => {
     const interaction = await interactions.load(ctx);
     if (!interaction) return;
     const name = typeof ctx.query.stranger === 'string' ? ctx.query.stranger : '';
@@ -114,7 +114,7 @@ export function linkRoutes(router: Router, { context, book, people, pages, poste
     await pages.confirm(ctx, interaction, connection, { account, label: stranger.label, stranger: name });
   });
 
-  router.post(path, form, async (ctx: Context) => {
+  router.post(path, inPerson, form, async (ctx: Context) => {
     const interaction = await posted(ctx);
     if (!interaction) return;
     const name = formField(ctx, 'stranger');

@@ -53,7 +53,6 @@ export const da = {
   'factors.own.title': 'Dine loginfaktorer',
   'factors.own.lead': 'De beviser, at det er dig, sammen med adgangskoden eller i stedet for den.',
   'factors.own.none': 'Du har ingen endnu. Med en er en stjålet adgangskode ikke nok til at logge ind som dig.',
-  'factors.own.acting': 'Ingen ændrer en andens faktorer.',
   'factors.own.signedOut': 'Du skal være logget ind for at se denne side.',
   'factors.own.addApp': 'Tilføj en godkendelsesapp',
   'factors.own.addPasskey': 'Tilføj en adgangsnøgle',

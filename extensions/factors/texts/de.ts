@@ -54,7 +54,6 @@ export const de = {
   'factors.own.title': 'Ihre Anmeldefaktoren',
   'factors.own.lead': 'Sie beweisen, dass Sie es sind, neben dem Passwort oder an seiner Stelle.',
   'factors.own.none': 'Sie haben noch keinen. Mit einem reicht ein gestohlenes Passwort nicht, um sich als Sie anzumelden.',
-  'factors.own.acting': 'Niemand ändert die Faktoren von jemand anderem.',
   'factors.own.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'factors.own.addApp': 'Authentifizierungs-App hinzufügen',
   'factors.own.addPasskey': 'Passkey hinzufügen',

@@ -53,7 +53,6 @@ export const en = {
   'factors.own.title': 'Your sign-in factors',
   'factors.own.lead': 'These prove that it is you, beside your password or in its place.',
   'factors.own.none': 'You have none yet. With one, a stolen password is not enough to sign in as you.',
-  'factors.own.acting': 'Nobody changes the factors of somebody else.',
   'factors.own.signedOut': 'You have to be signed in to see this page.',
   'factors.own.addApp': 'Add an authenticator app',
   'factors.own.addPasskey': 'Add a passkey',

@@ -54,7 +54,6 @@ export const fi = {
   'factors.own.title': 'Kirjautumistunnisteesi',
   'factors.own.lead': 'Ne todistavat, että se olet sinä, salasanan lisäksi tai sen sijaan.',
   'factors.own.none': 'Sinulla ei ole vielä yhtään. Kun on, pelkkä varastettu salasana ei riitä kirjautumaan sinuna.',
-  'factors.own.acting': 'Kukaan ei muuta toisen tunnisteita.',
   'factors.own.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'factors.own.addApp': 'Lisää todennussovellus',
   'factors.own.addPasskey': 'Lisää avainkoodi',

@@ -53,7 +53,6 @@ export const nb = {
   'factors.own.title': 'Dine faktorer for innlogging',
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
   'factors.own.none': 'Du har ingen ennå. Med en er ikke et stjålet passord nok til å logge inn som deg.',
-  'factors.own.acting': 'Ingen endrer faktorene til andre.',
   'factors.own.signedOut': 'Du må være logget inn for å se denne siden.',
   'factors.own.addApp': 'Legg til en autentiseringsapp',
   'factors.own.addPasskey': 'Legg til en passnøkkel',

@@ -53,7 +53,6 @@ export const sv = {
   'factors.own.title': 'Dina inloggningsfaktorer',
   'factors.own.lead': 'De bevisar att det är du, tillsammans med lösenordet eller i stället för det.',
   'factors.own.none': 'Du har ingen än. Med en räcker det inte med ett stulet lösenord för att logga in som du.',
-  'factors.own.acting': 'Ingen ändrar någon annans faktorer.',
   'factors.own.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'factors.own.addApp': 'Lägg till en autentiseringsapp',
   'factors.own.addPasskey': 'Lägg till en nyckel',

@@ -26,6 +26,4 @@ export const da: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Behold forbindelsen',
   'linked.lost.title': 'Begynd forfra',
   'linked.lost.text': 'Dette trin er forbi eller blev startet i en anden browser. Intet blev ændret.',
-  'linked.acting.title': 'Ikke mens du optræder som en anden',
-  'linked.acting.text': 'Forbindelser kan kun ændres af personen selv.',
 };

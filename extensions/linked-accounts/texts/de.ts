@@ -26,6 +26,4 @@ export const de: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Verknüpfung behalten',
   'linked.lost.title': 'Beginnen Sie noch einmal',
   'linked.lost.text': 'Dieser Schritt ist vorbei oder wurde in einem anderen Browser begonnen. Es wurde nichts geändert.',
-  'linked.acting.title': 'Nicht, während Sie für jemand anderen handeln',
-  'linked.acting.text': 'Verknüpfungen ändert nur die Person selbst.',
 };

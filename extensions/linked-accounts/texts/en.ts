@@ -25,6 +25,4 @@ export const en = {
   'linked.unlink.leave': 'Keep the link',
   'linked.lost.title': 'Begin again',
   'linked.lost.text': 'This step is over, or was begun in another browser. Nothing was changed.',
-  'linked.acting.title': 'Not while you act as somebody else',
-  'linked.acting.text': 'Links are for people themselves to change.',
 };

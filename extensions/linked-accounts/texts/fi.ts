@@ -26,6 +26,4 @@ export const fi: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Säilytä yhteys',
   'linked.lost.title': 'Aloita alusta',
   'linked.lost.text': 'Tämä vaihe on ohi, tai se aloitettiin toisessa selaimessa. Mitään ei muutettu.',
-  'linked.acting.title': 'Ei toisena käyttäjänä toimiessa',
-  'linked.acting.text': 'Vain henkilö itse voi muuttaa yhteyksiä.',
 };

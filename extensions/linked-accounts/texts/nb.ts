@@ -26,6 +26,4 @@ export const nb: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Behold koblingen',
   'linked.lost.title': 'Begynn på nytt',
   'linked.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
-  'linked.acting.title': 'Ikke mens du opptrer som en annen',
-  'linked.acting.text': 'Koblinger kan bare endres av personen selv.',
 };

@@ -26,6 +26,4 @@ export const sv: Record<keyof typeof en, string> = {
   'linked.unlink.leave': 'Behåll länken',
   'linked.lost.title': 'Börja om',
   'linked.lost.text': 'Det här steget är över eller påbörjades i en annan webbläsare. Ingenting ändrades.',
-  'linked.acting.title': 'Inte medan du agerar som någon annan',
-  'linked.acting.text': 'Länkar kan bara ändras av personen själv.',
 };

@@ -46,8 +46,6 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.foreign.again': 'Åbn den igen',
   'passwords.lost.title': 'Begynd forfra',
   'passwords.lost.text': 'Dette trin er slut, eller det blev begyndt i en anden browser. Intet blev ændret.',
-  'passwords.acting.title': 'Ikke mens du optræder som en anden',
-  'passwords.acting.text': 'E-mailadressen kan kun ændres af personen selv.',
   'passwords.proof.title': 'Er dette din e-mailadresse?',
   'passwords.proof.text': '{address} skal være adressen for {userName} hos {tenant}.',
   'passwords.proof.submit': 'Ja, den er min',

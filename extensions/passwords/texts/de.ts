@@ -46,8 +46,6 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.foreign.again': 'Erneut öffnen',
   'passwords.lost.title': 'Beginnen Sie noch einmal',
   'passwords.lost.text': 'Dieser Schritt ist vorbei oder wurde in einem anderen Browser begonnen. Nichts wurde geändert.',
-  'passwords.acting.title': 'Nicht, während Sie für jemand anderen handeln',
-  'passwords.acting.text': 'Die E-Mail-Adresse kann nur die Person selbst ändern.',
   'passwords.proof.title': 'Ist das Ihre E-Mail-Adresse?',
   'passwords.proof.text': '{address} soll die Adresse von {userName} bei {tenant} werden.',
   'passwords.proof.submit': 'Ja, sie gehört mir',

@@ -45,8 +45,6 @@ export const en = {
   'passwords.foreign.again': 'Open it again',
   'passwords.lost.title': 'Begin again',
   'passwords.lost.text': 'This step is over, or was begun in another browser. Nothing was changed.',
-  'passwords.acting.title': 'Not while you act as somebody else',
-  'passwords.acting.text': 'The e-mail address can be changed by the person alone.',
   'passwords.proof.title': 'Is this your e-mail address?',
   'passwords.proof.text': '{address} is to be the address of {userName} at {tenant}.',
   'passwords.proof.submit': 'Yes, it is mine',

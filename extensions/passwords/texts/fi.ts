@@ -46,8 +46,6 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.foreign.again': 'Avaa se uudelleen',
   'passwords.lost.title': 'Aloita alusta',
   'passwords.lost.text': 'Tämä vaihe on ohi tai se aloitettiin toisessa selaimessa. Mitään ei muutettu.',
-  'passwords.acting.title': 'Ei silloin, kun toimit toisena',
-  'passwords.acting.text': 'Vain henkilö itse voi vaihtaa sähköpostiosoitteensa.',
   'passwords.proof.title': 'Onko tämä sähköpostiosoitteesi?',
   'passwords.proof.text': '{address} on tulossa käyttäjän {userName} osoitteeksi, {tenant}.',
   'passwords.proof.submit': 'Kyllä, se on minun',

@@ -46,8 +46,6 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.foreign.again': 'Åpne det igjen',
   'passwords.lost.title': 'Begynn på nytt',
   'passwords.lost.text': 'Dette steget er over, eller ble startet i en annen nettleser. Ingenting ble endret.',
-  'passwords.acting.title': 'Ikke mens du opptrer som en annen',
-  'passwords.acting.text': 'E-postadressen kan bare endres av personen selv.',
   'passwords.proof.title': 'Er dette e-postadressen din?',
   'passwords.proof.text': '{address} skal være adressen til {userName} hos {tenant}.',
   'passwords.proof.submit': 'Ja, den er min',

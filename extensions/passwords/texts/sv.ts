@@ -46,8 +46,6 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.foreign.again': 'Öppna det igen',
   'passwords.lost.title': 'Börja om',
   'passwords.lost.text': 'Det här steget är över, eller påbörjades i en annan webbläsare. Inget ändrades.',
-  'passwords.acting.title': 'Inte medan du agerar som någon annan',
-  'passwords.acting.text': 'E-postadressen kan bara ändras av personen själv.',
   'passwords.proof.title': 'Är det här din e-postadress?',
   'passwords.proof.text': '{address} ska vara adressen för {userName} hos {tenant}.',
   'passwords.proof.submit': 'Ja, den är min',

@@ -31,7 +31,8 @@ interface ReturnState {
 }
 
 export function registrationLinkRoutes(router: Router, context: ExtensionContext): void {
-  const { own, url, directory, interactions, csrf, view, artifact, brandingOf, requireSignIn, signInAnswer, logger, requestId } = context;
+  const { own, url, directory, inPerson, interactions, csrf, view, artifact, brandingOf, requireSignIn, signInAnswer, logger, requestId } =
+    context;
   if (!context.mail) return;
   const links = createRegistrationLinks(context);
   const path = `${own}/register`;
@@ -77,7 +78,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     return undefined;
   }
 
-  router.get(`${path}/:token`, async (ctx: Context) => {
+  router.get(`${path}/:token`, inPerson, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     const { id, tid, clientId, prepared } = found;
@@ -94,7 +95,7 @@ export function registrationLinkRoutes(router: Router, context: ExtensionContext
     });
   });
 
-  router.post(`${path}/:token`, form, async (ctx: Context) => {
+  router.post(`${path}/:token`, inPerson, form, async (ctx: Context) => {
     const found = await opened(ctx);
     if (!found) return;
     const { id, tid, clientId, uid, prepared } = found;

@@ -104,6 +104,10 @@ export const de: Texts = {
   'welcome.clients': 'Anwendungen',
   'welcome.signIn': 'Bei {client} anmelden',
   'welcome.none': 'Es gibt noch keine.',
+  'acting.banner': '{actor} handelt als {user}.',
+  'acting.title': 'Nicht, während Sie für jemand anderen handeln',
+  'acting.message': 'Das kann nur {user} selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',
+  'acting.message.plain': 'Das kann nur die Person selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',
   'wrongLink.title': 'Dieser Link funktioniert nicht',
   'wrongLink.message':
     'Er ist vielleicht unvollständig, stammt aus einem anderen Browser oder ist älter als ein Tag. Beginnen Sie neu in der Anwendung.',

@@ -1,5 +1,6 @@
 /** The shape of a page that says something rather than asks. */
 import { type Html, html } from '../../../lib/extension-door.js';
+import type { PageView } from '../view-models.js';
 import { warningMark } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
 
@@ -24,3 +25,13 @@ export const buttonLink = (href: string, label: string): Html => html`<a class="
 /** Back to the application, if it is known where that is. */
 export const wayBack = (uri: string | undefined, { text, frame }: PageContext): Html | false =>
   uri !== undefined && buttonLink(uri, frame.client ? text('back', { client: frame.client.name }) : text('back.plain'));
+
+/** What people do for themselves alone, while somebody acts as somebody else. */
+export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } }: PageContext): PageContent => ({
+  ...failure({
+    title: text('acting.title'),
+    message: acting ? text('acting.message', { user: acting.user }) : text('acting.message.plain'),
+    more: acting?.end !== undefined && buttonLink(acting.end.href, acting.end.text),
+  }),
+  showReference: false,
+});

@@ -13,6 +13,8 @@ export interface InternalClient {
   /** Tenants whose users may sign in; absent: all. */
   readonly allowedTenants?: readonly string[];
   readonly styles?: Branding;
+  /** `allow`: signs in who acts as somebody else, too. @default 'refuse' */
+  readonly impersonation?: 'allow' | 'refuse';
 }
 
 export interface InternalClients {

@@ -8,7 +8,6 @@
 import { comparedText } from '../../store/records/derived-keys.js';
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import { privilegesIn } from '../groups/privileges.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { accountEmailOf } from '../persons/email-addresses.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
@@ -56,7 +55,7 @@ export interface Accounts {
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
   emailOf(person: PersonWithUser): string | undefined;
-  /** What the user may do in the admin API, and those may that are linked to it: who signs in as a parent signs in as its children. */
+  /** What is privileged of what the user may do, and of what those may that are linked to it: who signs in as a parent signs in as its children. */
   privileges(person: PersonWithUser): Promise<readonly string[]>;
 }
 
@@ -107,7 +106,11 @@ const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
+export function createAccounts(
+  { collections, caches, means, privileges }: DirectoryContext,
+  tenants: Tenants,
+  policies: PolicyWatch,
+): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
@@ -207,7 +210,7 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
 
     async privileges(person) {
       const all = person.user.isParent ? (await family(person)).map((account) => account.person) : [person];
-      return privilegesIn((await Promise.all(all.map(groupsOf))).flat());
+      return privileges.in((await Promise.all(all.map(groupsOf))).flat());
     },
 
     nameKey: userNameKey,

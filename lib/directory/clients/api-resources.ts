@@ -10,6 +10,7 @@ import {
   type CheckCurrent,
   checkInput,
   defined,
+  impersonation,
   inputSchema,
   introspects,
   line,
@@ -42,6 +43,7 @@ const fields = {
   introspects: introspects(),
   allowedTenants: Type.Optional(strings()),
   introspectionSignedResponseAlg: Type.Optional(Type.Union([Type.Literal('RS256'), Type.Literal('ES256')])),
+  impersonation: Type.Optional(impersonation()),
   status,
 };
 const apiResourceFields = inputSchema(fields);

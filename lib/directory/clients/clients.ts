@@ -17,6 +17,7 @@ import {
   checkBranding,
   checkInput,
   defined,
+  impersonation,
   inputSchema,
   introspects,
   line,
@@ -61,6 +62,7 @@ const fields = {
   trustedLoginHint: Type.Boolean(),
   corsOrigins: strings(),
   postRegistrationUri: Type.Optional(Type.String()),
+  impersonation: Type.Optional(impersonation()),
   status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
 };
 const clientFields = inputSchema(fields);

@@ -12,12 +12,21 @@ import { type Caller, callerOf, clientOf, isClient } from '../clients/clients.js
 import { pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { claimsAllowed } from './claims-parameter.js';
+import { checkActing, namesOf, refusesActing } from './impersonation.js';
 import { currentRequest, type OurGrant, type PinnedLogin, pinnedLogin, sessionOf } from './login-context.js';
 import { createSilentCheck, isStrongEnough } from './requirements.js';
+import type { Scopes } from './scopes.js';
+
+/** The token that an account is looked for by. */
+export interface FoundByToken {
+  readonly grantId?: string;
+  readonly scope?: string;
+  readonly resource?: string | readonly string[];
+}
 
 /** Accounts as oidc-provider asks for them: `accountId` is the `oid`. */
 export interface Accounts {
-  find(ctx: KoaContextWithOIDC, oid: string, token?: { readonly grantId?: string; readonly scope?: string }): Promise<Account | undefined>;
+  find(ctx: KoaContextWithOIDC, oid: string, token?: FoundByToken): Promise<Account | undefined>;
   /** The account of an `oid`, usable or not, read once for each request. */
   load(ctx: object, oid: string): Promise<DirectoryAccount | undefined>;
   /** The account of an `oid`, if what began with this sign-in may go on. */
@@ -35,6 +44,8 @@ export interface Accounts {
     login: PinnedLogin | undefined,
     client: Client,
     scopes: readonly string[],
+    /** API resources that are asked for by name. */
+    resources?: readonly string[],
   ): Promise<DirectoryAccount | undefined>;
   /** What a target gets of an account: the claims of the scopes, and those of the protocol itself. */
   claimsOf(
@@ -58,8 +69,8 @@ export interface ClaimsRequest {
   readonly audience?: readonly string[];
 }
 
-export function createAccounts(parts: OidcParts): Accounts {
-  const { directory, claims: resolver, options, adapters } = parts;
+export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
+  const { directory, claims: resolver, options, adapters, actings } = parts;
   const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
 
   const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
@@ -104,23 +115,31 @@ export function createAccounts(parts: OidcParts): Accounts {
 
   const mayMint = createSilentCheck(parts);
 
-  /** Whether who acts as the user could still sign in: what they do ends with them. */
-  const mayAct = async (ctx: object, act: PinnedLogin['act'], authTime: number | undefined): Promise<boolean> => {
-    const actor = act && (await load(ctx, act.oid));
-    return act === undefined || (actor !== undefined && isUsable(actor, instant(authTime)));
+  /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
+  const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
+    const { act, acting } = login;
+    if (act === undefined) return true;
+    const actor = await load(ctx, act.oid);
+    if (!actor || !isUsable(actor, instant(login.authTime))) return false;
+    return acting === undefined || actings.mayGoOn({ name: acting, oid, act });
   };
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
     const account = await load(ctx, oid);
     if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
+    if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
-    return isStrongEnough(account, login) && (await mayAct(ctx, login.act, login.authTime)) ? account : undefined;
+    return isStrongEnough(account, login) && (await mayAct(ctx, oid, login)) ? account : undefined;
   };
 
   return {
     load,
     loadUsable,
-    async loadMintable(ctx, oid, login, client, scopes) {
+    async loadMintable(ctx, oid, login, client, scopes, resources = []) {
+      if (login?.act) {
+        const audiences = [...scopesOf.audiences(ctx, scopes.join(' ')), ...resources];
+        await checkActing(directory, { client: callerOf(client), audiences });
+      }
       const account = await loadUsable(ctx, oid, login, client);
       const record = clientOf(client);
       if (!account || !login || !record) return account;
@@ -129,18 +148,18 @@ export function createAccounts(parts: OidcParts): Accounts {
     claimsOf,
     protocolClaims,
     async find(ctx, oid, token) {
-      const { client, route } = ctx.oidc;
+      const { client, route, params } = ctx.oidc;
       const login = token && loginOfToken(ctx, token);
       const scopes = token?.scope?.split(' ') ?? [];
       // Whose session it is, and what it proved, is for the prompts to judge.
       const account = await (token && client
         ? route === 'token'
-          ? this.loadMintable(ctx, oid, login, client, scopes)
+          ? this.loadMintable(ctx, oid, login, client, scopes, [...namesOf(token.resource), ...namesOf(params?.resource)])
           : loadUsable(ctx, oid, login, client)
         : load(ctx, oid));
       const session = token ? undefined : sessionOf(ctx);
       if (!account || !isUsable(account, instant(token ? login?.authTime : session?.loginTs))) return undefined;
-      if (session?.act && !(await mayAct(ctx, session.act, session.loginTs))) return undefined;
+      if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,
         async claims(use, scope, asked) {
@@ -158,6 +177,13 @@ export function createAccounts(parts: OidcParts): Accounts {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** What a session or a grant says of who acts. */
+interface Acted {
+  readonly act?: PinnedLogin['act'];
+  readonly acting?: string | undefined;
+  readonly authTime: number | undefined;
+}
 
 /** Whether people of the account's tenant may sign in to the client, by now. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {

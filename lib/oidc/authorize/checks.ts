@@ -1,13 +1,15 @@
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import type { SignInOffers } from '../../contract/sign-in-offers.js';
+import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { isGrantable, type Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
+import type { OidcParts } from '../context.js';
 import { carriedOf, customLimits } from './parameters.js';
 
 /** The last check of an authorization request: what oidc-provider lets pass, drops, or does not know. */
 export const createRequestCheck =
-  (scopes: Scopes, offers: SignInOffers) =>
+  ({ offers, directory }: Pick<OidcParts, 'offers' | 'directory'>, scopes: Scopes) =>
   (ctx: KoaContextWithOIDC): void | Promise<void> => {
     const { params, client } = ctx.oidc;
     const carried = carriedOf(ctx);
@@ -24,7 +26,10 @@ export const createRequestCheck =
     if (asked.includes('offline_access') && mayStayOffline) {
       params.scope = [...new Set([...String(params.scope ?? '').split(' '), 'offline_access'])].filter(Boolean).join(' ');
     }
-    return checkAuthenticationRequirements(params.acr_values as string | undefined, offers);
+    const acrValues = params.acr_values as string | undefined;
+    const refusing = checkAuthenticationRequirements(acrValues, offers);
+    if (!parseAcrValues(acrValues).impersonate) return refusing;
+    return Promise.resolve(refusing).then(() => checkActing(directory, { client: record, audiences: audiencesAsked(scopes, ctx) }));
   };
 
 /** Bytes of parameters that are kept with a request, or sent on, and that nothing else bounds. */

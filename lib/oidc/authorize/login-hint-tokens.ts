@@ -122,7 +122,7 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   const { user } = account.person;
   const { iss: idp, authTime } = hint;
   const login = { amr: ['external'], idp };
-  const isAnother = session.accountId !== undefined && session.sub !== subOf(user);
+  const isAnother = session.accountId !== undefined && (session.sub !== subOf(user) || session.act !== undefined);
   if (prompts.has('login') || prompts.has('select_account') || isAnother) return false;
   if (!isAskedMethod(parseAcrValues(params?.acr_values as string | undefined).idp, login)) return false;
   // What else the tenant asks is asked next.

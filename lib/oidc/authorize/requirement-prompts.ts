@@ -6,6 +6,7 @@ import type { Client } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { judge, ofSession } from '../accounts/requirements.js';
+import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 
 const { Check, Prompt } = interactionPolicy;
@@ -26,14 +27,25 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
     if (!account || !client) return false;
     const found = await judge(requirement, account, ofSession(session), askOf(ctx, client));
     if (found === 'refused') throw new errors.AccessDenied(`what ${name} requires refuses this sign-in`);
+    // Nobody accepts or proves anything in the name of somebody else: what lets them pass says `met`.
+    if (found === 'open' && session.act) throw new errors.AccessDenied(`what ${name} requires is for the user to do`);
     return found === 'open';
   };
   return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
 }
 
-function askOf({ oidc }: KoaContextWithOIDC, client: Client): Ask {
-  const given = Object.entries(oidc.params ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  const parameters = Object.fromEntries(given);
+/** Every requirement of a request is asked the same. */
+const asks = perRequest<{ ask?: Ask }>(() => ({}));
+
+function askOf(ctx: KoaContextWithOIDC, client: Client): Ask {
+  const known = asks(ctx);
+  known.ask ??= newAsk(ctx, client);
+  return known.ask;
+}
+
+function newAsk({ oidc }: KoaContextWithOIDC, client: Client): Ask {
+  const parameters: Record<string, string> = {};
+  for (const [name, value] of Object.entries(oidc.params ?? {})) if (typeof value === 'string') parameters[name] = value;
   const scopes = parameters.scope?.split(' ').filter(Boolean) ?? [];
   return { client, scopes, parameters, acr: parseAcrValues(parameters.acr_values), isSilent: false };
 }

@@ -32,7 +32,11 @@ export function createInternalClients(issuer: string, finders: () => ReadonlyMap
   };
 }
 
-const recordFor = (issuer: string, id: string, { name, returnTo, allowedTenants, styles }: InternalClient): Client => ({
+const recordFor = (
+  issuer: string,
+  id: string,
+  { name, returnTo, allowedTenants, styles, impersonation = 'refuse' }: InternalClient,
+): Client => ({
   ...clientDefaults,
   id,
   version: 1,
@@ -49,6 +53,7 @@ const recordFor = (issuer: string, id: string, { name, returnTo, allowedTenants,
   secrets: [],
   allowedScopes: ['openid'],
   requirePkce: false,
+  impersonation,
   ...(allowedTenants ? { allowedTenants } : {}),
   ...(styles ? { styles } : {}),
 });

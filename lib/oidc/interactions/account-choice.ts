@@ -43,7 +43,7 @@ export function createAccountChoice(parts: OidcParts, provider: () => Provider) 
       const { uid, accountId, loginTs } = session;
       if (!offeredBy(details).includes(oid)) return false;
       if (!(await reachableAccounts(directory, session)).some((account) => idOf(account) === oid)) return false;
-      remembered.add(ctx, oid);
+      if (!session.act) remembered.add(ctx, oid);
       if (accountId === oid) return true;
       const changed = await changeSession(artifacts, keyOf('Session', uid), (now) =>
         now.accountId === accountId && now.loginTs === loginTs ? { ...now, accountId: oid } : undefined,

@@ -3,8 +3,10 @@ import { subOf } from '../../directory/index.js';
 import type { Client, Consent } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { claimsAllowed, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { audiencesAsked, checkActing } from '../accounts/impersonation.js';
 import { loginOfSession, type OurGrant, rememberGrant, sessionOf } from '../accounts/login-context.js';
 import { resourceScopesOf } from '../accounts/resource-indicators.js';
+import type { Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
@@ -14,14 +16,17 @@ import { epochSeconds } from '../epoch-seconds.js';
  * for life; another sign-in, or scopes it lacks, make another.
  */
 export const createGrantLoader =
-  (parts: OidcParts, accounts: Accounts) =>
+  (parts: OidcParts, accounts: Accounts, scopesOf: Scopes) =>
   async (ctx: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { provider, client, account } = ctx.oidc;
     const session = sessionOf(ctx);
     const record = clientOf(client);
     if (!client || !account || !record) return undefined;
     if (ctx.oidc.route === 'resume') checkRegistration(ctx, client);
-    if (session.offline === false) withoutOffline(ctx);
+    if (session.act && ctx.oidc.prompts.has('create'))
+      throw new errors.AccessDenied('nobody creates an account while they act as somebody else');
+    if (session.act) await checkActing(parts.directory, { client: record, audiences: audiencesAsked(scopesOf, ctx) });
+    if (session.offline === false || session.act) withoutOffline(ctx);
 
     const asked = [...ctx.oidc.requestParamOIDCScopes];
     const consent = record.requireConsent ? await parts.directory.consents.get(account.accountId, client.clientId) : undefined;

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import type { ActingHere } from '../../contract/sign-in/acting.js';
 import type { BrowserSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable } from '../../directory/index.js';
 import { digestOfKey } from '../../store/artifact-key.js';
@@ -7,6 +8,29 @@ import type { OurSession } from '../accounts/login-context.js';
 import { isStrongEnough, ofSession } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
+import { cookieName } from './cookies.js';
+
+/** A cookie of browsers in which somebody acts as somebody else. It proves nothing: without it, pages do not look for what they might have to say. */
+export function createActingHint(options: OidcParts['options']) {
+  const name = cookieName('acting', options);
+  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
+  return {
+    isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,
+    /** @param endsAt absent: until the browser is closed. */
+    set: (ctx: Context, expires?: Date): void => void ctx.cookies.set(name, '1', { ...attributes, ...(expires ? { expires } : {}) }),
+    clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
+  };
+}
+
+/** Who acts as whom in the browser that asks. */
+export const createActingHere =
+  (parts: OidcParts, provider: () => Provider) =>
+  async (ctx: Context): Promise<ActingHere | undefined> => {
+    if (!createActingHint(parts.options).isSet(ctx)) return undefined;
+    const { accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+    const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && parts.directory.accounts.findByOid(oid)));
+    return account && actor ? { account, actor } : undefined;
+  };
 
 /** Who is signed in in the browser that asks, as long as that may go on: a sign-in that was voided, or is too weak for the tenant by now, is none. */
 export const createSignedIn =
@@ -17,8 +41,19 @@ export const createSignedIn =
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
-    const { amr = [], idp = 'local', provenAt = {}, method, act, authTime } = ofSession(session);
+    const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     if (!isStrongEnough(account, ofSession(session))) return undefined;
-    const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
-    return { session: digestOfKey(key), account, ...signedIn, ...(method === undefined ? {} : { method }) };
+    const { method, acting } = session;
+    return {
+      session: digestOfKey(key),
+      account,
+      oid: account.person.user.id,
+      amr,
+      idp,
+      authTime,
+      provenAt,
+      ...(method === undefined ? {} : { method }),
+      ...(act ? { act } : {}),
+      ...(acting === undefined ? {} : { acting }),
+    };
   };

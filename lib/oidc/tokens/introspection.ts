@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { AccessToken, Client, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
 import { subOf } from '../../directory/index.js';
 import type { Accounts } from '../accounts/account.js';
+import { isRefused } from '../accounts/impersonation.js';
 import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
@@ -51,6 +52,7 @@ export const createDescribeToken = (
     // A client by itself: as in its JWT access tokens. @see RFC 9068 §2.2
     if (!accountId) return { aud, members: { sub: clientId, nbf: iat } };
     const account = await accounts.loadUsable(ctx, accountId, login, client);
+    if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
     const pseudonym = pseudonymOf(parts, client);
     const sub = login?.sub ?? subOf(account.person.user);

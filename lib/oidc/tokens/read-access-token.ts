@@ -1,6 +1,7 @@
 import type { Client } from 'oidc-provider';
 import type { ReadAccessToken } from '../../contract/bearer.js';
 import type { Accounts } from '../accounts/account.js';
+import { isRefused } from '../accounts/impersonation.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
@@ -16,7 +17,7 @@ export interface ReadAccessTokenParts {
 }
 
 export const createReadAccessToken =
-  ({ adapters }: OidcParts, { accounts, scopes, find, findClient }: ReadAccessTokenParts): ReadAccessToken =>
+  ({ adapters, directory }: OidcParts, { accounts, scopes, find, findClient }: ReadAccessTokenParts): ReadAccessToken =>
   async (ctx, value) => {
     await scopes.prepare(ctx);
     const found = await find(adapters.unitOf(ctx), value);
@@ -29,10 +30,12 @@ export const createReadAccessToken =
     const { login } = (found.grant ?? {}) as Partial<GrantRecord>;
     const account = accountId ? await accounts.loadUsable(ctx, accountId, login, client) : undefined;
     if (accountId && !account) return undefined;
+    const audiences = audiencesOf(scopes, ctx, { aud, scope });
+    if (await isRefused(directory, login, { client: record, audiences })) return undefined;
     return {
       client: record,
       scopes: new Set(scopes.held(ctx, record, scope?.split(' ') ?? [])),
-      audiences: audiencesOf(scopes, ctx, { aud, scope }),
+      audiences,
       ...(account && { account }),
       ...(login && { login }),
       ...(typeof grantId === 'string' && { grantId }),

@@ -283,6 +283,8 @@ export interface Client extends Named {
   readonly trustedLoginHint: boolean;
   readonly corsOrigins: readonly string[];
   readonly postRegistrationUri?: string;
+  /** `refuse`: it gets no token of who acts as somebody else. @default 'allow' */
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
 }
 
@@ -303,6 +305,8 @@ export interface ApiResource extends Named {
   readonly allowedTenants?: readonly string[];
   /** What signs introspection responses to it. @default 'RS256' @see RFC 9701 §6 */
   readonly introspectionSignedResponseAlg?: 'RS256' | 'ES256';
+  /** `refuse`: nobody gets a token for it who acts as somebody else. @default 'allow' */
+  readonly impersonation?: 'allow' | 'refuse';
   readonly status: 'active' | 'disabled';
 }
 

@@ -201,6 +201,7 @@ const rowChecks: {
     trustedLoginHint: flag,
     corsOrigins: texts,
     postRegistrationUri: optional(text),
+    impersonation: optional(oneOf('allow', 'refuse')),
     status: activity,
   } satisfies Checks<records.Client>,
   apiResources: {
@@ -212,6 +213,7 @@ const rowChecks: {
     introspects: oneOf('own', 'all'),
     allowedTenants: optional(texts),
     introspectionSignedResponseAlg: optional(oneOf('RS256', 'ES256')),
+    impersonation: optional(oneOf('allow', 'refuse')),
     status: activity,
   } satisfies Checks<records.ApiResource>,
   consents: { ...row, userId: text, clientId: text, scopes: texts, claims: optional(texts), at: instant } satisfies Checks<records.Consent>,

@@ -5,7 +5,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { IdpEvent } from 'tenant-idp';
 import type { EventNodeSettings, FromEventNode, KillPoint, ToEventNode } from '../../support/administration/event-node.js';
@@ -61,8 +60,8 @@ withMongo('MONGODB_URL', (mongo) =>
       await untilHeard(made.at(-1)?.personId ?? '', 2);
 
       const [persons, events] = [mongo.db.collection('idp_persons'), mongo.db.collection<{ readonly _id: string }>('idp_events')];
-      for (const deadline = Date.now() + 10_000; (await persons.countDocuments({ outbox: 'yes' })) > 0; await pause(20))
-        if (Date.now() > deadline) throw new Error('Events were told and not struck off.');
+      // Told, and struck off.
+      await until(async () => (await persons.countDocuments({ outbox: 'yes' })) === 0);
       for (const { personId, killAt } of made) {
         const told = about(personId);
         expect([killAt, told.length]).toEqual([killAt, killAt === 'told' ? 2 : 1]);

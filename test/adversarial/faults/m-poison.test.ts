@@ -322,7 +322,10 @@ describe('M17: rows that are not of their form', () => {
     await expect(clients.update(unreadable, { name: 'Other' })).rejects.toMatchObject({ code: 'record_unreadable' });
     for (const [name, ids] of poisoned) await clean(name, ids);
     await drive();
-    for (let looks = 0; (await service.idp.health()).problems.length > 0; looks += 1) expect(looks).toBeLessThan(500);
+    await until(
+      async () => (await service.idp.health()).problems,
+      (left) => left.length === 0,
+    );
   });
 
   const ofRing = ['keys', 'pendingEvents', 'outbox', 'createdAt', 'updatedAt'];

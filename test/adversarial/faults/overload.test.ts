@@ -11,6 +11,7 @@ import { Agent, authorizeUrl, postForm } from '../../support/client/agent.js';
 import { authorizationOf } from '../../support/client/steps.js';
 import { startIdp, type TestIdp, type TestIdpOptions } from '../../support/service/idp.js';
 import { testTogether } from '../../support/service/test-together.js';
+import { until } from '../../support/time/until.js';
 
 /** With the costs of production, where rounds are proved. */
 const [SIGN_INS, SCRYPT_COST] = process.env.PROVE ? [200, 2 ** 14] : [40, 2 ** 10];
@@ -41,8 +42,10 @@ function heldTokens() {
   return {
     extensions: [extension],
     async holding(count: number): Promise<void> {
-      for (const deadline = Date.now() + 20_000; held.length < count; await pause(5))
-        if (Date.now() > deadline) throw new Error(`only ${held.length} are held`);
+      await until(
+        () => held.length,
+        (length) => length >= count,
+      );
     },
     letGo() {
       isHolding = false;

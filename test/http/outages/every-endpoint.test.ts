@@ -11,6 +11,7 @@ import { startIdp } from '../../support/service/idp.js';
 import { testTogether } from '../../support/service/test-together.js';
 import { failingStores } from '../../support/stores/failing-stores.js';
 import { IN_TIME } from '../../support/time/in-time.js';
+import { until } from '../../support/time/until.js';
 import { browserCases } from './browser-cases.js';
 import { type Case, outages, useFailingIdp } from './failing-idp.js';
 import { oauthCases } from './oauth-cases.js';
@@ -78,7 +79,7 @@ testTogether('design §4: an outage is one line in the log when it begins, with 
     // What runs by itself meets the outage as well.
     await pause(2500);
     recover();
-    for (const deadline = Date.now() + 20_000; own.logged.length < 4 && Date.now() < deadline; ) await pause(100);
+    await until(() => own.logged.length >= 4);
     const told = own.logged.map(([{ store, err }, message]) => [message, store, (err as Error | undefined)?.message]);
     expect(told.sort()).toEqual([
       ['store is away', 'artifacts (failing)', expect.stringContaining('ECONNREFUSED')],

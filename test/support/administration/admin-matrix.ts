@@ -14,6 +14,7 @@ export interface TenantRecords {
   readonly group: string;
   readonly subsidiary: string;
   readonly invitation?: string;
+  readonly impersonation?: string;
 }
 
 /** Makes them. */
@@ -36,6 +37,7 @@ const meant = (path: string, parameter: string, records: TenantRecords): string 
     groups: records.group,
     subsidiaries: records.subsidiary,
     invitations: records.invitation,
+    impersonations: records.impersonation,
     link: records.user,
   }[collection];
 };

@@ -60,7 +60,6 @@ const linked = await viewsOf(linkedAccountsPages, (pages) => [
   pages.unlink(ctx, acme, long),
   pages.refused(ctx, globex, 'tenant'),
   pages.lost(ctx),
-  pages.acting(ctx),
 ]);
 
 export const galleryOfExtensions: readonly State[] = [

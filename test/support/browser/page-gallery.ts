@@ -278,6 +278,23 @@ export const gallery: readonly GalleryPage[] = [
   { name: 'expired-client', view: { page: 'expired', clientUri: 'https://app.example.com/' }, frame },
   { name: 'expired-dead-end', view: { page: 'expired' }, frame: { locale: 'en' } },
   { name: 'wrong-link', view: { page: 'wrong-link' }, frame: { locale: 'sv', languages: frame.languages as LanguageMenu } },
+  {
+    name: 'acting',
+    view: { page: 'acting' },
+    frame: {
+      ...frame,
+      acting: { actor: 'Sue Support (sue@acme.test)', user: 'Alice Andersen (alice@acme.test)', end: { text: 'End', href: '/end' } },
+    },
+  },
+  { name: 'acting-plain', view: { page: 'acting' }, frame: { locale: 'fi' } },
+  {
+    name: 'acting-elsewhere',
+    view: { page: 'signed-out' },
+    frame: {
+      ...long,
+      acting: { actor: `Sue (${longUserName})`, user: `Maximiliane (${longUserName})`, end: { text: 'Beenden', href: '/end' } },
+    },
+  },
   ...galleryOfExtensions,
   { name: 'unavailable', view: { page: 'unavailable' }, frame: { ...frame, locale: 'da' } },
 ];

@@ -97,6 +97,14 @@ export function scriptOf({ hasPassword = false, script }: PageContent): string |
   return sources.length < 2 ? sources[0] : sources.map((source) => `{${source}}`).join('\n');
 }
 
+/** Who acts as whom, on top of everything. */
+const actingBanner = ({ text, frame: { acting } }: PageContext): Html | false =>
+  acting !== undefined &&
+  html`<header class="acting"><p>${text('acting.banner', { actor: acting.actor, user: acting.user })}</p>${
+    acting.end !== undefined && html`<a href="${acting.end.href}">${acting.end.text}</a>`
+  }</header>
+`;
+
 /** The whole document. */
 export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
@@ -116,7 +124,7 @@ ${content.goesOn !== undefined && html`<noscript><meta http-equiv="refresh" cont
 <style>${new Html(brandStyle(frame.branding).css)}</style>
 </head>
 <body>
-<main>
+${actingBanner(context)}<main>
 <div class="intro">
 ${renderMark(content, frame)}
 <h1>${content.title}</h1>

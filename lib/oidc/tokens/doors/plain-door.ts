@@ -11,7 +11,7 @@ import type { CallerState } from '../../../contract/extension.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite } from '../../artifacts/unit-of-work.js';
-import type { AnswerClient } from '../../authorize/client-endpoints.js';
+import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.js';
 import { type Caller, callerOf, clientOf } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
 import type { TokenResponse } from '../token-request.js';

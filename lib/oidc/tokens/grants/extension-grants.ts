@@ -1,6 +1,6 @@
 /** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/grant-type.js';
+import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { subOf } from '../../../directory/index.js';
 import { IdpError } from '../../../errors.js';
 import type { Client } from '../../../store/records/records.js';
@@ -52,7 +52,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const { lifetimes } = options;
     const now = epochSeconds();
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
-    const mayRefresh = offline !== false && client.grantTypeAllowed('refresh_token');
+    const mayRefresh = offline !== false && !act && client.grantTypeAllowed('refresh_token');
     const isLeft = (scope: string): boolean =>
       (scope !== 'offline_access' || mayRefresh) && (!record.requireConsent || consent?.scopes.includes(scope) === true);
     const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));

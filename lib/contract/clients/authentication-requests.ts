@@ -74,3 +74,18 @@ export interface AuthenticationRequests {
   /** Denies a request. The caller sees to it that it is the user who does, or the host. */
   deny(id: string, why?: DenialReason): Promise<RequestDecision>;
 }
+
+/** A request that waits for a person. */
+export interface CibaNotification {
+  /** Names the request, for `idp.ciba`. */
+  readonly id: string;
+  readonly oid: string;
+  readonly tid: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly bindingMessage?: string;
+  readonly messageFormat: 'plaintext' | 'simpleMarkdownV1';
+  /** The page on which the person answers. */
+  readonly url: string;
+  readonly expiresAt: Date;
+}

@@ -1,8 +1,13 @@
-/** An endpoint at which clients ask for something, authenticated as at the token endpoint. */
+/**
+ * What clients ask for, and extensions answer once a client has authenticated.
+ *
+ * This file is an endpoint at which clients authenticate as at the token endpoint, `grant-type` a grant at the token endpoint, `authentication-requests`
+ * what a client asks a person to approve elsewhere.
+ */
 import type { Context } from 'koa';
-import type { Awaitable } from '../claims/contract.js';
-import type { Account } from '../directory/index.js';
-import type { Client } from '../store/records/records.js';
+import type { Awaitable } from '../../claims/contract.js';
+import type { Account } from '../../directory/index.js';
+import type { Client } from '../../store/records/records.js';
 import type { GrantRefusal } from './grant-type.js';
 
 /** A JWT that tells whose account is meant. */

@@ -1,14 +1,24 @@
 /** Requests that a client signed and sends by itself, without a browser. @see CIBA Core §7.1.1 */
 import { decodeProtectedHeader } from 'jose';
+import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
-import { hashedKey } from '../../store/artifact-key.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin } from '../clients/jwts.js';
-import type { OidcParts } from '../context.js';
-import { registeredClaims } from '../keys/jwt.js';
-import { verifiedByClient } from '../upstream/client.js';
-import type { AuthenticatedRequest } from './client-endpoints.js';
-import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, typeOf, types } from './request-objects.js';
-import type { RequestUris } from './request-uris.js';
+import { hashedKey } from '../../../store/artifact-key.js';
+import type { Client as ClientRecord } from '../../../store/records/records.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin } from '../../clients/jwts.js';
+import type { OidcParts } from '../../context.js';
+import { registeredClaims } from '../../keys/jwt.js';
+import { verifiedByClient } from '../../upstream/client.js';
+import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, typeOf, types } from '../request-objects.js';
+import type { RequestUris } from '../request-uris.js';
+
+/** A request whose client authenticated. */
+export interface AuthenticatedRequest {
+  readonly ctx: Context;
+  readonly client: Client;
+  readonly record: ClientRecord;
+  /** As they came. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
 
 type Parameters = Readonly<Record<string, string>>;
 

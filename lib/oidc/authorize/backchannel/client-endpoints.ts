@@ -1,28 +1,23 @@
-/** Endpoints of oidc-provider's that extensions answer: from here they get a request whose client, parameters and request object were found good. */
+/**
+ * Requests that clients send by themselves, without a browser.
+ *
+ * This file hands them to the extension that answers the endpoint, once client, parameters and request object were found good. `client-request-objects`
+ * reads what a client signed.
+ */
 import type { Context } from 'koa';
-import { type Client, errors } from 'oidc-provider';
-import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../contract/client-endpoint.js';
-import type { GrantRefusal } from '../../contract/grant-type.js';
-import { IdpError } from '../../errors.js';
-import type { Client as ClientRecord } from '../../store/records/records.js';
-import type { Scopes } from '../accounts/scopes.js';
-import { perRequest } from '../artifacts/per-request.js';
-import { userIdOf } from '../clients/pairwise.js';
-import type { OidcParts } from '../context.js';
-import { claimsOfIdToken } from '../upstream/id-token.js';
-import { checkScopes } from './checks.js';
-import { createClientRequestObjects } from './client-request-objects.js';
-import { accountOfHint, HintTokenExpired, readHintToken, useOnce } from './login-hint-tokens.js';
-import type { RequestUris } from './request-uris.js';
-
-/** A request whose client authenticated. */
-export interface AuthenticatedRequest {
-  readonly ctx: Context;
-  readonly client: Client;
-  readonly record: ClientRecord;
-  /** As they came. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
+import { errors } from 'oidc-provider';
+import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
+import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
+import { IdpError } from '../../../errors.js';
+import type { Scopes } from '../../accounts/scopes.js';
+import { perRequest } from '../../artifacts/per-request.js';
+import { userIdOf } from '../../clients/pairwise.js';
+import type { OidcParts } from '../../context.js';
+import { claimsOfIdToken } from '../../upstream/id-token.js';
+import { checkScopes } from '../checks.js';
+import { accountOfHint, HintTokenExpired, readHintToken, useOnce } from '../login-hint-tokens.js';
+import type { RequestUris } from '../request-uris.js';
+import { type AuthenticatedRequest, createClientRequestObjects } from './client-request-objects.js';
 
 /** Answers a request. @throws errors of oidc-provider; an IdpError for what is no error of OAuth */
 export type AnswerClient = (request: AuthenticatedRequest) => Promise<Readonly<Record<string, unknown>>>;

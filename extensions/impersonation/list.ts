@@ -1,0 +1,67 @@
+/** Lists of impersonations: along the index of their filter, in the order in which they began, page by page. */
+import { type ExtensionContext, IdpError } from '../../lib/extension-door.js';
+import { type ImpersonationRow, impersonations } from './records.js';
+
+const DEFAULT_LIMIT = 50;
+/** Milliseconds that the longest lasts, and that clocks of nodes may be apart. */
+const LONGEST_MS = 3_600_000 + 60_000;
+
+export interface ImpersonationQuery {
+  readonly status?: 'active' | 'ended';
+  readonly userId?: string;
+  readonly operatorId?: string;
+  readonly sort?: 'startedAt' | '-startedAt';
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+export interface ListedImpersonations {
+  readonly items: readonly ImpersonationRow[];
+  readonly next?: string;
+}
+
+export function createImpersonationList({ collection, seal }: Pick<ExtensionContext, 'collection' | 'seal'>) {
+  const cursors = seal('impersonation cursor');
+
+  /** Where a page begins. @throws IdpError `invalid_cursor` for what is no cursor of this list. */
+  function positionIn(list: string, cursor: string): { readonly value: Date; readonly id: string } {
+    try {
+      const { startedAt, id } = JSON.parse(cursors.open(list, cursor)) as { readonly startedAt: string; readonly id: string };
+      return { value: new Date(startedAt), id };
+    } catch (cause) {
+      throw IdpError.is(cause, 'undecipherable') ? new IdpError('invalid_cursor', {}, { cause }) : cause;
+    }
+  }
+
+  return async (
+    tid: string,
+    { status, userId, operatorId, sort = '-startedAt', limit = DEFAULT_LIMIT, after }: ImpersonationQuery,
+  ): Promise<ListedImpersonations> => {
+    const list = JSON.stringify([tid, status, userId, operatorId, sort]);
+    const now = Date.now();
+    const isActive = ({ endedAt, endsAt }: ImpersonationRow): boolean => endedAt === undefined && endsAt.getTime() > now;
+    const fits = (row: ImpersonationRow): boolean =>
+      (status === undefined || isActive(row) === (status === 'active')) && (operatorId === undefined || row.operator.oid === operatorId);
+    const along =
+      userId !== undefined
+        ? { index: 'ofUser', within: [userId] }
+        : operatorId !== undefined
+          ? { index: 'ofOperator', within: [operatorId] }
+          : { index: 'byStart', within: [] };
+    // What began earlier is over.
+    const stretch = { ...along, descending: sort === '-startedAt', ...(status === 'active' && { from: new Date(now - LONGEST_MS) }) };
+
+    const found: ImpersonationRow[] = [];
+    for (let position = after === undefined ? undefined : positionIn(list, after); found.length <= limit; ) {
+      const rows = await collection(impersonations, tid).range({ ...stretch, limit: limit + 1, ...(position && { after: position }) });
+      found.push(...rows.filter(fits));
+      const last = rows.at(-1);
+      if (!last || rows.length <= limit) break;
+      position = { value: last.startedAt, id: last.id };
+    }
+    const items = found.slice(0, limit);
+    const last = items.at(-1);
+    if (!last || found.length <= limit) return { items };
+    return { items, next: cursors.seal(list, JSON.stringify({ startedAt: last.startedAt, id: last.id })) };
+  };
+}

@@ -1,0 +1,49 @@
+/** `impersonation: 'refuse'` of clients and API resources: neither gets a token of who acts as somebody else. */
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Caller } from '../../contract/extension.js';
+import type { Directory } from '../../directory/index.js';
+import type { PinnedLogin } from './login-context.js';
+import type { Scopes } from './scopes.js';
+
+/** Who gets a token, and what it is for. */
+export interface Wanted {
+  readonly client: Caller | undefined;
+  /** API resources that it is for. */
+  readonly audiences: Iterable<string>;
+}
+
+/** Whether the client or API resource refuses the sign-in. */
+export const refusesActing = (caller: Caller | undefined, login: Pick<PinnedLogin, 'act'> | undefined): boolean =>
+  login?.act !== undefined && caller?.impersonation === 'refuse';
+
+/** Whether a token of the sign-in is refused by now. */
+export const isRefused = async (
+  directory: Pick<Directory, 'apiResources'>,
+  login: Pick<PinnedLogin, 'act'> | undefined,
+  wanted: Wanted,
+): Promise<boolean> => login?.act !== undefined && (await findRefusal(directory, wanted)) !== undefined;
+
+/** The client or an API resource that refuses who acts as somebody else; undefined when none does. */
+async function findRefusal({ apiResources }: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<Caller | undefined> {
+  if (wanted.client?.impersonation === 'refuse') return wanted.client;
+  for (const id of new Set(wanted.audiences)) {
+    const resource = apiResources.peek(id) ?? (await apiResources.get(id));
+    if (resource?.impersonation === 'refuse') return resource;
+  }
+  return undefined;
+}
+
+/** @throws AccessDenied where the client, or an API resource, refuses who acts as somebody else. */
+export async function checkActing(directory: Pick<Directory, 'apiResources'>, wanted: Wanted): Promise<void> {
+  const refusing = await findRefusal(directory, wanted);
+  if (refusing) throw new errors.AccessDenied(`${refusing.id} takes no sign-in of who acts as somebody else`);
+}
+
+/** The API resources that a request is about, by its scopes and by name. @see RFC 8707 §2 */
+export const audiencesAsked = (scopes: Scopes, ctx: KoaContextWithOIDC): readonly string[] => {
+  const { params, resourceServers = {} } = ctx.oidc;
+  return [...scopes.audiences(ctx, String(params?.scope ?? '')), ...namesOf(params?.resource), ...Object.keys(resourceServers)];
+};
+
+/** One name, or several. */
+export const namesOf = (names: unknown): readonly string[] => [names].flat().filter((name): name is string => typeof name === 'string');

@@ -1,0 +1,57 @@
+/** Browsers in which Alice acts as Bob, by the extension of `acting.ts`. */
+import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, postForm, signIn } from '../client/agent.js';
+import { isSignInPage, membersOf } from '../client/authorization-response.js';
+import { authorizationOf } from '../client/steps.js';
+import { redirectUri } from '../service/seed.js';
+import type { IdpInUse } from '../service/use-idp.js';
+
+type Parameters = Record<string, string>;
+
+export interface ActingSession {
+  readonly agent: Agent;
+  /** To the request that the acting began with. */
+  readonly response: Answer;
+}
+
+export function actingIn(service: IdpInUse) {
+  const pkce = createPkce();
+  const url = (parameters: Parameters = {}): string =>
+    authorizeUrl(service.issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
+  return {
+    url,
+
+    /** The ids of a user of the seed. */
+    async known(userName: string): Promise<{ readonly oid: string; readonly sub: string; readonly tid: string }> {
+      const [account] = await service.idp.directory.accounts.candidates(userName);
+      const { id = '', parentUserId = id } = account?.person.user ?? {};
+      return { oid: id, sub: parentUserId, tid: account?.tenant.id ?? '' };
+    },
+
+    /** Alice, who acts as Bob from then on. */
+    async act(parameters: Parameters = {}, agent: Agent = new Browser(), user = 'bob@globex.test'): Promise<ActingSession> {
+      const asked = url({ acr_values: 'impersonate', ...parameters });
+      const first = await agent.follow(await agent.get(asked));
+      const page = isSignInPage(first) ? await signIn(agent, asked) : first;
+      return { agent, response: await agent.follow(await agent.submit(page, { user })) };
+    },
+
+    /** The answer to a request that shows no page. */
+    silently: (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.get(url({ prompt: 'none', ...parameters })),
+
+    /** The answer, or the page, that a request comes to. */
+    ask: async (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.follow(await agent.get(url(parameters))),
+
+    redeem: (response: Answer, client = 'web', more: Parameters = {}): Promise<Json> =>
+      postForm(
+        `${service.issuer}/connect/token`,
+        {
+          grant_type: 'authorization_code',
+          code: membersOf(response).code ?? '',
+          redirect_uri: redirectUri,
+          code_verifier: pkce.verifier,
+          ...more,
+        },
+        authorizationOf(client),
+      ),
+  };
+}
