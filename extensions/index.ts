@@ -19,6 +19,7 @@ import { passwords } from './passwords/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';
 import { signIn } from './sign-in/index.js';
 
+export { cibaFor } from './ciba/index.js';
 export { standardClaims } from './claims/index.js';
 export { introspectScopesFor } from './scope-introspection/index.js';
 

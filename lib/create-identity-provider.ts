@@ -1,7 +1,7 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
-import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
@@ -14,8 +14,10 @@ import type { FoundProblems } from './config-problem.js';
 import { withAdditions } from './contract/added-configuration.js';
 import { findExtensionProblems, findIdentityScopes } from './contract/checks.js';
 import {
+  actingRulesOf,
   adminApiOf,
   byExtension,
+  clientEndpointOf,
   clientRulesOf,
   discoveryOf,
   grantTypesOf,
@@ -101,6 +103,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     clientRules: clientRulesOf(options, extensions),
     identityScopes: identityScopes(claims.scopes.keys()),
     means: offers.means,
+    ...(options.impersonation && { privileged: [options.impersonation.permission] }),
     invitations: invitationRulesOf(options),
     recovery: recoveryRulesOf(options),
     ownApi,
@@ -149,7 +152,9 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
+    backchannel: clientEndpointOf(extensions, () => context),
     participants,
+    actings: actingRulesOf(extensions, () => context),
     withAdditions: (configuration) => withAdditions(configuration, extensions, context),
     clientsOfExtensions: byExtension(
       extensions,
@@ -255,6 +260,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keys: { rotate: keys.rotate },
     tenant: (tid) => directory.forTenant(tid),
     introspectScopes: introspectScopesFor(context),
+    ciba: cibaFor(context),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),

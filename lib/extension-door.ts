@@ -1,7 +1,7 @@
 /** The public door to extensions: `tenant-idp/extension`. The standard extensions come in by no other. */
 export { type Static, Type } from '@sinclair/typebox';
 export type { Context, Middleware } from 'koa';
-export type { AcrValues } from './acr-values.js';
+export { type AcrValues, parseAcrValues } from './acr-values.js';
 export {
   type Awaitable,
   type ClaimContext,
@@ -13,6 +13,16 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export type {
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  CibaNotification,
+  DenialReason,
+  RequestDecision,
+} from './contract/clients/authentication-requests.js';
+export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/clients/client-endpoint.js';
+export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/clients/grant-type.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
@@ -30,7 +40,6 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
-export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
@@ -49,6 +58,7 @@ export {
 } from './contract/resources.js';
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
+export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
@@ -71,7 +81,8 @@ export type {
   Seal,
   Signature,
 } from './contract/work.js';
-export { isPrivileged, privilegesIn } from './directory/groups/privileges.js';
+export { isAdminScope } from './directory/clients/client-scopes.js';
+export type { Privileges } from './directory/groups/privileges.js';
 export type {
   Account,
   Directory,
@@ -103,6 +114,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
+export { isUsable } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';
@@ -129,6 +141,5 @@ export { createJsonReader, type JsonShape, json } from './http/requests/json-gua
 export { parametersOf } from './http/requests/parameters.js';
 export { redirectByGet } from './http/requests/posted-form.js';
 export type { Logger } from './logger.js';
-export type { CibaNotification, CibaOptions } from './options/options.js';
 export type { ArtifactKind, ExtensionArtifacts, PutArtifact } from './store/records/extension-artifacts.js';
 export type { ApiResource, Branding, Client, ExternalIdentity, Person, PersonWithUser, Tenant, User } from './store/records/records.js';

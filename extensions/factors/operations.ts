@@ -7,7 +7,6 @@ import {
   IdpError,
   type Operation,
   type OperationRequest,
-  privilegesIn,
   Type,
 } from '../../lib/extension-door.js';
 import type { Enrolled } from './enrolled.js';
@@ -50,7 +49,7 @@ async function checkPrivileges({ directory, administrator }: Request, owner: Acc
   if (administrator.ofAllTenants) return;
   for (const { person, tenant } of await directory.accounts.family(owner.person)) {
     const groups = await directory.accounts.groups(person);
-    const privileged = privilegesIn(groups);
+    const privileged = directory.privileges.in(groups);
     const isHeld = administrator.administers(tenant.id) && privileged.every((id) => administrator.holds(id));
     if (privileged.length > 0 && !isHeld) throw errors('factor_privileged');
   }

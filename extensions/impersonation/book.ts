@@ -1,49 +1,117 @@
-/** Impersonations of a tenant: what was begun is found, and ended once. */
-import { type Attribution, type ExtensionContext, IdpError } from '../../lib/extension-door.js';
-import { eventData, type ImpersonationRow, impersonations } from './records.js';
+/**
+ * The record of impersonations: how each begins and ends. A row and its event are written before there is a sign-in, and a row ends before its sign-in does.
+ * Whoever ends it, and however often, there is one event: the row says whether it has ended. It stays open until its sign-in is gone as well.
+ */
+import { hash } from 'node:crypto';
+import { type Account, type Attribution, type ExtensionContext, IdpError, type ImpersonationEnd } from '../../lib/extension-door.js';
+import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent } from './records.js';
+import type { Rules } from './rules.js';
+
+const PREFIX = 'impersonation:';
+
+/** What the sign-in of a row is called. */
+export const nameOf = ({ id }: Pick<ImpersonationRow, 'id'>): string => PREFIX + id;
+export const idOf = (name: string | undefined): string | undefined => (name?.startsWith(PREFIX) ? name.slice(PREFIX.length) : undefined);
+
+export interface Started {
+  /** The step of the sign-in: it begins one alone, however often it is posted. */
+  readonly uid: string;
+  readonly operator: Account;
+  readonly target: Account;
+  readonly reason: string;
+  readonly clientId: string;
+  readonly seconds: number;
+  readonly by: Attribution;
+}
 
 export interface Book {
-  /** @throws IdpError `not_found`. */
+  /** @returns the row; undefined where the step began another one, or one that has ended */
+  start(started: Started): Promise<ImpersonationRow | undefined>;
+  /** One of a tenant. @throws IdpError `not_found`. */
   require(tid: string, id: string): Promise<ImpersonationRow>;
+  /** One of whichever tenant. */
+  find(id: string): Promise<ImpersonationRow | undefined>;
+  /** What ended it, or does now; undefined while it may go on. */
+  endOf(row: ImpersonationRow): Promise<ImpersonationEnd | undefined>;
   /**
-   * Ends one: its tokens and session are of no use from then on. One that has ended stays as it ended.
+   * Writes the end, and no more: the sign-in is of no use from then on. One that has ended stays as it ended, and what its time ended before as well.
    * @returns the row as it is then
    * @throws IdpError `not_found`.
    */
-  end(tid: string, id: string, endedBy: NonNullable<ImpersonationRow['endedBy']>, by?: Attribution): Promise<ImpersonationRow>;
+  close(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
+  /** {@link Book.close}, and ends the sign-in wherever it is; the clients are told. @throws IdpError `not_found`. */
+  end(tid: string, id: string, endedBy: ImpersonationEnd, by?: Attribution): Promise<ImpersonationRow>;
 }
 
-export function createBook({ collection }: Pick<ExtensionContext, 'collection'>): Book {
-  const require = async (tid: string, id: string): Promise<ImpersonationRow> => {
+/** One row for a step, whoever is first to write it. */
+function idOfStep(uid: string): string {
+  const digest = hash('sha256', `impersonation ${uid}`, 'hex');
+  return digest.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
+}
+
+export function createBook(
+  context: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'endActingOf'>,
+  rules: Rules,
+): Book {
+  const { collection, collectionOfAllTenants, directory, endActingOf } = context;
+
+  async function require(tid: string, id: string): Promise<ImpersonationRow> {
     const row = await collection(impersonations, tid).get(id);
     if (!row) throw new IdpError('not_found');
     return row;
-  };
+  }
+
+  async function close(tid: string, id: string, endedBy: ImpersonationEnd, by: Attribution = {}) {
+    const now = new Date();
+    const endOf = ({ endsAt }: ImpersonationRow): End => (endsAt <= now ? { at: endsAt, by: 'time' } : { at: now, by: endedBy });
+    return collection(impersonations, tid).update(
+      id,
+      (row) => ended(row, endOf(row)),
+      (row) => (row.endedAt ? [] : [endEvent(row, endOf(row), endOf(row).by === endedBy ? by : {})]),
+    );
+  }
+
   return {
+    async start({ uid, operator, target, reason, clientId, seconds, by }) {
+      const { id: oid, parentUserId = oid } = operator.person.user;
+      const now = Math.floor(Date.now() / 1000) * 1000;
+      const row: Impersonation = {
+        targetOid: target.person.user.id,
+        targetPersonId: target.person.id,
+        operator: { oid, sub: parentUserId, tid: operator.tenant.id },
+        operatorPersonId: operator.person.id,
+        reason,
+        clientId,
+        startedAt: new Date(now),
+        endsAt: new Date(now + seconds * 1000),
+        open: 'yes',
+      };
+      const rows = collection(impersonations, target.tenant.id);
+      const id = idOfStep(uid);
+      const made = await rows.insert(row, { id, events: [startEvent({ ...row, id }, by)] }).catch(IdpError.unless('conflict'));
+      if (made) return made;
+      const known = await rows.get(id);
+      const isSame = known && known.targetOid === row.targetOid && known.operator.oid === oid && known.endedAt === undefined;
+      return isSame ? known : undefined;
+    },
+
     require,
-    end(tid, id, endedBy, by = {}) {
-      const now = new Date();
-      /** What its time ended before stays ended by it. */
-      const endOf = ({ endsAt }: ImpersonationRow) =>
-        endsAt <= now ? ({ endedAt: endsAt, endedBy: 'time' } as const) : { endedAt: now, endedBy };
-      return collection(impersonations, tid).update(
-        id,
-        (row) => {
-          const { open: _, ...rest } = row;
-          return row.endedAt ? row : { ...rest, ...endOf(row) };
-        },
-        (row) => {
-          if (row.endedAt) return [];
-          const { endedAt, endedBy: EndedBy } = endOf(row);
-          return [
-            {
-              type: 'ImpersonationEnded',
-              data: { ...eventData(row), EndedAt: endedAt.toISOString(), EndedBy },
-              ...(EndedBy === endedBy && { by }),
-            },
-          ];
-        },
-      );
+    find: (id) => collectionOfAllTenants(impersonations).get(id),
+
+    async endOf({ endedBy, endsAt, operator, targetOid }) {
+      if (endedBy !== undefined) return endedBy;
+      if (endsAt.getTime() <= Date.now()) return 'time';
+      const [actor, target] = await Promise.all([operator.oid, targetOid].map(directory.accounts.findByOid));
+      if (!actor) return 'permission';
+      return target ? rules.obstacleTo(actor, target) : 'target';
+    },
+
+    close,
+    async end(tid, id, endedBy, by) {
+      const row = await close(tid, id, endedBy, by);
+      if (row.open === undefined) return row;
+      await endActingOf(row.targetOid, nameOf(row));
+      return collection(impersonations, tid).update(id, ({ open: _, ...rest }) => rest);
     },
   };
 }

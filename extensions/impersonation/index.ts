@@ -1,15 +1,50 @@
 /**
- * Acting as somebody else: `impersonate` in `acr_values`, for who holds the permission that the option `impersonation` names. Each impersonation has a row
- * of `records`, which is there before any token is.
+ * Acting as somebody else: `impersonate` in `acr_values`, for who holds the permission that the option `impersonation` names.
+ *
+ * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
+ * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
+ * back for. `operations` is the admin API.
  */
-import type { Extension } from '../../lib/extension-door.js';
+import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createBook } from './book.js';
+import { createFlow } from './flow.js';
 import { impersonationOperations } from './operations.js';
+import { ownPage } from './own-page.js';
 import { impersonations } from './records.js';
+import { createRules } from './rules.js';
+import { texts } from './texts/index.js';
+import { actingRule, jobs } from './upkeep.js';
 
-export const impersonation = (): Extension => ({
-  name: 'impersonation',
-  collections: [impersonations],
-  events: ['ImpersonationStarted', 'ImpersonationEnded'],
-  resources: (context) => impersonationOperations(context, createBook(context)),
-});
+/** The parts of one service. */
+function createParts(context: ExtensionContext) {
+  const rules = createRules(context);
+  const book = createBook(context, rules);
+  return { book, flow: createFlow(context, book, rules) };
+}
+
+export function impersonation(): Extension {
+  const made = new WeakMap<ExtensionContext, ReturnType<typeof createParts>>();
+  const partsOf = (context: ExtensionContext) => {
+    const parts = made.get(context) ?? createParts(context);
+    made.set(context, parts);
+    return parts;
+  };
+  return {
+    name: 'impersonation',
+    collections: [impersonations],
+    events: ['ImpersonationStarted', 'ImpersonationEnded'],
+    texts,
+    requirements: (context) => (context.impersonation ? [partsOf(context).flow.requirement] : []),
+    acting: (context) => actingRule(partsOf(context).book),
+    routes(router, context) {
+      partsOf(context).flow.routes(router);
+      ownPage(router, context, partsOf(context).book);
+    },
+    resources: (context) => impersonationOperations(context, partsOf(context).book),
+    jobs: (context) => jobs(context, partsOf(context).book),
+    async health({ impersonation: option, directory }) {
+      if (!option || (await directory.permissions.get(option.permission))) return [];
+      return [{ code: 'impersonation_permission_missing', id: option.permission }];
+    },
+  };
+}

@@ -1,9 +1,13 @@
 /** What is kept of impersonations: a row each, from before there is a token until events of its age are removed. */
 import {
+  type Attribution,
   defineCollection,
   type ExtensionRow,
+  type ExtensionRows,
   type Impersonated,
   type ImpersonationEnd,
+  type PersonRef,
+  type RowEvent,
   type Static,
   Type,
 } from '../../lib/extension-door.js';
@@ -31,15 +35,80 @@ const Impersonation = Type.Object(
     clientId: text(),
     startedAt: Type.Date(),
     endsAt: Type.Date(),
-    /** Until it has ended. */
-    open: Type.Optional(Type.Literal('yes')),
     endedAt: Type.Optional(Type.Date()),
     endedBy: Type.Optional(Type.Union(ends.map((end) => Type.Literal(end)))),
+    /** Until its sign-in is gone. */
+    open: Type.Optional(Type.Literal('yes')),
   },
   { additionalProperties: false },
 );
 export type Impersonation = Static<typeof Impersonation>;
 export type ImpersonationRow = ExtensionRow<Impersonation>;
+
+type Known = Impersonation & { readonly id: string };
+
+/** What the events of an impersonation tell. */
+const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: Known): Impersonated => ({
+  AggregateId: targetOid,
+  ImpersonationId: id,
+  OperatorId: operator.oid,
+  OperatorSub: operator.sub,
+  OperatorTenantId: operator.tid,
+  ...(reason === undefined ? {} : { Reason: reason }),
+  ClientId: clientId,
+  StartedAt: startedAt.toISOString(),
+  EndsAt: endsAt.toISOString(),
+});
+
+export const startEvent = (row: Known, by: Attribution): RowEvent => ({ type: 'ImpersonationStarted', data: eventData(row), by });
+
+export interface End {
+  readonly by: ImpersonationEnd;
+  readonly at: Date;
+}
+
+export const endEvent = (row: Known, end: End, by: Attribution): RowEvent => ({
+  type: 'ImpersonationEnded',
+  data: { ...eventData(row), EndedAt: end.at.toISOString(), EndedBy: end.by },
+  by,
+});
+
+/** The row once it has ended; the very row where it had before. */
+export const ended = <Row extends Impersonation>(row: Row, { by, at }: End): Row =>
+  row.endedAt ? row : { ...row, endedAt: at, endedBy: by };
+
+const PAGE = 100;
+
+/** Impersonations of a person, and by the person. */
+async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): Promise<readonly ImpersonationRow[]> {
+  const all: ImpersonationRow[] = [];
+  for (const index of ['byTarget', 'byOperator'])
+    for (let last: ImpersonationRow | undefined; ; ) {
+      const after = last && { value: last.startedAt, id: last.id };
+      const page = await rows.range({ index, within: [personId], limit: PAGE, ...(after && { after }) });
+      all.push(...page);
+      last = page.at(-1);
+      if (page.length < PAGE) break;
+    }
+  return all;
+}
+
+/** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
+async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
+  const at = new Date();
+  for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
+    const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
+    await rows.update(
+      id,
+      (row) => {
+        if (row.reason === undefined && row.endedAt) return row;
+        const { reason: _, ...rest } = ended(row, end);
+        return rest;
+      },
+      ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, {})]),
+    );
+  }
+}
 
 export const impersonations = defineCollection({
   name: 'impersonation.records',
@@ -56,17 +125,19 @@ export const impersonations = defineCollection({
     byEnd: { fields: ['endedAt'], order: 'instant', ofAllTenants: true },
   },
   events: true,
-});
-
-/** What the events of an impersonation tell. */
-export const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: ImpersonationRow): Impersonated => ({
-  AggregateId: targetOid,
-  ImpersonationId: id,
-  OperatorId: operator.oid,
-  OperatorSub: operator.sub,
-  OperatorTenantId: operator.tid,
-  ...(reason === undefined ? {} : { Reason: reason }),
-  ClientId: clientId,
-  StartedAt: startedAt.toISOString(),
-  EndsAt: endsAt.toISOString(),
+  erase: withoutReasons,
+  userRemoved: withoutReasons,
+  async export(rows, { personId }) {
+    const told = ({ id, reason, clientId, startedAt, endsAt, endedAt, endedBy, operator, targetOid }: ImpersonationRow) => ({
+      id,
+      operator: operator.oid,
+      user: targetOid,
+      ...(reason === undefined ? {} : { reason }),
+      clientId,
+      startedAt: startedAt.toISOString(),
+      endsAt: endsAt.toISOString(),
+      ...(endedAt ? { endedAt: endedAt.toISOString(), endedBy } : {}),
+    });
+    return (await ofPerson(rows, personId)).map(told);
+  },
 });

@@ -1,7 +1,7 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
 
 import type { Logger } from '../logger.js';
-import type { ClaimContext, ClaimMapping, ClaimNeed, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
+import type { ClaimContext, ClaimLookups, ClaimMapping, ClaimNeed, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
 import { allOf, Deadline, isPromise } from './deadline.js';
 import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
@@ -56,14 +56,13 @@ export function createClaimResolver(
   const forRequest = (subject: ClaimSubject): RequestClaims => {
     const loads: Loads = new Map();
     const lookups = new RememberedLookups(subject);
-    const remembering = { ...subject, lookups };
     return {
       async resolve(scopes, target, names, audience = []) {
         const outcomes = served.flatMap((set) => {
           const wanted = set.claims.filter(
             (claim) => (scopes.has(claim.scope) || names?.has(claim.name)) && goesTo(claim, target, audience),
           );
-          return wanted.length > 0 ? [resolveSet(set, wanted, remembering, loads, onFailure)] : [];
+          return wanted.length > 0 ? [resolveSet(set, wanted, subject, lookups, loads, onFailure)] : [];
         });
         const settled = allOf(outcomes);
         const resolved = isPromise(settled) ? await settled : settled;
@@ -87,7 +86,6 @@ const goesTo = ({ targets, apiResources }: ServedClaim, target: ClaimTarget, aud
   targets.includes(target) &&
   (target !== 'access_token' || (audience.length > 0 && audience.every((apiResource) => apiResources?.includes(apiResource))));
 
-type RememberingSubject = ClaimSubject & { readonly lookups: RememberedLookups };
 type Entry = readonly [claim: string, value: unknown];
 type Loads = Map<ServedClaimSet, unknown>;
 
@@ -95,12 +93,13 @@ type Loads = Map<ServedClaimSet, unknown>;
 function resolveSet(
   set: ServedClaimSet,
   wanted: readonly ServedClaim[],
-  subject: RememberingSubject,
+  subject: ClaimSubject,
+  lookups: RememberedLookups,
   loads: Loads,
   onFailure: ClaimFailureHandler,
 ): readonly Entry[] | Promise<readonly Entry[]> {
   const deadline = new Deadline(set.timeoutMs);
-  const context = contextOf(subject, deadline);
+  const context = contextOf(subject, lookups, deadline);
   const entriesNow = (): readonly Entry[] | PromiseLike<readonly Entry[]> => {
     const values = wanted.map((claim) => valueOfClaim(claim, context, deadline, (e) => onFailure(set, [claim], e, subject)));
     const named = (settled: readonly unknown[]): readonly Entry[] => wanted.map(({ name }, index) => [name, settled[index]]);
@@ -112,12 +111,15 @@ function resolveSet(
     return [];
   };
   const awaited: PromiseLike<void>[] = [];
+  const keep = (member: 'data' | ClaimNeed, value: unknown): void => {
+    context[member] = value as never;
+  };
   const add = (member: 'data' | ClaimNeed, found: unknown): void => {
-    if (isPromise(found)) awaited.push(found.then((value) => context.add(member, value)));
-    else context.add(member, found);
+    if (isPromise(found)) awaited.push(found.then((value) => keep(member, value)));
+    else keep(member, found);
   };
   if (set.load) add('data', loadOnce(set, context, deadline, loads));
-  for (const need of set.needs) add(need, lookedUp(subject.lookups, need, deadline));
+  for (const need of set.needs) add(need, lookedUp(lookups, need, deadline));
   const entries = awaited.length === 0 ? entriesNow() : Promise.all(awaited).then(entriesNow, leaveOut);
   if (isPromise(entries)) return stopAfter(entries, deadline);
   deadline.stop();
@@ -133,28 +135,43 @@ const stopAfter = async <T>(outcome: PromiseLike<T>, deadline: Deadline): Promis
 };
 
 /** The data of a set is of the type that its own claims expect, and of the records there are those that it needs. */
-type SetContext = ClaimContext & ClaimRecords & { readonly data: never } & Pick<ContextOfSet, 'add'>;
+type SetContext = ClaimContext & { -readonly [Name in keyof ClaimRecords]: ClaimRecords[Name] } & { data: never };
 
-/** The signal comes from the prototype: most sets never ask for it. */
+/** Every set of every token has one. Its members are assigned one by one, because copying a subject costs more than most claims. */
 class ContextOfSet {
+  readonly person: ClaimSubject['person'];
+  readonly user: ClaimSubject['user'];
+  readonly tenant: ClaimSubject['tenant'];
+  readonly scopes: ClaimSubject['scopes'];
+  readonly client: ClaimSubject['client'];
+  readonly login: ClaimSubject['login'];
+  readonly pseudonym: ClaimSubject['pseudonym'];
+  readonly #lookups: RememberedLookups;
   readonly #deadline: Deadline;
 
-  constructor(subject: ClaimSubject, deadline: Deadline) {
-    Object.assign(this, subject);
+  constructor(subject: ClaimSubject, lookups: RememberedLookups, deadline: Deadline) {
+    this.person = subject.person;
+    this.user = subject.user;
+    this.tenant = subject.tenant;
+    this.scopes = subject.scopes;
+    this.client = subject.client;
+    this.login = subject.login;
+    this.pseudonym = subject.pseudonym;
+    this.#lookups = lookups;
     this.#deadline = deadline;
+  }
+
+  get lookups(): ClaimLookups {
+    return this.#lookups.byName;
   }
 
   get signal(): AbortSignal {
     return this.#deadline.signal;
   }
-
-  /** What was loaded, or found by a look-up. */
-  add(member: 'data' | ClaimNeed, value: unknown): void {
-    Object.assign(this, { [member]: value });
-  }
 }
 
-const contextOf = (subject: ClaimSubject, deadline: Deadline): SetContext => new ContextOfSet(subject, deadline) as unknown as SetContext;
+const contextOf = (subject: ClaimSubject, lookups: RememberedLookups, deadline: Deadline): SetContext =>
+  new ContextOfSet(subject, lookups, deadline) as unknown as SetContext;
 
 function lookedUp(lookups: RememberedLookups, need: ClaimNeed, deadline: Deadline): unknown {
   try {

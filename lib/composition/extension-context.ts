@@ -69,6 +69,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
+    endActingOf: protocol.endActingOf,
     acting: protocol.acting,
     async inPerson(ctx, next) {
       if (!(await protocol.signedIn(ctx))?.act) return next();
@@ -87,6 +88,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
+    ...(options.impersonation && { impersonation: options.impersonation }),
     lifetimes: options.lifetimes,
     limits: options.limits,
     logger,

@@ -1,12 +1,15 @@
 /** What extensions add to one whole, where each part has one owner. */
+
 import type { TSchema } from '@sinclair/typebox';
 import type { Seed, SeedPiece } from '../directory/index.js';
 import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
-import type { ApiResource } from '../store/records/records.js';
+import type { ApiResource, Client } from '../store/records/records.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { Extension, ExtensionContext } from './extension.js';
-import type { GrantType } from './grant-type.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
 import { sharedClaims } from './shared-claims.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 
 /**
  * Members of the discovery document.
@@ -64,6 +67,8 @@ export const clientRulesOf = (
   ownMetadata: configure !== undefined,
   takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
+  problemsOfMetadata: (metadata: Client['metadata']): Readonly<Record<string, string>> =>
+    Object.assign({}, ...extensions.map(({ clientProblems }) => clientProblems?.(metadata))),
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });
 
@@ -85,6 +90,16 @@ export function byExtension<T>(
   };
 }
 
+/** Sign-ins with `act` as the extension that began each judges it; of an extension that is not there any more, none goes on. */
+export function actingRulesOf(extensions: readonly Extension[], context: () => ExtensionContext): ActingRule {
+  const rules = byExtension(extensions, context, ({ acting }) => acting);
+  const ruleOf = (name: string): ActingRule | undefined => rules().get(name.split(':', 1)[0] ?? '');
+  return {
+    mayGoOn: (acting) => ruleOf(acting.name)?.mayGoOn(acting) ?? false,
+    ending: (name, end) => ruleOf(name)?.ending(name, end),
+  };
+}
+
 /** Grant types by name, each made when it is first asked for. */
 export function grantTypesOf(extensions: readonly Extension[], context: () => ExtensionContext): ReadonlyMap<string, () => GrantType> {
   const all = extensions.flatMap(({ grantTypes = {} }) => Object.entries(grantTypes));
@@ -94,6 +109,13 @@ export function grantTypesOf(extensions: readonly Extension[], context: () => Ex
       return [name, () => (made ??= create(context()))];
     }),
   );
+}
+
+/** The endpoint of a name that an extension answers, made when it is first asked for; undefined where none does. */
+export function clientEndpointOf(extensions: readonly Extension[], context: () => ExtensionContext): (() => ClientEndpoint) | undefined {
+  const [create] = extensions.flatMap(({ clientEndpoints }) => clientEndpoints?.backchannel_authentication ?? []);
+  let made: ClientEndpoint | undefined;
+  return create && (() => (made ??= create(context())));
 }
 
 /** Forms of what seeds may give extensions, by their names. */

@@ -24,19 +24,22 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-import type { CibaOptions, ImpersonationOptions } from '../options/options.js';
+import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
+import type { CibaNotification } from './clients/authentication-requests.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { ConfigurationAddition } from './configuration.js';
-import type { GrantType } from './grant-type.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ScopeWords } from './pages/scope-words.js';
 import type { View } from './pages/view.js';
 import type { MountedOperation, Operation } from './resources.js';
 import type { ActingHere } from './sign-in/acting.js';
+import type { ActingRule } from './sign-in/acting-rule.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
 import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
@@ -125,6 +128,8 @@ export interface AccountClaims {
   ): Promise<Record<string, unknown>>;
   /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
   userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
+  /** What the viewer is given for a user id. */
+  identifierOf(userId: string, viewer?: Caller): Promise<string>;
 }
 
 /** All an extension may touch. */
@@ -213,6 +218,13 @@ export interface ExtensionContext {
    * @returns where to go on: `next`, or the page that calls the clients in frames on the way to it; undefined when nobody acts here
    */
   endActing(ctx: Context, next: string): Promise<string | undefined>;
+  /**
+   * Ends the sign-in with `act` of this name wherever it is: its sessions, grants and tokens. The clients are told over the back channel, and who acted is
+   * signed in again as before by the next request of their browser.
+   * @param oid the user
+   * @param name as in `acting` of the sign-in
+   */
+  endActingOf(oid: string, name: string): Promise<void>;
   /** Who acts as whom in the browser that asks, for its pages to say so: it is looked up in browsers alone where somebody acted a while ago. */
   acting(ctx: Context): Promise<ActingHere | undefined>;
   /**
@@ -230,10 +242,8 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
-  /** How people hear of requests to sign in: the option `ciba`. */
-  readonly ciba: CibaOptions;
+  /** How people are told of authentication requests: the option `ciba`. */
+  readonly ciba: { readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown; readonly email: boolean };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -244,11 +254,15 @@ export interface ExtensionContext {
   attempts(counter: string, window: number, by?: number): Promise<{ count: number; resetsAt: Date }>;
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
+  /** Who may act as others, and whether these are told: the option `impersonation`. */
+  readonly impersonation?: ImpersonationOptions;
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
     /** Seconds that somebody may act as a user, at most. */
     readonly impersonation: number;
+    /** Seconds of an authentication request of CIBA. */
+    readonly authenticationRequest: number;
     /** Seconds that events are kept. */
     readonly events: number;
   };
@@ -258,6 +272,7 @@ export interface ExtensionContext {
     readonly signInFailuresPerAccount: number;
     readonly signInFailuresPerAddress: number;
     readonly adminRequestsPerMinute: number;
+    readonly authenticationRequestsPerMinute: number;
   };
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
@@ -334,12 +349,19 @@ export interface Extension {
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
+   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint: those that {@link configure} adds
+   * with their feature.
+   */
+  readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
+  /**
    * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
    * service does not use. Called once for each set of signing keys.
    */
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
+  readonly acting?: (context: ExtensionContext) => ActingRule;
   /** Who has to hear of the end of a sign-in. */
   readonly logoutParticipant?: (context: ExtensionContext) => LogoutParticipant;
   /**
@@ -347,5 +369,10 @@ export interface Extension {
    * is checked when a client is written.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
+  /**
+   * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
+   * {@link clientMetadata}.
+   */
+  readonly clientProblems?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
   readonly close?: () => Promise<void>;
 }

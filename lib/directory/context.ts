@@ -21,6 +21,7 @@ import type {
   Tenant,
   UpkeepRecord,
 } from '../store/records/records.js';
+import type { Privileges } from './groups/privileges.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -61,6 +62,8 @@ export interface ClientRules {
   readonly isProduction?: boolean;
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
+  /** What extensions find wrong with metadata as a whole, by the name of the member. @default nothing */
+  readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }
 
 /** What every service of the directory is made from. */
@@ -82,6 +85,7 @@ export interface DirectoryContext extends ClientRules {
   /** Characters of a secret that a host brings, at least. */
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
+  readonly privileges: Privileges;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

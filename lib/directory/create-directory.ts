@@ -21,6 +21,7 @@ import { createPasswordRules, type PasswordRulesOptions } from './credentials/pa
 import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
+import { createPrivileges, type Privileges } from './groups/privileges.js';
 import { type Acceptance, createAcceptance } from './invitations/acceptance.js';
 import { createInvitations, type InvitationParts, type InvitationRules, type Invitations } from './invitations/invitations.js';
 import { createSettling, type OnInvitationDue } from './invitations/settling.js';
@@ -86,6 +87,8 @@ export interface DirectoryOptions {
   readonly recovery?: RecoveryRules;
   /** What people can prove. @default passwords, and no second factor */
   readonly means?: SignInMeans;
+  /** Permissions that count as those of the admin API do. @default none */
+  readonly privileged?: readonly string[];
 }
 
 /** What the options say of links that reset a password, and of links that prove an address. */
@@ -129,6 +132,8 @@ export interface Directory {
    */
   as(by: Attribution): Directory;
   readonly accounts: Accounts;
+  /** What nobody gives who holds less. */
+  readonly privileges: Privileges;
   readonly accountEvents: AccountEvents;
   readonly credentials: Credentials;
   /** @internal */
@@ -186,6 +191,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     identityScopes,
     ownApi: options.ownApi,
     means,
+    privileges: createPrivileges(options.privileged),
     isKeyed: keyCompletion.isKeyed,
   };
 
@@ -227,6 +233,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     apiScopes: createApiScopes(context),
     pkceMethods: createPkceMethods(context),
     accounts,
+    privileges: context.privileges,
     policies,
     deliveries,
     seedLedger: createSeedLedger(context),

@@ -57,9 +57,9 @@ export interface App {
 
 export function createApp(options: AppOptions): App {
   const { protocol, mountPath, extensions, context, showPage, logger } = options;
-  const { router, styleAt } = extensionRouter(extensions, context, Object.values(protocol.routes));
+  const { methodsAt, routed, styleAt } = extensionRouter(extensions, context, Object.values(protocol.routes));
   const protocolMethodsOf = protocolMethods(protocol.routes);
-  const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? nonEmpty(router.match(path, '').path.flatMap(({ methods }) => methods));
+  const methodsOf: MethodsOf = (path) => protocolMethodsOf(path) ?? methodsAt(path);
   const admission = createAdmission(options.limits, logger);
   const onError = createErrorHandler({ showPage, logger, isPage: (path) => path.startsWith(`${options.own}/`), styleAt });
 
@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): App {
     built.set(app, run);
     return run(ctx, nothing);
   };
-  const extensionChain = compose([onError, methodNotAllowed(methodsOf), router.routes() as unknown as Middleware]);
+  const extensionChain = compose([onError, methodNotAllowed(methodsOf), routed]);
   const run = (ctx: Context, path: string): Promise<void> =>
     protocolMethodsOf(pathname(path)) ? runProtocol(ctx) : extensionChain(ctx, nothing);
   const isDocument = (path: string): boolean => path === protocol.routes.jwks || path.startsWith('/.well-known/');
@@ -131,8 +131,6 @@ export function createApp(options: AppOptions): App {
   };
 }
 
-const nonEmpty = (methods: readonly string[]) => (methods.length > 0 ? methods : undefined);
-
 const nothing = async () => {};
 
 /** A connection that sends more than it may has nothing more to say. */
@@ -154,13 +152,14 @@ function pathBelow(mountPath: string, url: string): string | undefined {
   return relative.startsWith(`${mountPath}/`) ? relative.slice(mountPath.length) : undefined;
 }
 
+/** The routes of all extensions. A path without parameters finds its extension at once: the regular expressions of all others cost more than it does. */
 function extensionRouter(extensions: readonly Extension[], context: ExtensionContext, protocolRoutes: readonly string[]) {
-  const router = new Router();
-  const styled: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
+  const all = new Router();
+  const routers: { readonly own: Router; readonly errors: Extension['errors'] }[] = [];
   const owners = new Map<string, string>(protocolRoutes.map((path) => [path, 'the protocol']));
   for (const { name, routes, errors } of extensions) {
     const own = new Router();
-    if (errors) styled.push({ own, errors });
+    routers.push({ own, errors });
     try {
       routes?.(own, context);
     } catch (error) {
@@ -178,10 +177,25 @@ function extensionRouter(extensions: readonly Extension[], context: ExtensionCon
         owners.set(route, name);
       }
     }
-    router.use(own.routes());
+    all.use(own.routes());
   }
+  const methodsOf = (path: string): readonly string[] | undefined => {
+    const methods = all.match(path, '').path.flatMap((layer) => layer.methods);
+    return methods.length > 0 ? methods : undefined;
+  };
+  const ownedAt = (path: string) => routers.filter(({ own }) => own.match(path, '').path.length > 0);
+  const direct = new Map<string, { readonly methods: readonly string[] | undefined; readonly run: Middleware }>();
+  for (const { own } of routers) {
+    const run = own.routes() as unknown as Middleware;
+    for (const { path } of own.stack)
+      if (typeof path === 'string' && /^[\w/.-]+$/.test(path) && ownedAt(path).length === 1)
+        direct.set(path, { methods: methodsOf(path), run });
+  }
+  const runAll = all.routes() as unknown as Middleware;
+  const routed: Middleware = (ctx, next) => (direct.get(ctx.path)?.run ?? runAll)(ctx, next);
   return {
-    router,
-    styleAt: (path: string) => styled.find(({ own }) => own.match(path, '').path.length > 0)?.errors,
+    routed,
+    methodsAt: (path: string) => direct.get(path)?.methods ?? methodsOf(path),
+    styleAt: (path: string) => ownedAt(path).find(({ errors }) => errors)?.errors,
   };
 }

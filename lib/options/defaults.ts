@@ -54,6 +54,7 @@ export const defaults = {
     passwordReset: 3_600,
     emailProof: DAY_SECONDS,
     impersonation: 1_800,
+    authenticationRequest: 120,
     events: 365 * DAY_SECONDS,
   },
   limits: {
@@ -62,6 +63,7 @@ export const defaults = {
     signInFailuresPerAccount: 100,
     signInFailuresPerAddress: 100,
     adminRequestsPerMinute: 600,
+    authenticationRequestsPerMinute: 60,
     requestsAtOnce: 1000,
     requestsAtOncePerConnection: 10,
   },

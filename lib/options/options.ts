@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
+import type { CibaNotification } from '../contract/clients/authentication-requests.js';
 import type { Extension } from '../contract/extension.js';
 import type { MailMessage } from '../contract/pages/letter.js';
 import type { RefusedPasswords, Seed } from '../directory/index.js';
@@ -96,6 +97,8 @@ export interface LifetimeOptions {
   readonly emailProof?: number;
   /** A sign-in as somebody else, at most; the operator may choose less. 60 to 3,600. @default 1_800 */
   readonly impersonation?: number;
+  /** An authentication request of CIBA; clients and requests may have less. 10 to 600. @default 120 @see CIBA Core §7.3 */
+  readonly authenticationRequest?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
 }
@@ -121,38 +124,7 @@ export interface ImpersonationOptions {
   readonly notify?: boolean;
 }
 
-/** A request to sign in, for the person's device. */
-export interface CibaNotification {
-  /** Names the request; what `ciba.approve` and `ciba.deny` of the service take. */
-  readonly id: string;
-  /** The page where the person answers. It asks them to sign in, and shows the request to nobody else. */
-  readonly url: string;
-  /** The user, and their tenant. */
-  readonly oid: string;
-  readonly tid: string;
-  readonly userName: string;
-  readonly givenName: string;
-  readonly familyName: string;
-  readonly email?: string;
-  readonly phoneNumber?: string;
-  /** Who asks. */
-  readonly clientId: string;
-  readonly clientName: string;
-  /** As the client sent it: text of somebody else, which is to be compared and not to be trusted. */
-  readonly bindingMessage?: string;
-  readonly bindingMessageFormat: 'plaintext' | 'simpleMarkdownV1';
-  /** Who began: the person, or the relying party by itself. */
-  readonly callInitiator: 'user' | 'RP';
-  /** The request's `acr_values`. */
-  readonly acrValues?: string;
-  readonly scopes: readonly string[];
-  /** The request's `ui_locales`. */
-  readonly uiLocales?: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-}
-
-/** How people hear of requests to sign in on a device of their own. */
+/** How people hear of requests to sign in on a device of their own (CIBA). */
 export interface CibaOptions {
   /**
    * Tells the person's device of a request: a push message, an SMS. Called at least once for each request, from whichever node is there. What it rejects, or
@@ -193,6 +165,8 @@ export interface LimitOptions {
   readonly signInFailuresPerAddress?: number;
   /** Requests of one client to the admin API in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 600 */
   readonly adminRequestsPerMinute?: number;
+  /** Authentication requests (CIBA) of one client in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 60 */
+  readonly authenticationRequestsPerMinute?: number;
   /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
   readonly requestsAtOnce?: number;
   /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
@@ -340,7 +314,7 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
-  /** How people hear of requests to sign in on a device of their own. @default {} */
+  /** How people are told of authentication requests (CIBA). @default {} @see service specification 4.10 */
   readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;

@@ -71,8 +71,8 @@ describe('ciba.notify', () => {
       clientId: 'desk',
       clientName: 'The desk',
       bindingMessage: '*W4SCT*',
-      bindingMessageFormat: 'simpleMarkdownV1',
-      callInitiator: 'RP',
+      messageFormat: 'simpleMarkdownV1',
+      initiator: 'RP',
       acrValues: 'mfa',
       scopes: ['openid'],
       uiLocales: 'nb',
@@ -133,7 +133,7 @@ describe('ciba.notify', () => {
 describe('ciba.email', () => {
   test('mails a link to the request, in its language, without the message of the client', async () => {
     const { request } = await ask(me, { bindingMessage: 'compare me', uiLocales: 'de' });
-    const { kind, subject, text, html, locale, clientId, tid } = await mailTo(me);
+    const { kind, subject, text, html, locale, clientId, tid } = (await mailTo(me)) as MailMessage;
     expect({ kind, subject, locale, clientId, tid }).toEqual({
       kind: 'ciba',
       subject: 'The desk bittet Sie, sich anzumelden',

@@ -13,7 +13,7 @@ const client = (id: string) => ({
   id,
   name: id,
   secret: `${id}-secret`,
-  metadata: { grant_types: grantTypes, response_types: [], redirect_uris: [] },
+  metadata: { grant_types: grantTypes, response_types: [], redirect_uris: [], backchannel_token_delivery_mode: 'poll' },
   allowedScopes: ['openid'],
 });
 let context: ExtensionContext;

@@ -92,8 +92,8 @@ export const clients = holders<Client>({
     ...['introspects', 'adminTenants', 'trustedLoginHint', 'corsOrigins', 'status'],
   ],
   errors: ['grant_exceeds_own'],
-  guard({ administrator }, client, { allowedScopes = [] }) {
-    checkScopesOfClient(administrator, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
+  guard(request, client, { allowedScopes = [] }) {
+    checkScopesOfClient(request, client?.allowedScopes ?? [], allowedScopes as readonly string[]);
   },
   service: (directory) => directory.clients,
   async create(directory, input) {

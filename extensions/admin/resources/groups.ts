@@ -22,7 +22,7 @@ export const groups = crud<Group>({
   errors: ['permission_unknown', 'all_tenants_required'],
   isRemovable: true,
   service: ({ directory, params }) => directory.forTenant(params.tid as string).groups,
-  guard({ administrator }, group, { permissionIds = [] }) {
-    checkPermissionsOfGroup(administrator, group?.permissionIds ?? [], permissionIds as readonly string[]);
+  guard(request, group, { permissionIds = [] }) {
+    checkPermissionsOfGroup(request, group?.permissionIds ?? [], permissionIds as readonly string[]);
   },
 });

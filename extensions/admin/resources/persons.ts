@@ -54,7 +54,7 @@ function checkAttributes({ attributes }: Fields): void {
 async function guard(request: Request, person: Person | undefined, members: Fields): Promise<void> {
   checkAttributes(members);
   if (person?.user && 'email' in members && (members.email ?? undefined) !== person.email)
-    checkHolds(request.administrator, await request.directory.accounts.privileges({ ...person, user: person.user }));
+    checkHolds(request, await request.directory.accounts.privileges({ ...person, user: person.user }));
   if (members.user && !person) await checkGroups(request, (members.user as Fields).groups as never);
 }
 

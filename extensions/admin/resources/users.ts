@@ -66,8 +66,8 @@ export const users = [
     isRemovable: true,
     service: ({ directory, params }) => directory.forTenant(params.tid as string).users,
     // An identity of somebody's own would sign them in as the user.
-    async guard({ administrator, directory }, person, members) {
-      if (person && 'externalIdentities' in members) checkHolds(administrator, await directory.accounts.privileges(person));
+    async guard(request, person, members) {
+      if (person && 'externalIdentities' in members) checkHolds(request, await request.directory.accounts.privileges(person));
     },
   }),
   defineOperation({

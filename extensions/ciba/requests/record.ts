@@ -5,7 +5,7 @@
  * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `book`
  * what each user has of them, `requests` what may be done with them.
  */
-import type { ArtifactKind, Attribution, SignedIn } from '../../../lib/extension-door.js';
+import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, SignedIn } from '../../../lib/extension-door.js';
 
 /** Seconds that a request is kept beyond its end, to answer `expired_token`. */
 export const KEPT_SECONDS = 600;
@@ -18,35 +18,21 @@ export const requestKind: ArtifactKind = {
   account: true,
 };
 
-export type MessageFormat = 'plaintext' | 'simpleMarkdownV1';
-
 /** What a client asks for. */
-export interface Asked {
-  /** The user. */
-  readonly oid: string;
-  readonly tid: string;
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-  /** As the client sent them: `idp:`, `tenant:`, `mfa`. */
-  readonly acrValues?: string;
-  readonly bindingMessage?: string;
-  readonly messageFormat: MessageFormat;
-  /** Who began: the user, or the relying party without being asked. */
-  readonly initiator: 'user' | 'RP';
-  /** Language tags, the first wanted most. */
-  readonly uiLocales?: string;
-}
-
-/** Why a request was denied: by the person, by the person who knows nothing of it, or because the host said so. */
-export type DenialReason = 'declined' | 'unrecognised' | 'host';
+export type Asked = Pick<
+  AuthenticationRequest,
+  'oid' | 'tid' | 'clientId' | 'scopes' | 'acrValues' | 'bindingMessage' | 'messageFormat' | 'initiator' | 'uiLocales'
+>;
 
 /** The sign-in that a person approved with. */
 export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt'> {
-  /** What is neither the password nor called as its `idp`. */
+  /** Where it is neither the password nor called as its `idp`. */
   readonly method?: string;
 }
 
-export type State = 'pending' | 'approved' | 'denied' | 'replaced';
+export type { AuthenticationRequest, DenialReason };
+export type MessageFormat = AuthenticationRequest['messageFormat'];
+export type State = Exclude<AuthenticationRequest['state'], 'expired'>;
 
 /** As it is kept, encrypted; times in milliseconds since the epoch. */
 export interface KeptRequest extends Asked {
@@ -62,20 +48,6 @@ export interface KeptRequest extends Asked {
   readonly denial?: DenialReason;
   /** Of a client that is to be notified. */
   readonly notification?: { readonly authReqId: string; readonly token: string };
-}
-
-/** A request as everybody but its client knows it. */
-export interface AuthenticationRequest extends Asked {
-  /** Names the request; `auth_req_id` cannot be had from it. */
-  readonly id: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-  readonly state: State | 'expired';
-  readonly decidedAt?: Date;
-  readonly decidedBy?: Attribution;
-  readonly denial?: DenialReason;
-  /** Whether its client waits for a notification. */
-  readonly isPing: boolean;
 }
 
 export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>): boolean => expiresAt <= Date.now();

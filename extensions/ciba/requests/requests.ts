@@ -1,39 +1,18 @@
 /** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Account, Attribution, Client, ExtensionContext, SignedIn } from '../../../lib/extension-door.js';
+import type {
+  Account,
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  Client,
+  ExtensionContext,
+  RequestDecision,
+} from '../../../lib/extension-door.js';
 import { createBooks } from './book.js';
-import {
-  type Approval,
-  type Asked,
-  type AuthenticationRequest,
-  type DenialReason,
-  described,
-  isOver,
-  KEPT_SECONDS,
-  type KeptRequest,
-  requestKind,
-} from './record.js';
+import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
 
-/** Who approves: the sign-in of the browser, or what the host knows of the person's device. */
-export interface Approver extends Omit<SignedIn, 'provenAt'> {
-  readonly provenAt?: SignedIn['provenAt'];
-  readonly method?: string;
-}
-
-/** What became of an attempt to decide. `request` is as it is now. */
-export type Decision =
-  /** Decided by this call. */
-  | { readonly outcome: 'decided'; readonly request: AuthenticationRequest }
-  /** Somebody was faster, or time was: `request.state` tells. */
-  | { readonly outcome: 'over'; readonly request: AuthenticationRequest }
-  /** There is no such request, or its user may not sign in any more. */
-  | { readonly outcome: 'unknown' }
-  /** It is somebody else's request, or who approves acts as the person. */
-  | { readonly outcome: 'not-theirs' }
-  /** The sign-in is not of the kind, or the strength, that the request, the client or the tenant asks for. */
-  | { readonly outcome: 'insufficient'; readonly request: AuthenticationRequest }
-  /** The client may not sign the person in any more. */
-  | { readonly outcome: 'not-allowed'; readonly request: AuthenticationRequest };
+export type { Approver, RequestDecision as Decision };
 
 /** A notification that waits for a decision to be written. */
 export interface Announcement {
@@ -50,20 +29,12 @@ export interface StartedRequest {
   readonly request: AuthenticationRequest;
 }
 
-export interface Requests {
+export interface Requests extends AuthenticationRequests {
   /** @returns undefined where the user has as many requests as one may have. */
   start(
     asked: Asked,
     options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
   ): Promise<StartedRequest | undefined>;
-  /** Requests of a user that wait for an answer, the newest first. */
-  pendingOf(oid: string): Promise<readonly AuthenticationRequest[]>;
-  /** A request in whatever state, until ten minutes after its end. Undefined once its user was signed out everywhere, disabled or erased. */
-  read(id: string): Promise<AuthenticationRequest | undefined>;
-  /** Approves a request in the name of its user. Person, tenant, client, strength of the sign-in and time are asked anew here. */
-  approve(id: string, approver: Approver, by?: Attribution): Promise<Decision>;
-  /** Denies a request. The caller sees to it that it is the user, or the host. */
-  deny(id: string, why: DenialReason, by?: Attribution): Promise<Decision>;
   /** Where the client of a request is notified: undefined for one that polls. */
   notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
   /** The request that a client holds, with its approval; undefined once it was redeemed. */
@@ -94,7 +65,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   const isEntered = async (id: string, { oid }: KeptRequest): Promise<boolean> =>
     (await books.entriesOf(oid)).some((entry) => entry.id === id);
 
-  async function settle(id: string, change: (request: KeptRequest) => KeptRequest): Promise<Decision> {
+  async function settle(id: string, change: (request: KeptRequest) => KeptRequest): Promise<RequestDecision> {
     let isOurs = false;
     const after = (await kept().update(id, (value) => {
       const request = value as KeptRequest | undefined;
@@ -106,7 +77,11 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   }
 
   /** Decides it, and has told who waits for that. */
-  async function decide(id: string, request: KeptRequest, change: Partial<KeptRequest> & Pick<KeptRequest, 'state'>): Promise<Decision> {
+  async function decide(
+    id: string,
+    request: KeptRequest,
+    change: Partial<KeptRequest> & Pick<KeptRequest, 'state'>,
+  ): Promise<RequestDecision> {
     const announcement = await announce?.(described(id, request));
     const decision = await settle(id, (before) => ({ ...before, ...change, decidedAt: Date.now() }));
     announcement?.release();
@@ -114,7 +89,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
   }
 
   /** What is in the way of a decision; undefined where nothing is. */
-  async function obstacle(id: string, request: KeptRequest | undefined): Promise<Decision | undefined> {
+  async function obstacle(id: string, request: KeptRequest | undefined): Promise<RequestDecision | undefined> {
     if (!request) return { outcome: 'unknown' };
     if (request.state !== 'pending' || isOver(request)) return { outcome: 'over', request: described(id, request) };
     if (!(await isEntered(id, request))) return { outcome: 'over', request: { ...described(id, request), state: 'replaced' } };
@@ -183,7 +158,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return decide(id, request, { state: 'approved', approval, decidedBy });
     },
 
-    async deny(id, why, decidedBy = {}) {
+    async deny(id, why = 'host', decidedBy = {}) {
       const request = await find(id);
       const inTheWay = await obstacle(id, request);
       if (inTheWay || !request) return inTheWay ?? { outcome: 'unknown' };

@@ -8,7 +8,6 @@ import {
   type OperationRequest,
   pageOf,
   pageQuery,
-  privilegesIn,
   type Static,
 } from '../../../lib/extension-door.js';
 import type { ConnectionBook } from '../book.js';
@@ -74,7 +73,7 @@ function operationsAt({ context, book, secrets }: Parts, path: string): readonly
   async function checkPrivileges({ administrator, params }: Request): Promise<void> {
     if (administrator.ofAllTenants) return;
     const groups = await directory.forTenant((params as { readonly tid: string }).tid).groups.find();
-    if (!privilegesIn(groups).every(administrator.holds)) throw errors('connection_privileged');
+    if (!directory.privileges.in(groups).every(administrator.holds)) throw errors('connection_privileged');
   }
 
   /** Whose domain it is, only the operator has seen; and a name of one's own choice could be another tenant's. */

@@ -21,6 +21,8 @@ export interface SignIn {
    * the acting ends; what is allowed to whom is for the extension to decide. Tokens and introspection say it.
    */
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
+  /** Names the acting for the `acting` of the extension, which is asked whether it may go on: the extension's name, a colon, and a name of its own. */
+  readonly acting?: string;
   /** When the sign-in ends, with its session, grants and tokens. */
   readonly endsAt?: Date;
   /** Takes `offline_access` from what is granted: no refresh tokens. */

@@ -1,5 +1,6 @@
 /** What the pages of a sign-in can do with it. */
 import type { Context } from 'koa';
+import type { Account } from '../../directory/index.js';
 import type { Interaction, KnownAccount, SignIn } from './interaction.js';
 import type { SignInWays } from './sign-in-method.js';
 
@@ -38,6 +39,8 @@ export interface Interactions {
   showRequirement(ctx: Context, interaction: Interaction): Promise<void>;
   allow(ctx: Context, interaction: Interaction): Promise<string>;
   abort(ctx: Context, interaction: Interaction): Promise<string>;
+  /** The account that is signed in, and those linked to it that the sign-in is good for: of tenants whose users may sign in here. */
+  own(ctx: Context, interaction: Interaction): Promise<readonly Account[]>;
   /** Accounts that this browser may go on as, or signed in with before. */
   accounts(ctx: Context, interaction: Interaction): Promise<readonly KnownAccount[]>;
   /** The accounts that signed in from this browser before, by a cookie that holds in it alone: nothing is looked up. */
@@ -47,6 +50,12 @@ export interface Interactions {
   /**
    * The URL that begins a sign-in's request anew; undefined when nothing is known of it, or its client alone may begin it.
    * @param prompt what the person wants in the place of a sign-in; `resume`: nothing, because they signed in meanwhile
+   * @param acrValues in the place of those of the request
    */
-  restart(ctx: Context, uid: string, prompt?: 'create' | 'login' | 'resume' | 'select_account'): Promise<string | undefined>;
+  restart(
+    ctx: Context,
+    uid: string,
+    prompt?: 'create' | 'login' | 'resume' | 'select_account',
+    acrValues?: string,
+  ): Promise<string | undefined>;
 }

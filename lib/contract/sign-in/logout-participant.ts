@@ -8,8 +8,8 @@ export interface BrowserSignIn extends SignedIn {
   /** Names the session, as `sessions.list` does; it opens nothing. */
   readonly session: string;
   readonly account: Account;
-  /** The sign-in method, where it is neither the password nor called as its `idp`. */
-  readonly method?: string;
+  /** The name of its acting, where an extension gave it one. */
+  readonly acting?: string;
 }
 
 /** A sign-in that ends: at the end-session endpoint, by another person's, or by the service. */

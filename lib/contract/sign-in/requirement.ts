@@ -30,6 +30,8 @@ export interface SignedIn {
   readonly amr: readonly string[];
   /** `local`, or the external identity provider. */
   readonly idp: string;
+  /** What a tenant's `signIn.methods` calls it, where that is neither `password` nor the `idp`. */
+  readonly method?: string;
   /** Seconds since the epoch. */
   readonly authTime: number;
   /** When each member of `amr` was proven, in seconds since the epoch; one that is not named: at `authTime`. */

@@ -4,9 +4,10 @@
  * Here are how accounts are found, linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
  * `linking` proves at its top that no order of steps breaks a family.
  */
+
+import { comparedText } from '../../store/records/derived-keys.js';
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
-import { privilegesIn } from '../groups/privileges.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
 import { accountEmailOf } from '../persons/email-addresses.js';
 import { externalIdentityKey, hasUser } from '../persons/user-record.js';
@@ -44,6 +45,8 @@ export interface Accounts {
   nameKey(userName: string): string;
   /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
   candidates(userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
+  /** Usable accounts of persons with this e-mail address, whoever else has it. Of more than a hundred, some. */
+  withEmail(email: string, tids: readonly string[] | undefined): Promise<readonly Account[]>;
   /** Those of these `oid`s alone. */
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
   /** A promise only if it is not at hand. */
@@ -52,7 +55,7 @@ export interface Accounts {
   groups(person: PersonWithUser): readonly Group[] | Promise<readonly Group[]>;
   /** Where mail about the account goes: an address that nobody proved does not take the place of one that was proven. */
   emailOf(person: PersonWithUser): string | undefined;
-  /** What the user may do in the admin API, and those may that are linked to it: who signs in as a parent signs in as its children. */
+  /** What is privileged of what the user may do, and of what those may that are linked to it: who signs in as a parent signs in as its children. */
   privileges(person: PersonWithUser): Promise<readonly string[]>;
 }
 
@@ -103,7 +106,11 @@ const MANY_TENANTS = 16;
 
 const PAGE = 100;
 
-export function createAccounts({ collections, caches, means }: DirectoryContext, tenants: Tenants, policies: PolicyWatch): Accounts {
+export function createAccounts(
+  { collections, caches, means, privileges }: DirectoryContext,
+  tenants: Tenants,
+  policies: PolicyWatch,
+): Accounts {
   const { persons } = collections;
   const groups = caches.rows<Group>('groups');
   const memberships = caches.over<readonly Group[]>(['groups'], async (key) => {
@@ -203,7 +210,7 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
 
     async privileges(person) {
       const all = person.user.isParent ? (await family(person)).map((account) => account.person) : [person];
-      return privilegesIn((await Promise.all(all.map(groupsOf))).flat());
+      return privileges.in((await Promise.all(all.map(groupsOf))).flat());
     },
 
     nameKey: userNameKey,
@@ -219,6 +226,17 @@ export function createAccounts({ collections, caches, means }: DirectoryContext,
         if (ofOwners(known).length < known.length) break;
       }
       return ofOwners([...known, ...selfMade]);
+    },
+
+    async withEmail(email, tids) {
+      const key = comparedText(email);
+      if (key === '') return [];
+      const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
+      const rows = isFew
+        ? (await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat()
+        : await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE });
+      const found = await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true));
+      return found.filter((account) => isUsable(account));
     },
 
     async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {

@@ -1,25 +1,16 @@
-/** What opens the admin API to people: whoever can put somebody into a group, or become somebody, gets what they may do. */
+/** What opens more than an application to people: whoever can put somebody into a group, or become somebody, gets what they may do. */
 import type { Group } from '../../store/records/records.js';
+import { isAdminScope } from '../clients/client-scopes.js';
 
-/**
- * Whether a permission is of the admin API.
- * @example
- * ```ts
- * import { isPrivileged } from 'tenant-idp/extension';
- *
- * console.log(isPrivileged('idp.users:read'), isPrivileged('orders.view')); // true false
- * ```
- */
-export const isPrivileged = (permissionId: string): boolean => permissionId.startsWith('idp.');
+export interface Privileges {
+  /** Whether a permission is of the admin API, or the one that lets people act as others. */
+  isPrivileged(permissionId: string): boolean;
+  /** Those that members of these groups have. */
+  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
+}
 
-/**
- * Permissions of the admin API that members of these groups have.
- * @example
- * ```ts
- * import { type Directory, privilegesIn } from 'tenant-idp/extension';
- *
- * export const ofAll = async (directory: Directory, tid: string) => privilegesIn(await directory.forTenant(tid).groups.find());
- * ```
- */
-export const privilegesIn = (groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[] =>
-  groups.flatMap(({ permissionIds }) => permissionIds.filter(isPrivileged));
+/** @param others permissions that count as those of the admin API do */
+export function createPrivileges(others: readonly string[] = []): Privileges {
+  const isPrivileged = (permissionId: string): boolean => isAdminScope(permissionId) || others.includes(permissionId);
+  return { isPrivileged, in: (groups) => groups.flatMap(({ permissionIds }) => permissionIds.filter(isPrivileged)) };
+}

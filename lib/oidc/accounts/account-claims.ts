@@ -27,5 +27,9 @@ export function createAccountClaims(
       const client = await pairwiseClient(viewer);
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
+    async identifierOf(userId, viewer) {
+      const client = await pairwiseClient(viewer);
+      return (client && pseudonymOf(parts, client)?.(userId)) ?? userId;
+    },
   };
 }

@@ -70,7 +70,7 @@ export interface ClaimsRequest {
 }
 
 export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
-  const { directory, claims: resolver, options, adapters } = parts;
+  const { directory, claims: resolver, options, adapters, actings } = parts;
   const loaded = perRequest(() => new Map<string, Promise<DirectoryAccount | undefined>>());
 
   const load = (ctx: object, oid: string): Promise<DirectoryAccount | undefined> => {
@@ -115,10 +115,13 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 
   const mayMint = createSilentCheck(parts);
 
-  /** Whether who acts as the user could still sign in: what they do ends with them. */
-  const mayAct = async (ctx: object, act: PinnedLogin['act'], authTime: number | undefined): Promise<boolean> => {
-    const actor = act && (await load(ctx, act.oid));
-    return act === undefined || (actor !== undefined && isUsable(actor, instant(authTime)));
+  /** Whether who acts as the user could still sign in, and still may: what they do ends with them. */
+  const mayAct = async (ctx: object, oid: string, login: Acted): Promise<boolean> => {
+    const { act, acting } = login;
+    if (act === undefined) return true;
+    const actor = await load(ctx, act.oid);
+    if (!actor || !isUsable(actor, instant(login.authTime))) return false;
+    return acting === undefined || actings.mayGoOn({ name: acting, oid, act });
   };
 
   const loadUsable: Accounts['loadUsable'] = async (ctx, oid, login, client) => {
@@ -126,7 +129,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
     if (!account || !isUsable(account, instant(login?.authTime)) || !maySignInTo(client, account)) return undefined;
     if (refusesActing(clientOf(client), login)) return undefined;
     if (login === undefined) return account;
-    return isStrongEnough(account, login) && (await mayAct(ctx, login.act, login.authTime)) ? account : undefined;
+    return isStrongEnough(account, login) && (await mayAct(ctx, oid, login)) ? account : undefined;
   };
 
   return {
@@ -156,7 +159,7 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
         : load(ctx, oid));
       const session = token ? undefined : sessionOf(ctx);
       if (!account || !isUsable(account, instant(token ? login?.authTime : session?.loginTs))) return undefined;
-      if (session?.act && !(await mayAct(ctx, session.act, session.loginTs))) return undefined;
+      if (session?.act && !(await mayAct(ctx, oid, { ...session, authTime: session.loginTs }))) return undefined;
       return {
         accountId: oid,
         async claims(use, scope, asked) {
@@ -174,6 +177,13 @@ export function createAccounts(parts: OidcParts, scopesOf: Scopes): Accounts {
 }
 
 const none: ReadonlySet<string> = new Set();
+
+/** What a session or a grant says of who acts. */
+interface Acted {
+  readonly act?: PinnedLogin['act'];
+  readonly acting?: string | undefined;
+  readonly authTime: number | undefined;
+}
 
 /** Whether people of the account's tenant may sign in to the client, by now. */
 function maySignInTo(client: Client, { tenant }: DirectoryAccount): boolean {

@@ -10,6 +10,8 @@ export interface PinnedLogin extends LoginContext {
   readonly sessionEndsAt: number;
   readonly provenAt?: Readonly<Record<string, number>>;
   readonly method?: string;
+  /** Names the acting, for the extension that began it. */
+  readonly acting?: string;
   /** When it ends, in seconds since the epoch: no token outlives it. */
   readonly endsAt?: number;
 }
@@ -30,6 +32,10 @@ export interface SessionExtras {
   /** Where it is neither the password nor called as its `idp`. */
   method?: string;
   act?: LoginContext['act'];
+  /** Names the acting, for the extension that began it. */
+  acting?: string;
+  /** The acting that this session is set aside for. */
+  actsAs?: string;
   /** When the sign-in ends, in seconds since the epoch. */
   endsAt?: number;
   /** No grant of it has `offline_access`. */
@@ -52,6 +58,8 @@ export interface GrantRecord {
   readonly sid?: string;
   readonly login?: PinnedLogin;
   readonly exp?: number;
+  /** Of no browser's session: it is a sign-in by itself. */
+  readonly isOwn?: true;
   readonly openid?: { readonly scope?: string };
 }
 
@@ -59,8 +67,9 @@ export const sessionOf = (ctx: KoaContextWithOIDC): OurSession => ctx.oidc.sessi
 
 /** Puts what we keep of a new sign-in on its session, in the place of what was there of the one before. */
 export function startSignIn(session: OurSession, login: Omit<SessionExtras, 'signIn' | 'provenAt' | 'grants'>): void {
-  const { sub, idp, method, act, endsAt, offline, aside } = login;
-  Object.assign(session, { sub, idp, signIn: createSalt(), method, act, endsAt, offline, aside, provenAt: undefined });
+  const { sub, idp, method, act, acting, endsAt, offline, aside } = login;
+  const ofOthers = { actsAs: undefined, provenAt: undefined };
+  Object.assign(session, { sub, idp, signIn: createSalt(), method, act, acting, endsAt, offline, aside, ...ofOthers });
 }
 
 /** Proofs that were given for a sign-in after it began. */
@@ -92,6 +101,7 @@ export function loginOfSession(session: OurSession, sub: string, sessionAbsolute
     authTime,
     ...(session.method ? { method: session.method } : {}),
     ...(session.act ? { act: session.act } : {}),
+    ...(session.acting ? { acting: session.acting } : {}),
     ...(session.provenAt ? { provenAt: session.provenAt } : {}),
     ...(session.endsAt ? { endsAt: session.endsAt } : {}),
     sessionEndsAt: Math.min(authTime + sessionAbsolute, session.endsAt ?? Number.POSITIVE_INFINITY),

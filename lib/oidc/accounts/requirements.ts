@@ -64,8 +64,9 @@ export async function judge(
   signIn: KnownSignIn & { readonly authTime: number },
   ask: Ask,
 ): Promise<'met' | 'open' | 'refused'> {
-  const { amr = [], idp = 'local', provenAt = {}, act, authTime } = signIn;
-  const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
+  const { amr = [], idp = 'local', method, provenAt = {}, act, authTime } = signIn;
+  const optional = { ...(method === undefined ? {} : { method }), ...(act ? { act } : {}) };
+  const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...optional };
   const found = await check(account, signedIn, ask);
   if (found !== 'met' || serves === undefined) return found;
   return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';

@@ -6,6 +6,7 @@ import type { Client } from '../../store/records/records.js';
 import type { Accounts } from '../accounts/account.js';
 import { sessionOf } from '../accounts/login-context.js';
 import { judge, ofSession } from '../accounts/requirements.js';
+import { perRequest } from '../artifacts/per-request.js';
 import { clientOf } from '../clients/clients.js';
 
 const { Check, Prompt } = interactionPolicy;
@@ -33,9 +34,18 @@ export function requirementPrompt(requirement: Requirement, accounts: Accounts) 
   return new Prompt({ name: PREFIX + name, requestable: false }, new Check(name, `${name} is required of the user`, error, isOpen));
 }
 
-function askOf({ oidc }: KoaContextWithOIDC, client: Client): Ask {
-  const given = Object.entries(oidc.params ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  const parameters = Object.fromEntries(given);
+/** Every requirement of a request is asked the same. */
+const asks = perRequest<{ ask?: Ask }>(() => ({}));
+
+function askOf(ctx: KoaContextWithOIDC, client: Client): Ask {
+  const known = asks(ctx);
+  known.ask ??= newAsk(ctx, client);
+  return known.ask;
+}
+
+function newAsk({ oidc }: KoaContextWithOIDC, client: Client): Ask {
+  const parameters: Record<string, string> = {};
+  for (const [name, value] of Object.entries(oidc.params ?? {})) if (typeof value === 'string') parameters[name] = value;
   const scopes = parameters.scope?.split(' ').filter(Boolean) ?? [];
   return { client, scopes, parameters, acr: parseAcrValues(parameters.acr_values), isSilent: false };
 }

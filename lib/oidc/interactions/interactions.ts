@@ -15,6 +15,7 @@ import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { keyOf } from '../artifacts/ids.js';
@@ -110,9 +111,9 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
       const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
-      const { act, endsAt, offline } = signIn;
+      const { act, acting: name, endsAt, offline } = signIn;
       const details = act && (await find(ctx));
-      const aside = act && details && (await acting.begin(ctx, details, act, endsAt));
+      const aside = act && details && (await acting.begin(ctx, details, { ...signIn, act }));
       if (act && !aside) return undefined;
       if (!act) {
         await switchAccount(ctx, signIn, ts);
@@ -134,6 +135,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
           sub: subOf(account.person.user),
           proof,
           act,
+          acting: name,
           endsAt: endsAt && Math.floor(endsAt.getTime() / 1000),
           offline,
           aside,
@@ -149,6 +151,14 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     ways: ways.ways,
     idpOf: ways.idpOf,
     begin: ways.begin,
+
+    async own(ctx, { tids }) {
+      const details = await find(ctx);
+      const session = (await provider().Session.get(ctx)) as OurSession;
+      if (!details || session.accountId === undefined) return [];
+      const all = await reachableAccounts(directory, session);
+      return all.filter(({ tenant }) => tids?.includes(tenant.id) ?? true);
+    },
 
     async accounts(ctx, interaction) {
       const details = await find(ctx);
@@ -201,7 +211,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
         error_description: prompt === 'consent' ? 'the user did not allow it' : 'the user cancelled the sign-in',
       }),
 
-    restart: (ctx, uid, prompt) => restart.begin(ctx, uid, prompt),
+    restart: restart.begin,
   };
 
   /**

@@ -49,7 +49,7 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
   }
 
   /** The same request again, by reference, as long as a pushed one. @see RFC 9126 §2.2 */
-  async function begin(ctx: Context, begun: Begun, prompt?: string): Promise<string | undefined> {
+  async function begin(ctx: Context, begun: Begun, prompt?: string, acrValues?: string): Promise<string | undefined> {
     if (!(await mayBegin(ctx, begun))) return undefined;
     // Good once, and for minutes.
     const { login_hint_token: _, sso_token: __, prompt: asked, ...lasting } = begun.parameters;
@@ -57,6 +57,7 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
     return urlByReference(provider(), options, String(lasting.client_id), {
       ...lasting,
       ...(next === undefined || next === '' ? {} : { prompt: next }),
+      ...(acrValues === undefined ? {} : { acr_values: acrValues }),
       [restartedParameter]: 'yes',
     });
   }
@@ -78,9 +79,9 @@ export function createRestart({ options, keyring, browsers }: OidcParts, provide
       return { url: `${options.issuer}${interactionPath(options, uid)}/restart`, clientId: String(begun.parameters.client_id) };
     },
 
-    async begin(ctx: Context, uid: string, prompt?: string): Promise<string | undefined> {
+    async begin(ctx: Context, uid: string, prompt?: string, acrValues?: string): Promise<string | undefined> {
       const begun = await known(ctx, uid);
-      return begun && begin(ctx, begun, prompt);
+      return begun && begin(ctx, begun, prompt, acrValues);
     },
 
     /** The request of a sign-in that waits in another browser, for this one; undefined when it has been begun anew before. */

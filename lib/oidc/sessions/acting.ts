@@ -5,43 +5,54 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Interaction as ProviderInteraction } from 'oidc-provider';
+import type { ActingEnd } from '../../contract/sign-in/acting-rule.js';
 import type { SignIn } from '../../contract/sign-in/interaction.js';
 import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable, subOf } from '../../directory/index.js';
-import type { Aside, OurSession } from '../accounts/login-context.js';
+import { requestIdOf } from '../../http/requests/request-id.js';
+import { isOfKind } from '../../store/artifact-key.js';
+import type { Aside, GrantRecord, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import type { SessionHooks } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
-import { endSignIn, sessionTtl } from './sessions.js';
+import { changeSession, endSignIn, sessionTtl } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 import { createActingHint } from './signed-in.js';
+
+/** A sign-in as somebody else, as it begins. */
+type ActingBegun = Pick<SignIn, 'acting' | 'endsAt'> & Required<Pick<SignIn, 'act'>>;
 
 export interface Acting {
   /**
    * Sets the session of who acts aside: the browser has none until the sign-in is complete. Undefined when who acts is not who is signed in, or acts as
    * somebody already.
    */
-  begin(ctx: Context, details: ProviderInteraction, act: NonNullable<SignIn['act']>, endsAt?: Date): Promise<Aside | undefined>;
+  begin(ctx: Context, details: ProviderInteraction, signIn: ActingBegun): Promise<Aside | undefined>;
   /**
    * Ends the acting of this browser, tells the clients, and signs in again who acted.
    * @returns where to go on: `next`, or a page on the way to it; undefined when nobody acts
    */
   end(ctx: Context, next: string): Promise<string | undefined>;
+  /** Ends the acting of this name wherever it is, and tells the clients. */
+  endOf(oid: string, name: string): Promise<void>;
   readonly hooks: SessionHooks;
 }
 
 export function createActing(parts: OidcParts, provider: () => Provider): Acting {
-  const { artifacts, directory, browsers, browserState, options } = parts;
+  const { actings, artifacts, directory, browsers, browserState, options } = parts;
   const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
 
-  const isOver = ({ endsAt, aside, accountId }: OurSession): boolean =>
-    (endsAt !== undefined && endsAt <= epochSeconds()) || (aside !== undefined && accountId === undefined);
+  const isOver = ({ endsAt, aside, accountId, act, acting }: OurSession): boolean | Promise<boolean> => {
+    if ((endsAt !== undefined && endsAt <= epochSeconds()) || (aside !== undefined && accountId === undefined)) return true;
+    if (!act || acting === undefined || accountId === undefined) return false;
+    return Promise.resolve(actings.mayGoOn({ name: acting, oid: accountId, act })).then((may) => !may);
+  };
 
   const setCookie = (ctx: Context, value: string | null, exp?: number): void =>
     void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
@@ -50,15 +61,19 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   async function restored(ctx: Pick<Context, 'headers'>, aside: Aside | undefined): Promise<OurSession | undefined> {
     if (!aside || !browsers.isBoundHere(ctx, aside)) return undefined;
     const session = (await provider().Session.findByUid(aside.uid)) as OurSession | undefined;
-    if (!session?.accountId || isOver(session)) return undefined;
+    if (!session?.accountId || (await isOver(session))) return undefined;
     session.resetIdentifier();
+    delete session.actsAs;
     return session;
   }
 
   /** Ends the sign-in of a session with its grants, tells its clients, and takes the record away: its cookie is of no more use. */
-  async function endFor({ uid, exp }: OurSession): Promise<{ readonly notices: LogoutNotices; readonly ended: EndedSignIn | undefined }> {
+  async function endFor(
+    { uid, exp }: OurSession,
+    asked?: ActingEnd,
+  ): Promise<{ readonly notices: LogoutNotices; readonly ended: EndedSignIn | undefined }> {
     const key = keyOf('Session', uid);
-    const notices = new LogoutNotices(parts);
+    const notices = new LogoutNotices(parts, asked);
     const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
     if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
     notices.release();
@@ -66,7 +81,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   }
 
   return {
-    async begin(ctx, details, { oid, sub, tid }, endsAt) {
+    async begin(ctx, details, { act: { oid, sub, tid }, acting: name, endsAt }) {
       const session = (await provider().Session.get(ctx)) as OurSession;
       const browser = browsers.browserOf(ctx);
       const [current, actor] = await Promise.all([session.accountId ?? '', oid].map((id) => directory.accounts.findByOid(id)));
@@ -74,6 +89,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const isSelf =
         current && actor && [current, actor].every((account) => isUsable(account, since) && subOf(account.person.user) === session.sub);
       if (!isSelf || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
+      if (name !== undefined) await changeSession(artifacts, keyOf('Session', session.uid), (now) => ({ ...now, actsAs: name }));
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;
       await details.persist();
@@ -86,7 +102,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
     async end(ctx, next) {
       const session = (await provider().Session.get(ctx)) as OurSession;
       if (!session.act) return undefined;
-      const { notices, ended } = await endFor(session);
+      const { notices, ended } = await endFor(session, { isAsked: true, requestId: requestIdOf(ctx as never) });
       browserState.clear(ctx);
       hint.clear(ctx);
       const before = await restored(ctx, session.aside);
@@ -97,6 +113,23 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       return (
         provider().urlFor('end_session_success') + (await results.keep({ batch: notices.batch, frames, next, ...(ended ? { ended } : {}) }))
       );
+    },
+
+    async endOf(oid, name) {
+      const notices = new LogoutNotices(parts);
+      for (const { key, value, expiresAt } of await artifacts.listByAccount(oid)) {
+        if (isOfKind(key, 'Session'))
+          await endSignIn(
+            artifacts,
+            key,
+            (before, of) => notices.enqueue(before, of),
+            ({ acting }) => acting === name,
+          );
+        // One that its session does not know of.
+        else if (isOfKind(key, 'Grant') && (JSON.parse(value) as GrantRecord).login?.acting === name)
+          await artifacts.commit([{ op: 'remove', key, until: expiresAt }]);
+      }
+      notices.release();
     },
 
     hooks: {

@@ -117,6 +117,8 @@ const signedOut = ({
   idp,
   method,
   act,
+  acting,
+  actsAs,
   endsAt,
   offline,
   provenAt,

@@ -41,8 +41,19 @@ export const createSignedIn =
     const key = keyOf('Session', uid);
     const account = oid === undefined || !key ? undefined : await directory.accounts.findByOid(oid);
     if (!account || !key || loginTs === undefined || !isUsable(account, new Date(loginTs * 1000))) return undefined;
-    const { amr = [], idp = 'local', provenAt = {}, method, act, authTime } = ofSession(session);
+    const { amr = [], idp = 'local', provenAt = {}, act, authTime } = ofSession(session);
     if (!isStrongEnough(account, ofSession(session))) return undefined;
-    const signedIn = { oid: account.person.user.id, amr, idp, authTime, provenAt, ...(act ? { act } : {}) };
-    return { session: digestOfKey(key), account, ...signedIn, ...(method === undefined ? {} : { method }) };
+    const { method, acting } = session;
+    return {
+      session: digestOfKey(key),
+      account,
+      oid: account.person.user.id,
+      amr,
+      idp,
+      authTime,
+      provenAt,
+      ...(method === undefined ? {} : { method }),
+      ...(act ? { act } : {}),
+      ...(acting === undefined ? {} : { acting }),
+    };
   };

@@ -11,7 +11,7 @@ export async function endSessionUnasked(ctx: KoaContextWithOIDC): Promise<void> 
 
 export interface SessionHooks {
   /** Whether the sign-in of a session is over, although its record is there. */
-  isOver(session: object): boolean;
+  isOver(session: object): boolean | Promise<boolean>;
   /** The session that takes its place, under a new identifier, in a request to oidc-provider. */
   instead(ctx: KoaContextWithOIDC, session: object): Promise<object | undefined>;
 }
@@ -26,14 +26,28 @@ export function sessionClass(Base: Class, hooks: SessionHooks): Class {
     }
 
     static get IN_PAYLOAD(): readonly string[] {
-      return [...membersOf(Base), 'sub', 'idp', 'signIn', 'method', 'act', 'endsAt', 'offline', 'aside', 'provenAt', 'grants'];
+      return [
+        ...membersOf(Base),
+        'sub',
+        'idp',
+        'signIn',
+        'method',
+        'act',
+        'acting',
+        'actsAs',
+        'endsAt',
+        'offline',
+        'aside',
+        'provenAt',
+        'grants',
+      ];
     }
 
     /** Only shared/session.js sets the cookie of what is found: outside of its requests, a sign-in that is over is none. */
     static override async find(value: string, ...rest: unknown[]): Promise<object | undefined> {
       // biome-ignore lint/complexity/noThisInStatic: the base's own find, on this class
       const session: object | undefined = await super.find?.(value, ...rest);
-      if (!session || !hooks.isOver(session)) return session;
+      if (!session || !(await hooks.isOver(session))) return session;
       const ctx = Provider.ctx;
       return ctx && hooks.instead(ctx, session);
     }

@@ -43,13 +43,13 @@ export const userView = ({ id: personId, user, createdAt, updatedAt }: PersonWit
 
 /** @throws IdpError `grant_exceeds_own` for groups that allow what the administrator may not do. Groups that there are not, the service refuses. */
 export async function checkGroups(
-  { directory, params, administrator }: Pick<Request, 'directory' | 'params' | 'administrator'>,
+  request: Pick<Request, 'directory' | 'params' | 'administrator'>,
   refs: Static<typeof recordForms.groupRefs> | undefined,
 ): Promise<void> {
-  const { groups } = directory.forTenant(params.tid as string);
+  const { groups } = request.directory.forTenant(request.params.tid as string);
   const found = await Promise.all([...(refs?.ids ?? []).map(groups.get), ...(refs?.names ?? []).map(groups.findByName)]);
   checkHolds(
-    administrator,
+    request,
     found.flatMap((group) => group?.permissionIds ?? []),
   );
 }

@@ -1,0 +1,187 @@
+/** How acting as somebody else begins: the requirement that serves `impersonate`, and what its pages post. Nothing begins without a posted reason. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Account,
+  type BrowserSignIn,
+  type ExtensionContext,
+  form,
+  formField,
+  type Interaction,
+  parametersOf,
+  parseAcrValues,
+  type Requirement,
+  redirectByGet,
+} from '../../lib/extension-door.js';
+import { type Book, nameOf } from './book.js';
+import { type Bounds, createPages, type Problem } from './pages.js';
+import type { Rules } from './rules.js';
+import { createSearch } from './search.js';
+
+const REQUIREMENT = 'impersonate';
+const REASON_CHARACTERS = 500;
+/** Seconds since the second factor, where the target's tenant asks for one: whoever took over an older session acts as nobody. */
+const FRESH_SECONDS = 900;
+
+/** An operator at this step of a sign-in. */
+interface Step {
+  readonly interaction: Interaction;
+  readonly signedIn: BrowserSignIn;
+  /** The accounts by which they may act as others, each in its tenant. */
+  readonly operators: readonly Account[];
+}
+
+export function createFlow(context: ExtensionContext, book: Book, rules: Rules) {
+  const { own, url, interactions, directory, claims, csrf, lifetimes, requestId } = context;
+  const pages = createPages(context);
+  const search = createSearch(directory, rules);
+  const bounds: Bounds = { characters: REASON_CHARACTERS, minutes: Math.floor(lifetimes.impersonation / 60) };
+  const foreign: Problem = { text: 'impersonation.foreign', status: 403 };
+  const refused: Problem = { text: 'impersonation.refused', status: 400 };
+
+  /** Undefined where it is not this page's turn: nothing that is posted here counts. */
+  async function stepOf(ctx: Context, interaction: Interaction): Promise<Step | undefined> {
+    const signedIn = interaction.requirement === REQUIREMENT ? await context.signedIn(ctx) : undefined;
+    if (!signedIn || signedIn.act || signedIn.oid !== interaction.oid) return undefined;
+    const operators = await rules.operatorsAmong(await interactions.own(ctx, interaction));
+    return operators.length === 0 ? undefined : { interaction, signedIn, operators };
+  }
+
+  const operatorIn = ({ operators }: Step, tid: string | undefined): Account | undefined =>
+    operators.find(({ tenant }) => tenant.id === tid);
+
+  /** The account of a user id, if the operator may act as them. */
+  async function targetOf(step: Step, oid: string): Promise<Account | undefined> {
+    const target = await directory.accounts.findByOid(oid);
+    const operator = target && operatorIn(step, target.tenant.id);
+    return operator && (await rules.obstacleTo(operator, target)) === undefined ? target : undefined;
+  }
+
+  /** Whom the request names, by the id that the client knows; undefined for nobody, for who cannot be meant, and where several are. */
+  async function named(step: Step): Promise<Account | undefined> {
+    const { client, parameters } = step.interaction;
+    const { impersonate } = parseAcrValues(parameters.acr_values);
+    const id = typeof impersonate === 'string' ? await claims.userIdOf(impersonate, client) : undefined;
+    if (id === undefined) return undefined;
+    const all = await Promise.all((await directory.accounts.named(id)).map(({ person }) => targetOf(step, person.user.id)));
+    const [only, ...others] = all.flatMap((target) => target ?? []);
+    return others.length === 0 ? only : undefined;
+  }
+
+  const isFresh = ({ amr, provenAt, authTime }: BrowserSignIn): boolean =>
+    amr.includes('mfa') && Date.now() / 1000 - (provenAt.mfa ?? authTime) <= FRESH_SECONDS;
+
+  const takesFactor = (step: Step, { tenant }: Account): boolean => tenant.signIn?.requireMfa === true && !isFresh(step.signedIn);
+
+  async function showWho(ctx: Context, step: Step, asked: Partial<Record<'tid' | 'query' | 'after', string>>, problem?: Problem) {
+    const { interaction, operators } = step;
+    const operator = operators.length === 1 ? operators[0] : operatorIn(step, asked.tid);
+    if (!operator) return pages.tenants(ctx, interaction, operators, problem);
+    const query = asked.query ?? '';
+    return pages.who(ctx, interaction, operator, { query, found: await search(operator, query, asked.after) }, problem);
+  }
+
+  async function showWhy(
+    ctx: Context,
+    step: Step,
+    target: Account,
+    typed = { reason: '', minutes: String(bounds.minutes) },
+    problem?: Problem,
+  ) {
+    if (takesFactor(step, target)) return pages.again(ctx, step.interaction, target);
+    return pages.why(ctx, step.interaction, target, typed, bounds, {}, problem);
+  }
+
+  async function start(ctx: Context, step: Step, target: Account): Promise<void> {
+    const { interaction, signedIn } = step;
+    const typed = { reason: formField(ctx, 'reason'), minutes: formField(ctx, 'minutes') };
+    const reason = typed.reason.trim();
+    const wrong = {
+      reason: reason === '' || reason.length > REASON_CHARACTERS || /\p{Cc}/u.test(reason),
+      minutes: !/^\d{1,4}$/.test(typed.minutes.trim()) || Number(typed.minutes) < 1 || Number(typed.minutes) > bounds.minutes,
+    };
+    if (wrong.reason || wrong.minutes) return pages.why(ctx, interaction, target, typed, bounds, wrong);
+    const operator = operatorIn(step, target.tenant.id) as Account;
+    const row = await book.start({
+      uid: interaction.uid,
+      operator,
+      target,
+      reason,
+      clientId: interaction.client.id,
+      seconds: Number(typed.minutes) * 60,
+      by: { actor: `user:${operator.person.user.id}`, requestId: requestId(ctx) },
+    });
+    if (!row) return showWho(ctx, step, { tid: target.tenant.id }, refused);
+    const { amr, idp, method } = signedIn;
+    const next = await interactions.signIn(ctx, interaction, {
+      oid: row.targetOid,
+      amr: [...amr, 'imp'],
+      idp,
+      ...(method === undefined ? {} : { method }),
+      proof: await directory.credentials.proofOf(target, new Date()),
+      act: row.operator,
+      acting: nameOf(row),
+      endsAt: row.endsAt,
+      offline: false,
+    });
+    if (next !== undefined) return redirectByGet(ctx, next);
+    await book.end(row.tid, row.id, (await book.endOf(row)) ?? 'permission');
+    return showWho(ctx, step, { tid: target.tenant.id }, refused);
+  }
+
+  /** Has the operator sign in anew, with a second factor and for the same person. */
+  async function signInAgain(ctx: Context, { interaction }: Step, target: Account): Promise<void> {
+    const { client, parameters, uid } = interaction;
+    const kept = (parameters.acr_values ?? '').split(' ').filter((value) => value !== '' && !/^(?:impersonate|mfa)(?::|$)/.test(value));
+    const acrValues = [...kept, 'mfa', `impersonate:${await claims.identifierOf(target.person.user.id, client)}`].join(' ');
+    redirectByGet(ctx, (await interactions.restart(ctx, uid, 'login', acrValues)) ?? (await interactions.abort(ctx, interaction)));
+  }
+
+  const requirement: Requirement = {
+    name: REQUIREMENT,
+    serves: 'impersonate',
+    // The operator first does what is required of them.
+    after: ['*'],
+    error: 'interaction_required',
+    // What goes on is judged at each use of its tokens.
+    silent: 'pass',
+
+    async check({ person, tenant }, { act }, { acr: { impersonate, tenant: wanted }, client }) {
+      if (impersonate === false) return 'met';
+      // Who acts as somebody acts as nobody else.
+      if (act) return impersonate === true || (await claims.userIdOf(impersonate, client)) === person.user.id ? 'met' : 'refused';
+      const isWelcome = (tid: string): boolean => (client.allowedTenants?.includes(tid) ?? true) && (wanted ?? tid) === tid;
+      const family = (await directory.accounts.family(person)).filter((account) => isWelcome(account.tenant.id));
+      return isWelcome(tenant.id) && (await rules.operatorsAmong(family)).length > 0 ? 'met' : 'refused';
+    },
+
+    async show(ctx, interaction) {
+      const step = await stepOf(ctx, interaction);
+      if (!step) return redirectByGet(ctx, await interactions.goOn(ctx, interaction));
+      const target = await named(step);
+      return target ? showWhy(ctx, step, target) : showWho(ctx, step, {});
+    },
+  };
+
+  function routes(router: Router): void {
+    router.post(`${own}/interaction/:uid/impersonate`, form, async (ctx: Context) => {
+      const interaction = await interactions.load(ctx);
+      if (!interaction) return;
+      const step = await stepOf(ctx, interaction);
+      if (!step) return redirectByGet(ctx, url(`${own}/interaction/${interaction.uid}`));
+      const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
+      const { csrf: token, step: kind, tid, query, searched, after, choose, user } = posted;
+      if (!csrf.check(ctx, interaction.uid, token)) return showWho(ctx, step, {}, foreign);
+      if (after !== undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(searched && { query: searched }), after });
+      const oid = choose ?? (kind === 'who' ? undefined : user);
+      if (oid === undefined) return showWho(ctx, step, { ...(tid && { tid }), ...(query && { query }) });
+      const target = await targetOf(step, oid);
+      if (!target) return showWho(ctx, step, { ...(tid && { tid }) }, refused);
+      if (kind === 'again') return signInAgain(ctx, step, target);
+      if (choose !== undefined || kind !== 'start' || takesFactor(step, target)) return showWhy(ctx, step, target);
+      return start(ctx, step, target);
+    });
+  }
+
+  return { requirement, routes };
+}

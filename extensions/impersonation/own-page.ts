@@ -1,0 +1,68 @@
+/** The page that says who acts as whom in this browser, and ends it. */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { type ExtensionContext, form, formField, parametersOf, redirectByGet } from '../../lib/extension-door.js';
+import { type Book, idOf } from './book.js';
+import { createPages, type Problem } from './pages.js';
+
+export function ownPage(router: Router, context: ExtensionContext, book: Book): void {
+  const { own, url, csrf, signedIn, directory, endActing } = context;
+  const pages = createPages(context);
+  const path = `${own}/impersonation`;
+
+  /** Where an application may have people led back to: what it registered for a sign-out, or a page of where it takes responses. */
+  async function returnOf(clientId: string | undefined, wanted: string | undefined): Promise<string | undefined> {
+    if (clientId === undefined || wanted === undefined || !URL.canParse(wanted)) return undefined;
+    const { protocol, origin, username, password } = new URL(wanted);
+    if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined;
+    const client = await directory.clients.get(clientId);
+    if (client?.status !== 'active') return undefined;
+    const { redirect_uris: redirects = [], post_logout_redirect_uris: afterLogout = [] } = client.metadata as {
+      readonly redirect_uris?: readonly string[];
+      readonly post_logout_redirect_uris?: readonly string[];
+    };
+    const isOwn = afterLogout.includes(wanted) || redirects.some((uri) => URL.canParse(uri) && new URL(uri).origin === origin);
+    return isOwn ? wanted : undefined;
+  }
+
+  async function asked(ctx: Context) {
+    const { client_id: clientId, return_to: wanted } = parametersOf(ctx, ['client_id', 'return_to']);
+    const next = await returnOf(clientId, wanted);
+    return { next, fields: next === undefined ? {} : { client_id: String(clientId), return_to: next } };
+  }
+
+  /** What goes on in this browser. */
+  async function acting(ctx: Context) {
+    const here = await signedIn(ctx);
+    const id = idOf(here?.acting);
+    const row = id === undefined ? undefined : await book.find(id);
+    const operator = row && (await directory.accounts.findByOid(row.operator.oid));
+    return here && row && operator ? { row, operator, target: here.account, subject: `impersonation ${here.session}` } : undefined;
+  }
+
+  async function show(
+    ctx: Context,
+    found: NonNullable<Awaited<ReturnType<typeof acting>>>,
+    fields: Readonly<Record<string, string>>,
+    problem?: Problem,
+  ) {
+    const { row, operator, target, subject } = found;
+    await pages.here(ctx, row, operator, target, { subject, fields, ...(problem ? { problem } : {}) });
+  }
+
+  router.get(path, async (ctx: Context) => {
+    const { next, fields } = await asked(ctx);
+    const found = await acting(ctx);
+    return found ? show(ctx, found, fields) : pages.none(ctx, next);
+  });
+
+  router.post(path, form, async (ctx: Context) => {
+    const { next, fields } = await asked(ctx);
+    const found = await acting(ctx);
+    if (!found) return pages.none(ctx, next);
+    if (!csrf.check(ctx, found.subject, formField(ctx, 'csrf')))
+      return show(ctx, found, fields, { text: 'impersonation.foreign', status: 403 });
+    const target = next ?? url(path);
+    redirectByGet(ctx, (await endActing(ctx, target)) ?? target);
+  });
+}

@@ -1,0 +1,46 @@
+/** People whom an operator may act as, found in the operator's tenant by the indexes of lists. */
+import { type Account, type Directory, IdpError, type PersonWithUser } from '../../lib/extension-door.js';
+import type { Rules } from './rules.js';
+
+/** People on a page, and characters that are looked for: names are no longer. */
+const PAGE = 10;
+const LONGEST = 200;
+
+export interface Found {
+  readonly people: readonly Account[];
+  /** Leads to the next page. */
+  readonly next?: string;
+}
+
+/** @param query the beginning of a name, a user name or an e-mail address; empty: everybody, by name */
+export type Search = (operator: Account, query: string, after?: string) => Promise<Found>;
+
+export function createSearch({ forTenant, accounts }: Directory, rules: Rules): Search {
+  return async (operator, query, after) => {
+    const { users } = forTenant(operator.tenant.id);
+    const text = query.trim();
+    if (text.length > LONGEST) return { people: [] };
+    const byName = (cursor: string | undefined) =>
+      users.list({
+        status: 'active',
+        limit: PAGE,
+        ...(text === '' ? { sort: 'name' } : { name: text }),
+        ...(cursor === undefined ? {} : { after: cursor }),
+      });
+    // What came back is no page of this list: it begins anew.
+    const known = after === undefined ? undefined : await byName(after).catch(IdpError.unless('invalid_cursor'));
+    const list = known ?? (await byName(undefined));
+    const exact =
+      known || text === ''
+        ? []
+        : await Promise.all([users.list({ status: 'active', userName: text }), users.list({ status: 'active', email: text, limit: PAGE })]);
+    const all = new Map([...exact.flatMap(({ items }) => items), ...list.items].map((person) => [person.user.id, person]));
+    const people = await Promise.all([...all.values()].map((person) => allowed(operator, person)));
+    return { people: people.flatMap((account) => account ?? []), ...(list.next === undefined ? {} : { next: list.next }) };
+  };
+
+  async function allowed(operator: Account, { user }: PersonWithUser): Promise<Account | undefined> {
+    const target = await accounts.findByOid(user.id);
+    return target && (await rules.obstacleTo(operator, target)) === undefined ? target : undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/** What becomes of impersonations beside requests: whether a sign-in may go on, its end by time or rule, and how long rows are kept. */
+import type { ActingRule, ExtensionContext, Job } from '../../lib/extension-door.js';
+import { type Book, idOf } from './book.js';
+import { type ImpersonationRow, impersonations } from './records.js';
+
+/** Seconds between two looks at what goes on: so long may applications wait to be told of an end that nobody came back for. */
+const INTERVAL_SECONDS = 2;
+const PAGE = 100;
+
+export const actingRule = (book: Book): ActingRule => ({
+  async mayGoOn({ name, oid }) {
+    const row = await book.find(idOf(name) ?? '');
+    return row?.targetOid === oid && (await book.endOf(row)) === undefined;
+  },
+  async ending(name, { isAsked, requestId }) {
+    const row = await book.find(idOf(name) ?? '');
+    if (!row || row.endedAt) return;
+    const by = { actor: `user:${row.operator.oid}`, ...(requestId === undefined ? {} : { requestId }) };
+    if (isAsked) await book.close(row.tid, row.id, 'operator', by);
+    else await book.close(row.tid, row.id, (await book.endOf(row)) ?? 'sign-out');
+  },
+});
+
+export function jobs(context: ExtensionContext, book: Book): readonly Job[] {
+  const { collection, collectionOfAllTenants, lifetimes, logger } = context;
+  const rows = () => collectionOfAllTenants(impersonations);
+
+  async function endDue(row: ImpersonationRow): Promise<void> {
+    try {
+      const end = await book.endOf(row);
+      if (end !== undefined) await book.end(row.tid, row.id, end);
+    } catch (err) {
+      logger.error({ err, impersonation: row.id }, 'an impersonation could not be ended; another attempt follows');
+    }
+  }
+
+  return [
+    {
+      name: 'impersonation.ends',
+      intervalSeconds: INTERVAL_SECONDS,
+      async run(signal) {
+        for (let after: string | undefined; !signal.aborted; ) {
+          const page = await rows().find('byOpen', ['yes'], { limit: PAGE, ...(after === undefined ? {} : { after }) });
+          for (const row of page) if (!signal.aborted) await endDue(row);
+          after = page.at(-1)?.id;
+          if (page.length < PAGE) return;
+        }
+      },
+    },
+    {
+      name: 'impersonation.retention',
+      intervalSeconds: 600,
+      async run(signal) {
+        const below = new Date(Date.now() - lifetimes.events * 1000);
+        for (;;) {
+          const page = await rows().range({ index: 'byEnd', within: [], below, limit: PAGE });
+          for (const { tid, id } of page) if (!signal.aborted) await collection(impersonations, tid).remove(id);
+          if (signal.aborted || page.length < PAGE) return;
+        }
+      },
+    },
+  ];
+}

@@ -1,0 +1,30 @@
+/** Sign-ins with `act`, for the extension that began them: whether they may go on, and when they end. */
+import type { Awaitable } from '../../claims/contract.js';
+import type { SignIn } from './interaction.js';
+
+/** A sign-in with `act`, as a session or a grant keeps it. */
+export interface ActingSignIn {
+  /** As in `acting` of the {@link SignIn}. */
+  readonly name: string;
+  /** The user. */
+  readonly oid: string;
+  readonly act: NonNullable<SignIn['act']>;
+}
+
+/** How a sign-in with `act` comes to its end. */
+export interface ActingEnd {
+  /** Whether who acts asked for it: `endActing`. */
+  readonly isAsked: boolean;
+  /** The request that asked. */
+  readonly requestId?: string;
+}
+
+export interface ActingRule {
+  /** Whether it may go on: asked at each use of its session, grants and tokens. Where it throws, the use fails with it. */
+  mayGoOn(acting: ActingSignIn): Awaitable<boolean>;
+  /**
+   * The sign-in is about to end, or that of who acts: perhaps told twice, and by several nodes. Where it throws, nothing ends.
+   * @param name as in `acting` of the {@link SignIn}
+   */
+  ending(name: string, end: ActingEnd): Awaitable<void>;
+}

@@ -1,0 +1,135 @@
+/** A service with operators, and browsers in which they act as others by the pages. */
+import { decodeJwt } from 'jose';
+import type { IdentityProviderOptions } from 'tenant-idp';
+import { type Agent, type Answer, authorizeUrl, Agent as Browser, createPkce, type Json, postForm, signIn } from '../client/agent.js';
+import { isSignInPage, membersOf } from '../client/authorization-response.js';
+import { authorizationOf } from '../client/steps.js';
+import { redirectUri, testSeed } from '../service/seed.js';
+
+type Parameters = Record<string, string>;
+
+export const permission = 'support.act-as';
+
+const person = (name: string, tenant: string, user: object = {}) => ({
+  givenName: name.slice(0, 1).toUpperCase() + name.slice(1),
+  familyName: 'Test',
+  email: `${name}@${tenant}.test`,
+  user: { userName: `${name}@${tenant}.test`, emailVerified: true, devPassword: name, ...user },
+});
+const [acme, globex] = testSeed.tenants as [(typeof testSeed.tenants)[0], (typeof testSeed.tenants)[1]];
+
+/** Otto is support of Acme alone. Olga is of Acme, and support of Globex by an account that is linked to that one. */
+export const operatorSeed = {
+  ...testSeed,
+  permissions: [...testSeed.permissions, { id: permission, name: 'Act as others' }, { id: 'idp.users:read', name: 'Read users' }],
+  tenants: [
+    {
+      ...acme,
+      groups: [
+        ...(acme.groups ?? []),
+        { name: 'Support', permissions: [permission] },
+        { name: 'Administrators', permissions: ['idp.users:read'] },
+      ],
+      persons: [
+        ...acme.persons,
+        person('otto', 'acme', { groups: ['Support'] }),
+        person('second', 'acme', { groups: ['Support'] }),
+        person('admin', 'acme', { groups: ['Administrators'] }),
+        person('olga', 'acme'),
+      ],
+    },
+    {
+      ...globex,
+      groups: [{ name: 'Support', permissions: [permission] }],
+      persons: [
+        ...globex.persons,
+        {
+          ...person('olga', 'globex'),
+          user: { userName: 'olga@globex.test', groups: ['Support'], linkedTo: { userName: 'olga@acme.test', tenant: 'Acme' } },
+        },
+      ],
+    },
+  ],
+} satisfies IdentityProviderOptions['seed'];
+
+export const operatorOptions = { impersonation: { permission }, seed: operatorSeed } satisfies Partial<IdentityProviderOptions>;
+
+/** What a page has as text. */
+export const textOf = ({ body }: Pick<Answer, 'body'>): string =>
+  body
+    .replace(/<(style|script)[\s\S]*?<\/\1>/g, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ');
+
+/** The value of the button that names somebody. */
+export function valueFor({ body }: Pick<Answer, 'body'>, about: string): string | undefined {
+  for (const [tag] of body.matchAll(/<button\b[^>]*name="choose"[^>]*>[\s\S]*?<\/button>/g))
+    if (tag.includes(about)) return /value="([^"]*)"/.exec(tag)?.[1];
+  return undefined;
+}
+
+export interface Served {
+  readonly issuer: string;
+}
+
+export function impersonatingAt({ issuer }: Served) {
+  const pkce = createPkce();
+  const url = (parameters: Parameters = {}): string =>
+    authorizeUrl(issuer, { code_challenge: pkce.challenge, code_challenge_method: 'S256', ...parameters });
+
+  /** The first page that an operator sees, who signs in if need be. */
+  async function chooser(
+    operator = 'otto@acme.test',
+    parameters: Parameters = {},
+    agent: Agent = new Browser(),
+  ): Promise<{ agent: Agent; page: Answer }> {
+    const asked = url({ acr_values: 'impersonate', ...parameters });
+    const first = await agent.follow(await agent.get(asked));
+    const page = isSignInPage(first) ? await signIn(agent, asked, operator, operator.split('@')[0]) : first;
+    return { agent, page };
+  }
+
+  /** The page that asks for a reason. */
+  async function choose(agent: Agent, page: Answer, target: string): Promise<Answer> {
+    const found = await agent.submit(page, { step: 'who', query: target });
+    const choice = valueFor(found, target);
+    if (choice === undefined) throw new Error(`${target} is not on the page: ${textOf(found)}`);
+    return agent.submit(found, { choose: choice });
+  }
+
+  return {
+    url,
+    chooser,
+    choose,
+    /** Somebody who acts as somebody else from then on. */
+    async act(
+      target: string,
+      { operator, agent, ...more }: { operator?: string; agent?: Agent; reason?: string; minutes?: string; parameters?: Parameters } = {},
+    ) {
+      const { agent: browser, page } = await chooser(operator, more.parameters, agent);
+      const why = await choose(browser, page, target);
+      const { reason = 'Ticket 4711', minutes } = more;
+      const response = await browser.follow(
+        await browser.submit(why, { step: 'start', reason, ...(minutes === undefined ? {} : { minutes }) }),
+      );
+      return { agent: browser, response };
+    },
+    silently: (agent: Agent, parameters: Parameters = {}): Promise<Answer> => agent.get(url({ prompt: 'none', ...parameters })),
+    async redeem(response: Answer, client = 'web'): Promise<Json> {
+      const fields = {
+        grant_type: 'authorization_code',
+        code: membersOf(response).code ?? '',
+        redirect_uri: redirectUri,
+        code_verifier: pkce.verifier,
+      };
+      return (await postForm(`${issuer}/connect/token`, fields, authorizationOf(client))).json;
+    },
+    /** Whom the browser is signed in as: the ID token of a request that shows no page. */
+    async now(agent: Agent) {
+      const response = await this.silently(agent);
+      const { error } = membersOf(response);
+      return error === undefined ? decodeJwt((await this.redeem(response)).id_token) : { error };
+    },
+    end: async (agent: Agent): Promise<Answer> => agent.submit(await agent.get(`${issuer}/idp/impersonation`), {}),
+  };
+}
