@@ -7,7 +7,7 @@ import { createPhones } from './call-centre/phones.js';
 import { createMailbox } from './mailbox.js';
 import { openOwnProvider, ownProviderClient, serveOwnProvider } from './own-provider.js';
 import { createRelyingParty } from './relying-party.js';
-import { createSeed } from './seed.js';
+import { createSeed, supportPermission } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
 
 /** How long requests may take to end when we do, in milliseconds. */
@@ -26,6 +26,7 @@ async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }),
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },
+    impersonation: { permission: supportPermission, notify: true },
   });
   const idpServer = await idp.listen(port);
   const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox, phones }).callback());

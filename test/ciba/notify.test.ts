@@ -5,7 +5,8 @@ import { Agent } from '../support/client/agent.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { askedPeople, cibaClient, createAsking } from '../support/sign-in/ciba.js';
-import { submit, titleOf } from '../support/sign-in/factors.js';
+import { submit } from '../support/sign-in/factors.js';
+import { titleOf } from '../support/client/agent.js';
 import { until } from '../support/time/until.js';
 
 const names = Array.from({ length: 8 }, (_, index) => `person${index}`);

@@ -6,7 +6,8 @@ import { type PingReceiver, startPingReceiver, trustTestCa } from '../support/cl
 import { type Nodes, startNodes } from '../support/service/nodes.js';
 import { testSeed } from '../support/service/seed.js';
 import { askedPeople, cibaClient, redeem } from '../support/sign-in/ciba.js';
-import { submit, titleOf } from '../support/sign-in/factors.js';
+import { submit } from '../support/sign-in/factors.js';
+import { titleOf } from '../support/client/agent.js';
 import { until } from '../support/time/until.js';
 
 jest.setTimeout(180_000);
