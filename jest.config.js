@@ -8,8 +8,8 @@ export default {
   globalSetup: '<rootDir>/dist/test/servers/setup.js',
   globalTeardown: '<rootDir>/dist/test/servers/teardown.js',
   transform: {},
-  // Two cores: with a third worker, servers of tests miss the deadlines of stores.
-  maxWorkers: 2,
+  // For two cores: test files wait for half of their time.
+  maxWorkers: 4,
   workerIdleMemoryLimit: '1GB',
   // Half a second, which is the default, is what a busy machine takes to end a process.
   workerGracefulExitTimeout: 20_000,

@@ -97,7 +97,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keyring,
     hasher: createPasswords(options.passwords),
     passwordRules: options.passwords,
-    lease: (work) => artifacts.lease(work, node, LEASE_MS),
+    lease: (work, holder = node, ms = LEASE_MS) => artifacts.lease(work, holder, ms),
     logger,
     issuer,
     clientRules: clientRulesOf(options, extensions),

@@ -1,20 +1,5 @@
 /** What happened, told in process. Names are the specification's. */
 
-/** Who acts as a user (`AggregateId`), why, and for how long. Instants are ISO 8601. */
-export interface Impersonated {
-  readonly AggregateId: string;
-  readonly ImpersonationId: string;
-  /** `oid`, `sub` and `tid` of who acts, as in the claim `act`. */
-  readonly OperatorId: string;
-  readonly OperatorSub: string;
-  readonly OperatorTenantId: string;
-  /** As who acts gave it; absent once one of the two is erased. */
-  readonly Reason?: string;
-  readonly ClientId: string;
-  readonly StartedAt: string;
-  readonly EndsAt: string;
-}
-
 /**
  * What ended it: who acts, its time, an administrator, a sign-out, the sign-in or permission of who acts, or what became of the user: disabled, erased, given
  * a permission that nobody is impersonated with.
@@ -91,9 +76,34 @@ export interface EventMap {
   /** The user can prove themselves by another factor: an authenticator app, a passkey, a new set of recovery codes. */
   FactorAdded: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
   FactorRemoved: { readonly AggregateId: string; readonly FactorId: string; readonly Kind: 'totp' | 'passkey' | 'recovery' };
-  /** Somebody acts as the user from now on. The event is there before any token is. */
-  ImpersonationStarted: Impersonated;
-  ImpersonationEnded: Impersonated & { readonly EndedAt: string; readonly EndedBy: ImpersonationEnd };
+  /**
+   * Somebody acts as the user from now on; the event is there before any token is. The operator is who acts, as in the claim `act`. `Reason` is absent once one
+   * of the two is erased. Instants are ISO 8601.
+   */
+  ImpersonationStarted: {
+    readonly AggregateId: string;
+    readonly ImpersonationId: string;
+    readonly OperatorId: string;
+    readonly OperatorSub: string;
+    readonly OperatorTenantId: string;
+    readonly Reason?: string;
+    readonly ClientId: string;
+    readonly StartedAt: string;
+    readonly EndsAt: string;
+  };
+  ImpersonationEnded: {
+    readonly AggregateId: string;
+    readonly ImpersonationId: string;
+    readonly OperatorId: string;
+    readonly OperatorSub: string;
+    readonly OperatorTenantId: string;
+    readonly Reason?: string;
+    readonly ClientId: string;
+    readonly StartedAt: string;
+    readonly EndsAt: string;
+    readonly EndedAt: string;
+    readonly EndedBy: ImpersonationEnd;
+  };
   /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
   /**

@@ -41,6 +41,7 @@ export type {
   SignIn,
 } from './contract/extension.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
+export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
@@ -118,10 +119,11 @@ export {
   type ExtensionErrors,
   IdpError,
 } from './errors.js';
-export type { Attribution, EventMap, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
+export type { Attribution, EventMap, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { GuardedFetch, GuardedRequest, GuardedResponse } from './fetch/guarded-fetch.js';
 export { addressBlock } from './http/clients/client-address.js';
 export { clientAuth } from './http/clients/client-auth.js';
+export { chosenLanguage } from './http/pages/chosen-language.js';
 export { type Child, Html, html } from './http/pages/html.js';
 export { hashSource, type PagePolicy, pageHeaders } from './http/pages/security-headers.js';
 export { afterAnswer } from './http/requests/after-answer.js';

@@ -131,7 +131,7 @@ export type {
 } from './directory/index.js';
 export { type Locale, locales } from './display/locales.js';
 export { ConfigError, type ConfigProblem, type ErrorCode, errorTable, IdpError } from './errors.js';
-export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, Impersonated, ImpersonationEnd } from './events.js';
+export type { Attribution, EventListener, EventMap, EventMetadata, EventName, IdpEvent, ImpersonationEnd } from './events.js';
 export type { CountWrongSecret } from './http/clients/wrong-secrets.js';
 export type { IdentityProvider, RequestListener, ScopeIntrospection } from './identity-provider.js';
 export type { LogFields, Logger } from './logger.js';

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import * as oidc from 'openid-client';
 import { connect } from './connect.js';
 import { asProblem, type Problem } from './problems.js';
-import { acme, globex, webScopes } from './seed.js';
+import { acme, globex, supportPermission, webScopes } from './seed.js';
 import { endSession, sessionOf, startSession } from './sessions.js';
 import { accountPage } from './views/account.js';
 import { errorPage } from './views/error.js';
@@ -33,14 +33,23 @@ export function createFlow(issuer: string, origin: string): Router {
       oidc.fetchUserInfo(config, accessToken, signedIn.claims.sub).catch(problemOf),
       oidc.tokenIntrospection(config, accessToken).catch(problemOf),
     ]);
-    ctx.body = accountPage({ ...signedIn, userinfo, introspection, tenants });
+    const { perm = [] } = userinfo as { readonly perm?: readonly string[] };
+    ctx.body = accountPage({
+      ...signedIn,
+      userinfo,
+      introspection,
+      tenants,
+      mayActAs: perm.includes(supportPermission),
+      // There the acting ends, and the operator signs in here as themselves.
+      endActing: `${issuer}/idp/impersonation?${new URLSearchParams({ client_id: 'web', return_to: `${origin}/sign-in` })}`,
+    });
   });
 
-  router.get('/sign-in', async (ctx) => {
+  /** Sends the browser to the identity provider. */
+  async function begin(ctx: Context, acrValues: readonly string[]): Promise<void> {
     const session = sessionOf(ctx) ?? startSession(ctx);
     const [state, nonce, codeVerifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
     session.pending.set(state, { nonce, codeVerifier });
-    const tenant = tenants.find(({ id }) => id === ctx.query.tenant);
     const url = oidc.buildAuthorizationUrl(await configuration(), {
       redirect_uri: `${origin}/callback`,
       scope: webScopes.join(' '),
@@ -48,10 +57,17 @@ export function createFlow(issuer: string, origin: string): Router {
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
       code_challenge_method: 'S256',
-      ...(tenant ? { acr_values: `tenant:${tenant.id}` } : {}),
+      ...(acrValues.length > 0 && { acr_values: acrValues.join(' ') }),
     });
     goTo(ctx, url);
+  }
+
+  router.get('/sign-in', async (ctx) => {
+    const tenant = tenants.find(({ id }) => id === ctx.query.tenant);
+    await begin(ctx, tenant ? [`tenant:${tenant.id}`] : []);
   });
+
+  router.get('/act-as', async (ctx) => begin(ctx, ['impersonate']));
 
   router.get('/callback', async (ctx) => {
     const expectedState = String(ctx.query.state);

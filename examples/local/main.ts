@@ -6,7 +6,7 @@ import { banner } from './banner.js';
 import { createMailbox } from './mailbox.js';
 import { openOwnProvider, ownProviderClient, serveOwnProvider } from './own-provider.js';
 import { createRelyingParty } from './relying-party.js';
-import { createSeed } from './seed.js';
+import { createSeed, supportPermission } from './seed.js';
 import { checkPort, readSettings, type Settings, SettingsError } from './settings.js';
 
 /** How long requests may take to end when we do, in milliseconds. */
@@ -23,6 +23,7 @@ async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<
     issuer,
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }),
     mail: { send: mailbox.keep },
+    impersonation: { permission: supportPermission, notify: true },
   });
   const idpServer = await idp.listen(port);
   const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox }).callback());

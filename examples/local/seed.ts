@@ -19,11 +19,15 @@ export const adminScopes = ['idp.persons:read', 'idp.persons:write', 'idp.invita
 /** Who has it may open the back office. */
 export const backOfficePermission = 'back-office.open';
 
+/** Who has it may act as others of their organisation. */
+export const supportPermission = 'support.act-as';
+
 /** Whom you can sign in as. */
 export const accounts = [
   { userName: 'alice@acme.test', password: 'alice', who: 'Alice at Acme' },
   { userName: 'alice@globex.test', password: 'alice', who: 'Alice at Globex, linked to alice@acme.test' },
   { userName: 'bob@globex.test', password: 'bob', who: 'Bob at Globex' },
+  { userName: 'sven@globex.test', password: 'sven', who: 'Sven of support at Globex, who may sign in as its others' },
   { userName: 'ida@initech.test', password: 'ida', who: 'Ida at Initech, which requires a second factor' },
   { userName: 'vera@vandelay.test', password: undefined, who: 'Vera at Vandelay, who signs in at its own provider' },
   { userName: 'olga@acme.test', password: 'olga', who: 'Olga at Acme, who may open the back office' },
@@ -62,6 +66,7 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
     { id: 'orders.view', name: 'See orders' },
     { id: 'orders.approve', name: 'Approve orders' },
     { id: backOfficePermission, name: 'Open the back office' },
+    { id: supportPermission, name: 'Sign in as others' },
   ],
   tenants: [
     {
@@ -92,7 +97,10 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
       ...globex,
       organisationNumber: '910000002',
       branding: { accentColor: '#7c3aed' },
-      groups: [{ name: 'Warehouse', permissions: ['orders.view'] }],
+      groups: [
+        { name: 'Warehouse', permissions: ['orders.view'] },
+        { name: 'Support', permissions: [supportPermission] },
+      ],
       persons: [
         {
           givenName: 'Alice',
@@ -110,6 +118,12 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
           familyName: 'Berg',
           email: 'bob@globex.test',
           user: { userName: 'bob@globex.test', emailVerified: true, groups: ['Warehouse'], devPassword: 'bob' },
+        },
+        {
+          givenName: 'Sven',
+          familyName: 'Strand',
+          email: 'sven@globex.test',
+          user: { userName: 'sven@globex.test', emailVerified: true, groups: ['Support'], devPassword: 'sven' },
         },
       ],
     },

@@ -75,6 +75,9 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
     }
   }
 
+  const hashesOf = (owner: Account, made: readonly string[]) =>
+    made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
+
   /** The sign-in began within the second that it names. */
   const endOf = (authTime: number): number => (authTime + 1) * 1000;
   const used = () => ({ lastUsedAt: new Date().toISOString() });
@@ -116,10 +119,20 @@ export function createEnrolled({ collection, directory, seal, emit, logger }: Ex
     addPasskey: (owner: Account, passkey: NonNullable<Factor['passkey']>, name: string | undefined, by?: Attribution) =>
       add(owner, { kind: 'passkey', slot: slotOf.passkey(passkey.credentialId), passkey, ...(name === undefined ? {} : { name }) }, by),
 
+    /** Recovery codes for who has none. Whether they are the owner's now: false where others were there. */
+    async addRecoveryCodes(owner: Account, made: readonly string[], by?: Attribution): Promise<boolean> {
+      const hashes = hashesOf(owner, made);
+      const slot = slotOf.recovery(idOf(owner));
+      const isAdded = await add(owner, { kind: 'recovery', slot, recovery: { codes: hashes } }, by).catch(IdpError.unless('conflict'));
+      if (isAdded) return true;
+      const [there] = await rowsOf(owner).find('bySlot', [slot]);
+      return there?.recovery?.codes.join() === hashes.join();
+    },
+
     /** Ten new recovery codes: those from before are void. */
     async newRecoveryCodes(owner: Account, by?: Attribution): Promise<readonly string[]> {
       const made = newRecoveryCodes();
-      const hashes = made.map((code) => codes.hashes(`${idOf(owner)} ${readRecoveryCode(code)}`)[0]);
+      const hashes = hashesOf(owner, made);
       const slot = slotOf.recovery(idOf(owner));
       for (let left = 3; ; left -= 1) {
         const [before] = await rowsOf(owner).find('bySlot', [slot]);

@@ -12,7 +12,7 @@ import {
   type ViewPart,
 } from '../../lib/extension-door.js';
 import { passkeysOf } from './challenge.js';
-import { grouped, newSecret, readCode, stepOf, totpUri } from './codes.js';
+import { grouped, newRecoveryCodes, newSecret, readCode, stepOf, totpUri } from './codes.js';
 import type { Enrolled, OwnFactors } from './enrolled.js';
 import { readAnswer, type Webauthn } from './passkeys/webauthn.js';
 import { pending } from './records.js';
@@ -20,6 +20,8 @@ import { pending } from './records.js';
 interface Pending {
   readonly id: string;
   readonly secret: string;
+  /** Recovery codes for who has none: a form that is sent twice is answered with the same twice. Of before there were any here: none. */
+  readonly codes?: readonly string[];
 }
 
 /** Who sets a factor up, and where: `key` names the sign-in or session, so that a reload shows the same. */
@@ -35,7 +37,7 @@ export type Outcome = { readonly codes?: readonly string[] } | { readonly proble
 
 export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled: Enrolled, webauthn: Webauthn | undefined) {
   async function pendingOf({ key }: Enrolling): Promise<Pending> {
-    const fresh: Pending = { id: randomUUID(), secret: newSecret() };
+    const fresh: Pending = { id: randomUUID(), secret: newSecret(), codes: newRecoveryCodes() };
     for (;;) {
       const found = (await artifact(pending).read(key)) as Pending | undefined;
       if (found) return found;
@@ -46,8 +48,11 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
   const subjectOf = ({ key, owner }: Enrolling): string => `enrol ${key} ${owner.person.user.id}`;
 
   /** Recovery codes for who has none. */
-  const firstCodes = async ({ owner, by }: Enrolling): Promise<{ readonly codes?: readonly string[] }> =>
-    (await enrolled.of(owner)).recovery ? {} : { codes: await enrolled.newRecoveryCodes(owner, by) };
+  async function firstCodes(enrolling: Enrolling): Promise<{ readonly codes?: readonly string[] }> {
+    const { owner, by } = enrolling;
+    const { codes = newRecoveryCodes() } = await pendingOf(enrolling);
+    return (await enrolled.addRecoveryCodes(owner, codes, by)) ? { codes } : {};
+  }
 
   return {
     /** The QR code, the secret and the field for the first code. */
@@ -60,6 +65,12 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
         { part: 'field', name: 'code', label: 'factors.app.code', kind: 'code', ...(problem === undefined ? {} : { problem }) },
         { part: 'button', text: 'factors.app.submit' },
       ];
+    },
+
+    /** Whether the app is a factor already, by the form that is sent once more. */
+    async wasAdded({ own, key }: Enrolling): Promise<boolean> {
+      const found = (await artifact(pending).read(key)) as Pending | undefined;
+      return found !== undefined && own.totp?.id === found.id;
     },
 
     /** The app shows the code that was posted: from now on it is a factor. */
@@ -75,7 +86,7 @@ export function createEnrolment({ artifact, logger }: ExtensionContext, enrolled
       } catch (error) {
         if (!IdpError.is(error, 'conflict')) throw error;
         // The form came twice, or another tab was first.
-        return (await enrolled.of(owner)).totp?.id === found.id ? {} : { problem: 'factors.app.there' };
+        if ((await enrolled.of(owner)).totp?.id !== found.id) return { problem: 'factors.app.there' };
       }
       return firstCodes(enrolling);
     },

@@ -2,7 +2,7 @@
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createEnrolled, type Enrolled } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
-import { createOwnFactors, createOwnPageClients } from './own-page.js';
+import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
 import { createPasskeySignIn } from './passkeys/sign-in.js';
 import { createWebauthn, offersPasskeys } from './passkeys/webauthn.js';
 import { choosing, factors as collection, pending, proven, seen, spent } from './records.js';
@@ -46,6 +46,9 @@ export function factors(): Extension {
       const { passkeySignIn } = partsOf(context);
       return passkeySignIn ? [passkeySignIn.method] : [];
     },
+    accountSections: [
+      { name: 'factors', title: 'factors.own.title', summary: 'factors.own.summary', href: ({ own, url }) => url(ownPath({ own })) },
+    ],
     clients: createOwnPageClients,
     resources: (context) => factorOperations(context, partsOf(context).enrolled),
   };

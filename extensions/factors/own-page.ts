@@ -28,7 +28,7 @@ import { signOutOf } from './sign-out.js';
 /** Seconds since the sign-in within which factors may be changed. */
 const RECENT_SECONDS = 600;
 
-const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
+export const ownPath = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/factors`;
 const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'factors:own', ownPath(context), RECENT_SECONDS);
 
 /** The application that the person signs in to. */

@@ -103,10 +103,12 @@ export function createSecondFactor(context: ExtensionContext, enrolled: Enrolled
       if (!step) return;
       if (!step.isGenuine) return showEnrolment(ctx, step, { text: 'factors.foreign', status: 403 });
       const before = await steps.provenIn(step);
+      const enrolling = enrollingOf(step);
       // Who has a factor proves it: this page is for those who have none.
-      if (before !== undefined || step.own.isEnrolled) return redirectByGet(ctx, steps.at(step.interaction));
+      if (before !== undefined || (step.own.isEnrolled && !(await enrolment.wasAdded(enrolling))))
+        return redirectByGet(ctx, steps.at(step.interaction));
       if (!isFresh(step)) return signInAgain(ctx, step);
-      const outcome = await enrolment[add](ctx, enrollingOf(step));
+      const outcome = await enrolment[add](ctx, enrolling);
       if ('problem' in outcome)
         return showEnrolment(ctx, step, { text: outcome.problem, ...(outcome.isOfField ? { isOfField: true } : {}), status: 400 });
       return steps.prove(ctx, step, outcome);

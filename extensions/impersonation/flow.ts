@@ -137,6 +137,10 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     redirectByGet(ctx, (await interactions.restart(ctx, uid, 'login', acrValues)) ?? (await interactions.abort(ctx, interaction)));
   }
 
+  /** Somebody else is signed in by now, or may act as nobody any more: the request is judged as it is now. */
+  const beginAnew = async (ctx: Context, interaction: Interaction): Promise<void> =>
+    redirectByGet(ctx, (await interactions.restart(ctx, interaction.uid, 'resume')) ?? (await interactions.abort(ctx, interaction)));
+
   const requirement: Requirement = {
     name: REQUIREMENT,
     serves: 'impersonate',
@@ -157,7 +161,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
 
     async show(ctx, interaction) {
       const step = await stepOf(ctx, interaction);
-      if (!step) return redirectByGet(ctx, await interactions.goOn(ctx, interaction));
+      if (!step) return beginAnew(ctx, interaction);
       const target = await named(step);
       return target ? showWhy(ctx, step, target) : showWho(ctx, step, {});
     },
@@ -168,7 +172,8 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       const interaction = await interactions.load(ctx);
       if (!interaction) return;
       const step = await stepOf(ctx, interaction);
-      if (!step) return redirectByGet(ctx, url(`${own}/interaction/${interaction.uid}`));
+      if (!step && (await context.signedIn(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
+      if (!step) return beginAnew(ctx, interaction);
       const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
       const { csrf: token, step: kind, tid, query, searched, after, choose, user } = posted;
       if (!csrf.check(ctx, interaction.uid, token)) return showWho(ctx, step, {}, foreign);

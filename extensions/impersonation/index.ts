@@ -3,11 +3,12 @@
  *
  * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
- * back for. `operations` is the admin API.
+ * back for. `operations` is the admin API, and `notice` the mail to who is acted as.
  */
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
 import { createBook } from './book.js';
 import { createFlow } from './flow.js';
+import { createSendNotice, listenForStarts, NOTICE, told } from './notice.js';
 import { impersonationOperations } from './operations.js';
 import { ownPage } from './own-page.js';
 import { impersonations } from './records.js';
@@ -33,14 +34,21 @@ export function impersonation(): Extension {
     name: 'impersonation',
     collections: [impersonations],
     events: ['ImpersonationStarted', 'ImpersonationEnded'],
+    artifacts: [told],
     texts,
     requirements: (context) => (context.impersonation ? [partsOf(context).flow.requirement] : []),
+    endActingAt: ({ impersonation: option, own, url }) => (option ? url(`${own}/impersonation`) : undefined),
     acting: (context) => actingRule(partsOf(context).book),
     routes(router, context) {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);
     },
     resources: (context) => impersonationOperations(context, partsOf(context).book),
+    // What waits is sent where users are not told any more, too.
+    deliveries: (context) => (context.mail ? { [NOTICE]: createSendNotice(context, context.mail) } : {}),
+    start(context) {
+      if (context.impersonation?.notify) listenForStarts(context);
+    },
     jobs: (context) => jobs(context, partsOf(context).book),
     async health({ impersonation: option, directory }) {
       if (!option || (await directory.permissions.get(option.permission))) return [];

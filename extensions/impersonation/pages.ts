@@ -95,7 +95,9 @@ export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContex
                     title: { plain: fullName(person) },
                     lines: [
                       { plain: person.person.user.userName },
-                      ...(person.person.email === undefined ? [] : [{ plain: person.person.email }]),
+                      ...[person.person.email].flatMap((email = '') =>
+                        email === '' || email === person.person.user.userName ? [] : { plain: email },
+                      ),
                     ],
                     action: {
                       text: 'impersonation.who.choose',

@@ -2,9 +2,9 @@
 import {
   type Attribution,
   defineCollection,
+  type EventMap,
   type ExtensionRow,
   type ExtensionRows,
-  type Impersonated,
   type ImpersonationEnd,
   type PersonRef,
   type RowEvent,
@@ -48,7 +48,7 @@ export type ImpersonationRow = ExtensionRow<Impersonation>;
 type Known = Impersonation & { readonly id: string };
 
 /** What the events of an impersonation tell. */
-const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: Known): Impersonated => ({
+const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsAt }: Known): EventMap['ImpersonationStarted'] => ({
   AggregateId: targetOid,
   ImpersonationId: id,
   OperatorId: operator.oid,

@@ -7,7 +7,6 @@ import {
   type OperationRequest,
   type Person,
   pageOf,
-  pageQuery,
   recordForms,
   Type,
 } from '../../lib/extension-door.js';
@@ -109,11 +108,11 @@ export const invitationOperations = (): readonly Operation[] => [
     method: 'GET',
     path,
     scope: read,
-    summary: 'Lists invitations, the oldest first',
-    query: pageQuery({ status: Type.Optional(statuses()), personId: Type.Optional(text()), userId: Type.Optional(text()) }, ['createdAt']),
+    summary: 'Lists invitations',
+    query: recordForms.lists.invitations,
     answer: pageOf(Invitation),
     errors: ['invalid_cursor'],
-    async handle({ params, query: { sort: __, ...query }, directory }) {
+    async handle({ params, query, directory }) {
       const { items, next } = await directory.forTenant(params.tid).invitations.list(query);
       return { items: items.map(answerOf), ...(next === undefined ? {} : { next }) };
     },

@@ -8,6 +8,9 @@ export const linkedAccounts = (): Extension => ({
   name: 'linked-accounts',
   artifacts: [begun],
   texts,
+  accountSections: [
+    { name: 'linked-accounts', title: 'linked.title', summary: 'linked.summary', href: ({ own, url }) => url(`${own}/linked-accounts`) },
+  ],
   routes: linkedAccountRoutes,
   clients: (context) => pageOf(context).clients,
 });

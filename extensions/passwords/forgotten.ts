@@ -7,6 +7,7 @@ import type Router from '@koa/router';
 import type { Context } from 'koa';
 import {
   afterAnswer,
+  chosenLanguage,
   type ExtensionContext,
   form,
   formField,
@@ -98,7 +99,7 @@ export function forgottenRoutes(router: Router, context: ExtensionContext, throt
       return ask(ctx, interaction, identifier, { general, status: 429 });
     }
     const { tids, client, uid, parameters } = interaction;
-    const sources = { uiLocales: parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
     const request: Asked = { identifier, clientId: client.id, uid, ...(tids && { tids }), ...(locale ? { locale } : {}) };
     const id = randomUUID();

@@ -24,6 +24,14 @@ export const passwords = (): Extension => ({
       href: ({ uid }, { own, url, mail }) => (mail ? url(forgottenPath(own, uid)) : undefined),
     },
   ],
+  accountSections: [
+    {
+      name: 'email',
+      title: 'passwords.email.title',
+      summary: 'passwords.email.summary',
+      href: ({ own, url, mail }) => (mail ? url(`${own}/email`) : undefined),
+    },
+  ],
   clients: ownEmailClient,
   resources: passwordOperations,
   routes(router, context) {

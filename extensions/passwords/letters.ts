@@ -54,8 +54,8 @@ export const resetLetter = (host: Host, due: DueLink, locale: string | undefined
   ]);
 
 /** The link that proves an address. */
-export const proofLetter = (host: Host, due: DueLink): Letter =>
-  letter(host, { ...due, kind: 'email-proof' }, 'proof', due.expiresAt, (values) => [
+export const proofLetter = (host: Host, due: DueLink, locale?: string): Letter =>
+  letter(host, { ...due, kind: 'email-proof', locale }, 'proof', due.expiresAt, (values) => [
     { part: 'text', text: said('proof.text', values) },
     { part: 'button', text: 'passwords.mail.proof.button', href: due.url },
     { part: 'note', text: said('until', values) },
@@ -63,8 +63,8 @@ export const proofLetter = (host: Host, due: DueLink): Letter =>
   ]);
 
 /** To an address that somebody wanted, and another account has. */
-export const takenLetter = (host: Host, due: DueLink): Letter =>
-  letter(host, { ...due, kind: 'email-taken' }, 'taken', undefined, (values) => [
+export const takenLetter = (host: Host, due: DueLink, locale?: string): Letter =>
+  letter(host, { ...due, kind: 'email-taken', locale }, 'taken', undefined, (values) => [
     { part: 'text', text: said('taken.text', values) },
     { part: 'note', text: 'passwords.mail.ignore' },
   ]);

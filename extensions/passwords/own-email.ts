@@ -5,6 +5,7 @@ import type { Context } from 'koa';
 import {
   afterAnswer,
   type BrowserSignIn,
+  chosenLanguage,
   createOwnPage,
   type DeliveryHandler,
   type ExtensionContext,
@@ -15,6 +16,7 @@ import {
   type OwnPage,
   redirectByGet,
   type Text,
+  wantedLocale,
 } from '../../lib/extension-door.js';
 import { proofLetter, takenLetter } from './letters.js';
 import { createMessages } from './messages.js';
@@ -86,7 +88,8 @@ export function ownEmailRoutes(router: Router, context: ExtensionContext, thrott
     const often = minutes ?? ((await throttle.isTooMany(`email of ${here.oid}`)) ? 60 : undefined);
     if (often !== undefined) return messages.often(ctx, { tenant: here.account.tenant }, often);
     const id = randomUUID();
-    await artifact(wanted).put(id, { oid: here.oid, address } satisfies Wanted);
+    const locale = wantedLocale({ uiLocales: chosenLanguage(ctx), acceptLanguage: ctx.get('accept-language') }, context.locales);
+    await artifact(wanted).put(id, { oid: here.oid, address, ...(locale && { locale }) } satisfies Wanted);
     // Whether somebody has the address is not to be seen in the time of the page.
     const sending = await deliver(ADDRESS, { id });
     afterAnswer(ctx, () => sending.release());
@@ -109,6 +112,6 @@ export const createSendProof =
     const request = (await context.artifact(wanted).read(requestId)) as Wanted | undefined;
     if (!request) return;
     const due = await context.directory.emailProofs.begin(request.oid, { requestId, address: request.address });
-    if (due) await mail.send(due.isTaken ? takenLetter(context, due) : proofLetter(context, due));
+    if (due) await mail.send(due.isTaken ? takenLetter(context, due, request.locale) : proofLetter(context, due, request.locale));
     await context.artifact(wanted).remove(requestId);
   };

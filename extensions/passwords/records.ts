@@ -23,6 +23,8 @@ export interface Asked {
 export interface Wanted {
   readonly oid: string;
   readonly address: string;
+  /** Of the page. */
+  readonly locale?: string;
 }
 
 /** Kinds of deliveries. */

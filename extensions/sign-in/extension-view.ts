@@ -71,6 +71,8 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
           ...(action && { action: { ...action, text: words(action.text), about: words(action.about) } }),
         })),
       };
+    case 'links':
+      return { ...part, links: part.links.map(({ title, lines = [], href }) => ({ title: words(title), lines: lines.map(words), href })) };
     case 'choices':
       return {
         ...part,

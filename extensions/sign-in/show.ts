@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type Client, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
+import { type Account, type Client, chosenLanguage, type ExtensionContext, pageHeaders, type Tenant } from '../../lib/extension-door.js';
 import { brandingOf } from './branding.js';
 import { pagePolicy, renderPage } from './render.js';
 import { filled } from './texts/filled.js';
@@ -9,7 +9,7 @@ import type { LanguageMenu, PageFrame, PageName, PageView } from './view-models.
 /** A key of the texts of extensions, for one page. */
 export interface Addition {
   readonly name: string;
-  readonly place: 'foot' | 'password' | 'acting';
+  readonly place: 'foot' | 'password';
   readonly text: string;
   readonly href?: string;
   readonly values: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface Surroundings {
 }
 
 /** What every page needs of the service. */
-type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'locales' | 'logger' | 'pageAdditions' | 'texts' | 'url'>;
+type PageHost = Pick<ExtensionContext, 'acting' | 'branding' | 'issuer' | 'locales' | 'logger' | 'texts'>;
 
 const HSTS = 'Strict-Transport-Security';
 
@@ -41,7 +41,7 @@ export async function show<Name extends PageName>(
 ): Promise<void> {
   const languages = languageMenu(ctx, host, view as PageView, surroundings);
   const around = frameOf(ctx, host, surroundings);
-  const acting = await actingIn(ctx, host, around.locale);
+  const acting = await actingIn(ctx, host);
   const frame = { ...around, ...(languages ? { languages } : {}), ...(acting ? { acting } : {}) };
   const { [HSTS]: transport, ...headers } = pageHeaders(host.issuer, pagePolicy(view as PageView, frame));
   ctx.set(headers);
@@ -76,24 +76,20 @@ function frameOf(ctx: Context, host: PageHost, surroundings: Surroundings): Page
 }
 
 /** Who acts as whom in the browser, with where that can be ended. */
-async function actingIn(
-  ctx: Context,
-  { acting, logger, pageAdditions, texts, url }: PageHost,
-  locale: Locale,
-): Promise<PageFrame['acting']> {
-  const here = await acting(ctx).catch((err: unknown) => {
+async function actingIn(ctx: Context, { acting, logger }: PageHost): Promise<PageFrame['acting']> {
+  try {
+    const here = await acting(ctx);
+    if (!here) return undefined;
+    const { actor, account, endAt } = here;
+    return { actor: titleOf(actor), user: titleOf(account), ...(endAt === undefined ? {} : { endAt }) };
+  } catch (err) {
     // What went wrong may be what the page is about: it is shown without.
     logger.warn({ err }, 'page shown without who acts as whom');
     return undefined;
-  });
-  if (!here) return undefined;
-  const { text, href } = pageAdditions.find(({ place }) => place === 'acting') ?? {};
-  const end = text !== undefined && typeof href === 'string' && { text: texts(locale)[text] ?? text, href: url(href) };
-  const [actor, user] = [here.actor, here.account].map(
-    ({ person }) => `${person.givenName} ${person.familyName} (${person.user.userName})`,
-  );
-  return { actor: actor ?? '', user: user ?? '', ...(end && { end }) };
+  }
 }
+
+const titleOf = ({ person: { givenName, familyName, user } }: Account): string => `${givenName} ${familyName} (${user.userName})`;
 
 /** What extensions add to a page, in its language. */
 const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<string, string>>): NonNullable<PageFrame['additions']> =>
@@ -103,20 +99,6 @@ const additionsIn = (additions: readonly Addition[], texts: Readonly<Record<stri
     text: filled(texts[text] ?? text, values),
     ...(href === undefined ? {} : { href }),
   }));
-
-const LANGUAGE_COOKIE = 'idp.locale';
-
-const languageTag = /^[\w-]{1,35}$/;
-
-/** What the person chose from the language menu holds for the rest of this sign-in. */
-function chosenLanguage(ctx: Context, signInPath: string | undefined): string | undefined {
-  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
-  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
-  if (signInPath !== undefined && languageTag.test(chosen)) {
-    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: signInPath, httpOnly: true, sameSite: 'lax', overwrite: true });
-  }
-  return chosen;
-}
 
 /** Bytes of a query that is worth repeating in each link. */
 const MAX_QUERY = 2000;

@@ -239,7 +239,7 @@ div.account > .person { flex-basis: 9rem; }
   font-size: 0.875rem;
   font-weight: 600;
 }
-button.account {
+button.account, a.account {
   width: 100%;
   min-height: 4.25rem;
   padding: 0.75rem 0.875rem;
@@ -250,8 +250,9 @@ button.account {
   cursor: pointer;
   transition: background-color 120ms ease-out;
 }
-button.account:hover { background: var(--hover); border-color: var(--link); }
-button.account > svg { color: var(--muted); }
+a.account { justify-content: space-between; text-decoration: none; }
+button.account:hover, a.account:hover { background: var(--hover); border-color: var(--link); }
+button.account > svg, a.account > svg { color: var(--muted); }
 .points { display: grid; gap: 0.5rem; padding-inline-start: 1.25rem; list-style: disc; }
 .check { display: flex; align-items: center; gap: 0.75rem; min-height: 2.75rem; margin: 0; font-weight: 400; }
 .check input { flex: none; width: 1.25rem; height: 1.25rem; margin: 0; accent-color: var(--accent); }
@@ -326,7 +327,7 @@ noscript p { margin-bottom: 1.25rem; }
   @keyframes turn { to { transform: rotate(1turn); } }
 }
 @media (prefers-reduced-motion: reduce) {
-  .button, button.account { transition: none; }
+  .button, button.account, a.account { transition: none; }
 }
 @media (scripting: none) {
   .wait { display: none; }

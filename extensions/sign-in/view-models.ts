@@ -186,12 +186,12 @@ export interface PageFrame {
   /** Words and links of extensions on a sign-in's page: at its foot, or beside the password, where `href` is posted to. */
   readonly additions?: readonly {
     readonly name: string;
-    readonly place: 'foot' | 'password' | 'acting';
+    readonly place: 'foot' | 'password';
     readonly text: string;
     readonly href?: string;
   }[];
-  /** Somebody acts as somebody else in this browser; `end` leads to where it can be ended. */
-  readonly acting?: { readonly actor: string; readonly user: string; readonly end?: { readonly text: string; readonly href: string } };
+  /** Somebody acts as somebody else in this browser; `endAt` leads to where it can be ended. */
+  readonly acting?: { readonly actor: string; readonly user: string; readonly endAt?: string };
   /** Offers the other languages. */
   readonly languages?: LanguageMenu;
 }

@@ -1052,16 +1052,16 @@ export interface Operations {
       readonly acceptedAt?: string;
     };
   };
-  /** Lists invitations, the oldest first. Scope `idp.invitations:read`. */
+  /** Lists invitations. Scope `idp.invitations:read`. */
   'GET /tenants/{tid}/invitations': {
     readonly params: { readonly tid: string };
     readonly query?: {
+      readonly limit?: number;
+      readonly after?: string;
+      readonly sort?: 'createdAt' | '-createdAt';
       readonly status?: 'pending' | 'accepted' | 'revoked' | 'expired';
       readonly personId?: string;
       readonly userId?: string;
-      readonly limit?: number;
-      readonly after?: string;
-      readonly sort?: 'createdAt';
     };
     readonly answer: {
       readonly items: readonly {

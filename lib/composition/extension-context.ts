@@ -45,7 +45,15 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
   const { issuer } = options;
   const texts = Object.fromEntries(locales.map((locale) => [locale, textsOf(extensions, locale)]));
   const [csrfKey] = keyring.derive('csrf');
-  return {
+  /** Asked when it is needed: extensions get the context that is made here. */
+  const endActingAt = (): { readonly endAt: string } | undefined => {
+    for (const extension of extensions) {
+      const endAt = extension.endActingAt?.(context);
+      if (endAt !== undefined) return { endAt };
+    }
+    return undefined;
+  };
+  const context: ExtensionContext = {
     issuer,
     production: options.production,
     locales: options.locales,
@@ -69,8 +77,11 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
     endActing: protocol.endActing,
+    async acting(ctx) {
+      const here = await protocol.acting(ctx);
+      return here && { ...here, ...(endActingAt() ?? {}) };
+    },
     endActingOf: protocol.endActingOf,
-    acting: protocol.acting,
     async inPerson(ctx, next) {
       if (!(await protocol.signedIn(ctx))?.act) return next();
       ctx.status = 403;
@@ -84,6 +95,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     ...(options.ciba && { ciba: options.ciba }),
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
+    accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),
     csrf: createCsrf(csrfKey, new URL(issuer).origin, browsers),
     attempts,
     countWrongSecret,
@@ -93,6 +105,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     logger,
     requestId: (ctx) => requestIdOf(ctx as never),
   };
+  return context;
 }
 
 /** Counters that all nodes share. */

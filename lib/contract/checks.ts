@@ -8,6 +8,7 @@ import { eventNames } from '../events.js';
 import { findArtifactProblems } from './artifacts.js';
 import { findCollectionProblems } from './collections.js';
 import type { Extension } from './extension.js';
+import { findSectionConflicts, findSectionProblems } from './pages/account-section.js';
 import { findAdditionConflicts, findPageProblems } from './pages/page-additions.js';
 import { sharedClaims } from './shared-claims.js';
 import type { ReportProblem } from './work.js';
@@ -54,12 +55,22 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   around: ['an object of functions by endpoint', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   configure: callback,
   clients: callback,
+  endActingAt: callback,
   acting: callback,
   logoutParticipant: callback,
   texts: ['an object of catalogues by language', isObject],
   pageAdditions: [
     'an array of additions with a name and a text',
     (value) => Array.isArray(value) && value.every((one) => ['name', 'text'].every((member) => typeof valueAt(one, [member]) === 'string')),
+  ],
+  accountSections: [
+    'an array of sections with name, title, summary and href',
+    (value) =>
+      Array.isArray(value) &&
+      value.every(
+        (one) =>
+          ['name', 'title', 'summary'].every((member) => typeof valueAt(one, [member]) === 'string') && isFunction(valueAt(one, ['href'])),
+      ),
   ],
   clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   grantTypes: ['an object of functions by absolute URI', isGrantTypes],
@@ -89,12 +100,13 @@ export function findExtensionProblems(options: unknown, standard: Standard): Fou
   return {
     invalid: [
       ...given.flatMap((extension, index) => problemsOf(extension, ['extensions', index], standard.endpoints)),
-      ...given.flatMap((extension) => (isWellFormed(extension) ? findPageProblems(extension) : [])),
+      ...given.flatMap((extension) => (isWellFormed(extension) ? [...findPageProblems(extension), ...findSectionProblems(extension)] : [])),
       ...findClaimProblems(sets, mapping),
     ],
     conflicts: [
       ...findPageConflict(all),
       ...findAdditionConflicts(all.filter(isWellFormed)),
+      ...findSectionConflicts(all.filter(isWellFormed)),
       ...findNameConflicts(all),
       ...findClaimConflicts(sets, mapping),
     ],
@@ -166,7 +178,7 @@ const declaredData = (extension: object) =>
   });
 
 const isWellFormed = (extension: object): extension is Extension =>
-  (['name', 'texts', 'pageAdditions'] as const).every((name) => {
+  (['name', 'texts', 'pageAdditions', 'accountSections'] as const).every((name) => {
     const value = valueAt(extension, [name]);
     return value === undefined ? name !== 'name' : members[name][1](value);
   });

@@ -24,8 +24,6 @@ import type { Attribution, EventMap, EventName } from '../events.js';
 import type { GuardedFetch } from '../fetch/guarded-fetch.js';
 import type { CountWrongSecret } from '../http/clients/wrong-secrets.js';
 import type { Logger } from '../logger.js';
-
-import type { ImpersonationOptions } from '../options/options.js';
 import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
@@ -34,6 +32,7 @@ import type { CibaNotification } from './clients/authentication-requests.js';
 import type { ClientEndpoint } from './clients/client-endpoint.js';
 import type { GrantType } from './clients/grant-type.js';
 import type { ConfigurationAddition } from './configuration.js';
+import type { AccountSection } from './pages/account-section.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
 import type { ScopeWords } from './pages/scope-words.js';
@@ -249,6 +248,8 @@ export interface ExtensionContext {
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
   readonly pageAdditions: readonly PageAddition[];
+  /** The sections of the account page, which extensions contribute. */
+  readonly accountSections: readonly AccountSection[];
   /** A token that proves a form came from our page of this interaction. */
   readonly csrf: { token(ctx: Context, subject: string): string; check(ctx: Context, subject: string, token: unknown): boolean };
   /** Counts attempts: how many there are with this one, and when the count starts again. @param window milliseconds */
@@ -256,7 +257,7 @@ export interface ExtensionContext {
   /** Counts a wrong secret of a client or an API resource. @throws IdpError `too_many_requests` past the limit. */
   readonly countWrongSecret: CountWrongSecret;
   /** Who may act as others, and whether these are told: the option `impersonation`. */
-  readonly impersonation?: ImpersonationOptions;
+  readonly impersonation?: { readonly permission: string; readonly notify?: boolean };
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
@@ -344,6 +345,8 @@ export interface Extension {
   readonly texts?: ExtensionTexts;
   /** Words and links at the foot of the pages of a sign-in. */
   readonly pageAdditions?: readonly PageAddition[];
+  /** Pages of the extension on which people change something of their own, for the account page to lead to. */
+  readonly accountSections?: readonly AccountSection[];
   /**
    * Grant types at the token endpoint, by the `grant_type` that clients are registered for and send, an absolute URI (RFC 6749 §4.5). Each is made once,
    * before the service listens, and listed in discovery.
@@ -361,6 +364,8 @@ export interface Extension {
   readonly configure?: (configuration: Readonly<Record<string, unknown>>, context: ExtensionContext) => ConfigurationAddition;
   /** Applications that the extension answers by a protocol of its own, which {@link ExtensionContext.requireSignIn} signs people in for. */
   readonly clients?: (context: ExtensionContext) => InternalClients;
+  /** The absolute URL of the page on which people end what a sign-in with `act` began: every page leads there meanwhile. The first extension that has one says. */
+  readonly endActingAt?: (context: ExtensionContext) => string | undefined;
   /** Whether the sign-ins with `act` that the extension began may go on, and what is to be done when they end. */
   readonly acting?: (context: ExtensionContext) => ActingRule;
   /** Who has to hear of the end of a sign-in. */

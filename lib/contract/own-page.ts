@@ -30,7 +30,7 @@ type OwnPageContext = Pick<ExtensionContext, 'issuer' | 'signedIn' | 'inPerson' 
 /**
  * @param id of the application: the extension's name, a colon, and a name.
  * @param path of the page, below the issuer.
- * @param recentSeconds how long ago a sign-in may be that changes something.
+ * @param recentSeconds how long ago a sign-in may be that changes something. @default any time
  * @example
  * ```ts
  * import { createOwnPage, type Extension, redirectByGet } from 'tenant-idp/extension';
@@ -54,7 +54,7 @@ export function createOwnPage(
   { issuer, signedIn, inPerson, requireSignIn, signInAnswer }: OwnPageContext,
   id: string,
   path: string,
-  recentSeconds: number,
+  recentSeconds = Number.POSITIVE_INFINITY,
 ): OwnPage {
   const application = { name: new URL(issuer).host, returnTo: `${path}/return` };
   const isRecent: OwnPage['isRecent'] = ({ authTime }) => Date.now() / 1000 - authTime <= recentSeconds;
@@ -62,7 +62,7 @@ export function createOwnPage(
     requireSignIn(ctx, {
       client: id,
       state: next,
-      ...(here && { maxAge: recentSeconds, loginHint: here.account.person.user.userName }),
+      ...(here && { ...(Number.isFinite(recentSeconds) && { maxAge: recentSeconds }), loginHint: here.account.person.user.userName }),
       ...more,
     });
   return {

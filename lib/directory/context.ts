@@ -22,6 +22,7 @@ import type {
   UpkeepRecord,
 } from '../store/records/records.js';
 import type { Privileges } from './groups/privileges.js';
+import type { IdpNames } from './idp-names.js';
 
 export interface Collections {
   readonly tenants: CheckedCollection<Tenant>;
@@ -86,6 +87,7 @@ export interface DirectoryContext extends ClientRules {
   readonly ownSecretLength: number;
   readonly means: SignInMeans;
   readonly privileges: Privileges;
+  readonly idpNames: IdpNames;
   /** Whether all rows of the collection have the members that lists are made by. */
   isKeyed(collection: KeyedCollection): Promise<boolean>;
 }

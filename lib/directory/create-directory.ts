@@ -22,8 +22,10 @@ import { createPasswords, type Passwords } from './credentials/passwords.js';
 import { createGroups, type Groups } from './groups/groups.js';
 import { createPermissions, type Permissions } from './groups/permissions.js';
 import { createPrivileges, type Privileges } from './groups/privileges.js';
+import { createIdpNames, type IdpNames } from './idp-names.js';
 import { type Acceptance, createAcceptance } from './invitations/acceptance.js';
-import { createInvitations, type InvitationParts, type InvitationRules, type Invitations } from './invitations/invitations.js';
+import { createInvitations } from './invitations/create-invitations.js';
+import type { InvitationParts, InvitationRules, Invitations } from './invitations/invitations.js';
 import { createSettling, type OnInvitationDue } from './invitations/settling.js';
 import { createKeyCompletion, type KeyCompletion } from './lists/key-completion.js';
 import { createMailedLinks } from './mailed-links.js';
@@ -56,8 +58,8 @@ export interface DirectoryOptions {
   readonly hasher?: Passwords;
   /** Passwords that nobody may choose. @default the service's own rules */
   readonly passwordRules?: PasswordRulesOptions;
-  /** Takes or renews the right to a piece of work that one node does at a time; false while another node has it. */
-  readonly lease: (work: string) => Promise<boolean>;
+  /** Takes or renews the right to a piece of work, or gives it back (0 ms); false while another holder has it. @param holder by default this node */
+  readonly lease: (work: string, holder?: string, ms?: number) => Promise<boolean>;
   readonly logger: Logger;
   /** The `source` of events. */
   readonly issuer: string;
@@ -138,6 +140,7 @@ export interface Directory {
   readonly credentials: Credentials;
   /** @internal */
   readonly policies: Pick<PolicyWatch, 'begin' | 'offers' | 'problems'>;
+  readonly idpNames: IdpNames;
   readonly deliveries: Deliveries;
   /** Invitations of all tenants, for the pages of their links, which learn the tenant from the link. */
   readonly acceptance: Acceptance;
@@ -193,6 +196,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     means,
     privileges: createPrivileges(options.privileged),
     isKeyed: keyCompletion.isKeyed,
+    idpNames: createIdpNames(lease),
   };
 
   const policies = createPolicyWatch(context, logger);
@@ -235,6 +239,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     accounts,
     privileges: context.privileges,
     policies,
+    idpNames: context.idpNames,
     deliveries,
     seedLedger: createSeedLedger(context),
     existingScopes: () => existingScopes(context),

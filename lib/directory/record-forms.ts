@@ -4,6 +4,7 @@ import { clientInput } from './clients/clients.js';
 import { groupRefs } from './groups/group-refs.js';
 import { groupInput } from './groups/groups.js';
 import { permissionInput } from './groups/permissions.js';
+import { invitationQuerySchema } from './invitations/invitation-lists.js';
 import { invitationInput } from './invitations/invitations.js';
 import { listQuerySchema, statusQuerySchema } from './lists/list.js';
 import { personQuerySchema, userQuerySchema } from './persons/person-lists.js';
@@ -23,5 +24,11 @@ export const recordForms = {
   permission: permissionInput,
   client: clientInput,
   apiResource: apiResourceInput,
-  lists: { names: listQuerySchema, status: statusQuerySchema, persons: personQuerySchema, users: userQuerySchema },
+  lists: {
+    names: listQuerySchema,
+    status: statusQuerySchema,
+    persons: personQuerySchema,
+    users: userQuerySchema,
+    invitations: invitationQuerySchema,
+  },
 };

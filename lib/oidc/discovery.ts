@@ -48,7 +48,7 @@ function authenticationAt(endpoint: 'introspection' | 'revocation', members: Mem
 
 /** @param own members that extensions add to discovery. */
 export function createDocuments(
-  { claims, directory, options }: OidcParts,
+  { claims, directory, offers, options }: OidcParts,
   scopes: Scopes,
   { jwks }: { readonly jwks: string },
   own: Members,
@@ -70,9 +70,9 @@ export function createDocuments(
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
   };
 
-  // Nobody acts for somebody else yet, no SAML response is sent, and an access token is no answer to a client.
+  // No SAML response is sent, and an access token is no answer to a client.
   const neverIssued = [
-    'act',
+    ...(offers.serves('impersonate') ? [] : ['act']),
     ...claims.declarations.flatMap(({ name, targets }) =>
       targets.every((target) => target === 'saml' || target === 'access_token') ? name : [],
     ),

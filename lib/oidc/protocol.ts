@@ -75,8 +75,8 @@ export interface Protocol {
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
   readonly endActing: ExtensionContext['endActing'];
+  readonly acting: ReturnType<typeof createActingHere>;
   readonly endActingOf: ExtensionContext['endActingOf'];
-  readonly acting: ExtensionContext['acting'];
   /** The endpoints' paths by name, below the issuer. */
   readonly routes: Readonly<Record<string, string>>;
   /** The discovery document and the key set by their paths: as they are sent, if they are at hand. */

@@ -185,7 +185,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['cached-collection.ts'],
     ['mailed-links.ts', 'seed-ledger.ts'],
     ['context.ts'],
-    ['input.ts', 'identifiers.ts'],
+    ['idp-names.ts', 'input.ts', 'identifiers.ts'],
   ],
 };
 

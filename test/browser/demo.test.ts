@@ -7,6 +7,7 @@ import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, isExpectedInConsole, launch } from '../support/browser/chromium.js';
 import { freePort, type RunningExample, startExample } from '../support/service/example.js';
 import { codeOf } from '../support/sign-in/factors.js';
+import { until } from '../support/time/until.js';
 
 const screenshots = process.env.SCREENSHOTS;
 
@@ -169,6 +170,53 @@ describeInBrowser('the demo in Chromium', () => {
       await typePassword(page, 'bob');
       await page.locator('#password-problem').waitFor();
       expect(new URL(page.url()).origin).toBe(idp);
+    });
+  });
+
+  test('G8 sven of support signs in as bob, does something, ends it, and is himself again', async () => {
+    await withBrowser(scripting, async (page) => {
+      await signIn(page, 'sven@globex.test', 'sven');
+      const self = await identityIn(page, 'id-token');
+      await page.getByRole('link', { name: 'Sign in as somebody else' }).click();
+      await page.getByLabel('Name, user name or e-mail address').fill('bob');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.getByText('alice@globex.test').first().waitFor({ state: 'detached' });
+      await takeScreenshots(page, 'act-as');
+      await page.getByRole('button', { name: /Bob Berg/ }).click();
+      await page.getByLabel('Reason').fill('Ticket 4711: the order list is empty');
+      await takeScreenshots(page, 'act-as-why');
+      await page.getByRole('button', { name: 'Act as Bob Berg' }).click();
+
+      await page.getByText('You act as Bob Berg.').waitFor();
+      await page.waitForURL(`${rp}/`);
+      expect(await claim(page, 'id-token', 'act')).toEqual({ oid: self.sub, sub: self.sub, tid: self.tid });
+      expect(await claim(page, 'id-token', 'amr')).toEqual(['pwd', 'imp']);
+      expect(await claim(page, 'userinfo', 'name')).toBe('Bob Berg');
+      expect(await claim(page, 'tokens', 'refresh_token')).toBeUndefined();
+      expect(await page.getByRole('link', { name: 'Sign in as somebody else' }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByText('Widget').waitFor();
+      await takeScreenshots(page, 'acting');
+
+      await page.getByRole('link', { name: 'End', exact: true }).click();
+      await page.getByRole('heading', { name: 'You act as Bob Berg' }).waitFor();
+      await takeScreenshots(page, 'acting-end');
+      await page.getByRole('button', { name: 'End', exact: true }).click();
+      await page.waitForURL(`${rp}/`);
+      await page.getByRole('heading', { name: 'Sven Strand' }).waitFor();
+      expect(await identityIn(page, 'id-token')).toEqual(self);
+      expect(await claim(page, 'id-token', 'act')).toBeUndefined();
+      expect(await page.getByText('You act as').count()).toBe(0);
+
+      await until(async () => {
+        await page.goto(`${rp}/mail`);
+        return page.getByText('To bob@globex.test').count();
+      });
+      await page.getByRole('link', { name: 'Somebody signed in as you at Globex' }).click();
+      await page.getByText('Sven Strand of Globex signed in as bob@globex.test').first().waitFor();
+      await takeScreenshots(page, 'acting-mail');
+      await page.goto(rp);
+      await signOut(page);
     });
   });
 

@@ -7,10 +7,10 @@ import type { Browser, Page } from 'playwright-core';
 import { captureMail, invite, invitingSeed, personalTenant } from '../support/administration/invitations.js';
 import { loadAxe, violationsOn } from '../support/browser/axe.js';
 import { describeInBrowser, launch } from '../support/browser/chromium.js';
-import { Agent, type Answer, authorizeUrl, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { codeOf, copied, enrolOn } from '../support/sign-in/factors.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/sign-in/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -98,6 +98,7 @@ async function factors(): Promise<void> {
   await visitor.submit(page, { code: codeOf(secret, 7) });
   await enrolOn(visitor, page);
   await visitor.get(`${service.issuer}/idp/factors`);
+  await visitor.get(`${service.issuer}/idp/account`);
   const challenge = await signIn(new Visitor(), begin({ acr_values: 'mfa' }));
   const again = new Visitor();
   const asked = await signIn(again, begin({ acr_values: 'mfa' }));
@@ -149,6 +150,7 @@ describeInBrowser('pages of extensions in Chromium', () => {
         'Set up a second factor',
         'Save your recovery codes',
         'Confirm that it is you',
+        'Your account',
         'You cancelled in Contoso ID.',
         'Connect these accounts?',
       ]),
@@ -171,6 +173,11 @@ describeInBrowser('pages of extensions in Chromium', () => {
         await page.emulateMedia({ colorScheme });
         if (screenshots) await page.screenshot({ path: join(screenshots, `${title}-${colorScheme}.png`), fullPage: true });
         expect([title, colorScheme, await violationsOn(page, tags)]).toEqual([title, colorScheme, []]);
+      }
+      if (process.env.PROVE) {
+        await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+        expect([title, 'forced colours', await violationsOn(page, tags)]).toEqual([title, 'forced colours', []]);
+        await page.emulateMedia({ forcedColors: 'none' });
       }
       expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 320]);
       expect([title, asked.filter((url) => url !== answer.url)]).toEqual([title, []]);

@@ -1,7 +1,7 @@
 /** Issue 14, external sign-in; service specification 4.2. The providers are bare oidc-provider, over HTTP. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, postForm, signIn, titleOf } from '../support/client/agent.js';
 import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect } from '../support/client/steps.js';
@@ -85,7 +85,6 @@ const redeemed = async (response: Answer) => {
   return (await postForm(`${service.issuer}/connect/token`, { ...fields, code_verifier: pkce.verifier }, credentialsOf('web'))).json;
 };
 const textOf = ({ body }: Answer) => body.replace(/<style[\s\S]*?<\/style>/g, '');
-const titleOf = (page: Answer) => /<h1[^>]*>([\s\S]*?)<\/h1>/.exec(page.body)?.[1]?.trim();
 
 /** Resolves once the event about the user is in the feed. */
 async function told(type: string, oid: string | undefined): Promise<void> {

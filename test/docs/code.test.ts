@@ -1,12 +1,12 @@
 /** The code blocks of the documentation, and the examples of the API: each compiles as it stands, so no name in it is undefined; and those that serve do. */
 import { execFile, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import typescript from 'typescript';
+import { freePort } from '../support/service/example.js';
+import { until } from '../support/time/until.js';
 import { type Example, examples } from './examples.js';
 import { pageAt, pages } from './pages.js';
 
@@ -97,73 +97,82 @@ describe('the code of the documentation', () => {
     expect(first?.code.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
   });
 
-  test.each(serving.map(({ path, section, code }, index) => [`${path}, ${section}`, index + 1, code] as const))(
-    '%s: block %i serves',
-    async (_, index, code) => {
-      const port = await freePort();
-      const source = code.replace(/\blocalhost:3000\b/g, `localhost:${port}`).replace(/\b3000\b/g, String(port));
+  describe('serves', () => {
+    const blocks = serving.map(({ path, section, code }, index) => ({ name: `${path}, ${section}`, index, code }));
+    let bases: readonly { readonly port: number; readonly source: string }[];
+    let program: Program | undefined;
+    beforeAll(async () => {
+      bases = [];
+      for (const { code } of blocks) {
+        const port = await freePort();
+        const source = code.replace(/\blocalhost:3000\b/g, `localhost:${port}`).replace(/\b3000\b/g, String(port));
+        bases = [...bases, { port, source }];
+      }
+      // One process, because each loads the service anew.
+      const files = blocks.map(({ index }) => join(folder, `embed-${index + 1}.mjs`));
+      await Promise.all(files.map((file, index) => writeFile(file, compiled(bases[index]?.source ?? ''))));
+      program = run(
+        join(folder, 'embed.mjs'),
+        `for (const file of ${JSON.stringify(files.map((file) => resolve(file)))}) await import(file);`,
+      );
+    });
+    afterAll(() => program?.end());
+
+    test.each(blocks)('$name: block $index', async ({ index }) => {
+      const { port = 0, source = '' } = bases[index] ?? {};
       expect(source).toContain(`listen(${port})`);
       const [, issuer = ''] = source.match(/issuer: '([^']+)'/) ?? [];
-      const { pathname } = new URL(issuer);
-      const base = `http://localhost:${port}${pathname.replace(/\/$/, '')}`;
-      await serve(join(folder, `embed-${index}.mjs`), source, async (answer) => {
-        const discovery = await answer(`${base}/.well-known/openid-configuration`);
-        expect([discovery.status, (await discovery.json()) as object]).toEqual([200, expect.objectContaining({ issuer })]);
-        expect((await answer(`http://localhost:${port}/somewhere-else`)).status).toBe(404);
-      });
-    },
-  );
+      const base = `http://localhost:${port}${new URL(issuer).pathname.replace(/\/$/, '')}`;
+      const discovery = await program!.answer(`${base}/.well-known/openid-configuration`);
+      expect([discovery.status, (await discovery.json()) as object]).toEqual([200, expect.objectContaining({ issuer })]);
+      expect((await program!.answer(`http://localhost:${port}/somewhere-else`)).status).toBe(404);
+    });
+  });
 
   test('docs/claims.md: the block that prints a claim prints what it says', async () => {
     const { code = '' } = codeBlocks.find(({ path, code: text }) => path === 'docs/claims.md' && text.includes('console.log')) ?? {};
     const file = join(folder, 'prints.mjs');
-    await writeFile(file, typescript.transpileModule(code, { compilerOptions: modern }).outputText);
+    await writeFile(file, compiled(code));
     const printed = await new Promise<string>((done) => execFile(process.execPath, [file], (_error, stdout) => done(stdout)));
     expect([printed.trim()]).toEqual(code.match(/(?<=console\.log\(.*\/\/ ).*/g));
   });
 
   test('the embed block signs in: its client gets as far as the page', async () => {
     const port = await freePort();
-    const source = first?.code.replace(/\b3000\b/g, String(port)) ?? '';
-    await serve(join(folder, 'embed-client.mjs'), source, async (answer) => {
+    const program = run(join(folder, 'embed-client.mjs'), compiled(first?.code.replace(/\b3000\b/g, String(port)) ?? ''));
+    try {
       const url = new URL(`http://localhost:${port}/connect/authorize?client_id=web&response_type=code&scope=openid+profile`);
       url.searchParams.set('redirect_uri', 'http://localhost:3001/callback');
       url.searchParams.set('code_challenge', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM');
       url.searchParams.set('code_challenge_method', 'S256');
-      const { status, headers } = await answer(url.href);
+      const { status, headers } = await program.answer(url.href);
       expect([status, headers.get('location')]).toEqual([303, expect.stringMatching(/\/idp\/interaction\//)]);
-    });
+    } finally {
+      program.end();
+    }
   });
 });
 
-/** Runs a program until `use` is through with it. `answer` waits for the server. */
-async function serve(file: string, source: string, use: (answer: (url: string) => Promise<Response>) => Promise<void>): Promise<void> {
-  await writeFile(file, typescript.transpileModule(source, { compilerOptions: modern }).outputText);
+const compiled = (source: string): string => typescript.transpileModule(source, { compilerOptions: modern }).outputText;
+
+interface Program {
+  /** Of its server, which is waited for. */
+  answer(url: string): Promise<Response>;
+  end(): void;
+}
+
+/** Writes a program and runs it. */
+function run(file: string, source: string): Program {
+  writeFileSync(file, source);
   let output = '';
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output += data.toString()));
-  const answer = async (url: string): Promise<Response> => {
-    for (let attempt = 0; ; attempt += 1) {
-      if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${output}`);
-      try {
-        return await fetch(url, { redirect: 'manual' });
-      } catch (error) {
-        if (attempt >= 1200) throw new Error(`does not answer: ${output}`, { cause: error });
-        await sleep(100);
-      }
-    }
+  return {
+    answer: (url) =>
+      until(async () => {
+        if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${output}`);
+        return fetch(url, { redirect: 'manual' }).catch(() => undefined);
+      }) as Promise<Response>,
+    end: () => void child.kill(),
   };
-  try {
-    await use(answer);
-  } finally {
-    child.kill();
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }

@@ -19,7 +19,7 @@ const reference = pageAt('docs/reference.md');
 const claimsPage = pageAt('docs/claims.md');
 
 describe('the tables of the documentation', () => {
-  const service = useIdp();
+  const service = useIdp({ impersonation: { permission: 'orders.approve' } });
 
   test('claims are those that the standard plugins declare', () => {
     expect(claimsPage.table('Standard claims', 'Scope')).toEqual(

@@ -64,6 +64,14 @@ const policy: Extension = {
     { name: 'who', text: 'policy.who', values: async ({ client }) => (client.id === 'web' ? { client: client.name } : undefined) },
   ],
 };
+const preferences: Extension = {
+  name: 'preferences',
+  texts: inAll({ 'preferences.title': 'Preferences', 'preferences.summary': 'What you <like>' }),
+  accountSections: [
+    { name: 'preferences', title: 'preferences.title', summary: 'preferences.summary', href: ({ own, url }) => url(`${own}/preferences`) },
+    { name: 'letters', title: 'preferences.title', summary: 'preferences.summary', href: ({ mail }) => mail && '/letters' },
+  ],
+};
 const odd: Extension = {
   name: 'odd',
   routes: (router, { view }) => {
@@ -76,7 +84,7 @@ const odd: Extension = {
     );
   },
 };
-const service = useIdp({ extensions: [terms, policy, odd] });
+const service = useIdp({ extensions: [terms, policy, preferences, odd] });
 const url = (parameters: Record<string, string> = {}) =>
   authorizeUrl(service.issuer, { code_challenge: createPkce().challenge, code_challenge_method: 'S256', ...parameters });
 const open = async (agent: Agent, parameters: Record<string, string> = {}): Promise<Answer> =>
@@ -159,12 +167,44 @@ describe('what is added to the pages', () => {
   });
 });
 
+describe('the account page', () => {
+  const linksOf = ({ body }: Answer) =>
+    [...body.matchAll(/<a class="account" href="([^"]*)">.*?<strong><bdi>(.*?)<\/bdi>/g)].map(([, href, title]) => [href, title]);
+
+  test('asks for a sign-in, and leads to what the service and its extensions have for people, in their language', async () => {
+    const agent = new Agent();
+    const asked = await agent.follow(await agent.get(`${service.issuer}/idp/account`));
+    const named = await agent.submit(asked, { identifier: 'bob@globex.test' });
+    const terms = await agent.follow(await agent.submit(await agent.follow(named), { password: 'bob' }));
+    const page = await agent.follow(await agent.submit(terms, { agree: 'yes' }));
+    expect([page.url, page.body]).toEqual([`${service.issuer}/idp/account`, expect.stringContaining('<h1>Your account</h1>')]);
+    expect(page.body).toContain('You are signed in as bob@globex.test (Globex).');
+    const pageAt = (path: string) => service.issuer + path;
+    expect(linksOf(page)).toEqual([
+      [pageAt('/idp/linked-accounts'), 'Linked accounts'],
+      [pageAt('/idp/factors'), 'Your sign-<wbr>in factors'],
+      [pageAt('/idp/preferences'), 'Preferences [en]'],
+    ]);
+    expect(page.body).toContain('What you &lt;like&gt; [en]');
+    expect((await agent.request(page.url, { headers: { 'accept-language': 'fi' } })).body).toContain('<h1>Tilisi</h1>');
+  });
+
+  test('a sign-in that was cancelled leads back to it', async () => {
+    const agent = new Agent();
+    const asked = await agent.follow(await agent.get(`${service.issuer}/idp/account`));
+    const { action, fields } = formOf(asked);
+    const left = await agent.follow(await agent.post(action.replace('/identifier', '/cancel'), fields));
+    expect([left.status, left.body]).toEqual([403, expect.stringContaining(`href="${service.issuer}/idp/account"`)]);
+  });
+});
+
 describe('house §5: what cannot be shown is refused at start', () => {
   const added = (name: string, additions: readonly PageAddition[]): Extension => ({
     name,
     texts: inAll({ [`${name}.one`]: 'One' }),
     pageAdditions: additions,
   });
+  const sectioned = added('other', []);
   const { nb: _, ...incomplete } = inAll({ 'odd.one': 'One' });
   test.each<[string, Extension[], RegExp]>([
     [
@@ -175,6 +215,20 @@ describe('house §5: what cannot be shown is refused at start', () => {
     ['a text that there is not', [added('other', [{ name: 'x', text: 'other.two' }])], /extensions\.other\.pageAdditions\.x\.text/],
     ['a language that lacks texts', [{ name: 'odd', texts: incomplete as never }], /extensions\.odd\.texts\.nb/],
     ['a key of somebody else', [{ name: 'odd', texts: inAll({ 'terms.title': 'x' }) }], /a key that begins with 'odd\.'/],
+    [
+      'two sections of one name',
+      [
+        preferences,
+        { ...sectioned, accountSections: [{ name: 'letters', title: 'other.one', summary: 'other.one', href: () => undefined }] },
+      ],
+      /one owner of the section letters of the account page, got preferences and other/,
+    ],
+    [
+      'a section without words',
+      [{ ...sectioned, accountSections: preferences.accountSections ?? [] }],
+      /extensions\.other\.accountSections\.preferences\.title/,
+    ],
+    ['sections that are none', [{ name: 'odd', accountSections: [{ name: 'x' }] as never }], /extensions\[0\]\.accountSections/],
     ['additions that are none', [{ name: 'odd', pageAdditions: [{ name: 'x' }] as never }], /extensions\[0\]\.pageAdditions/],
   ])('%s', async (_name, extensions, message) => {
     await expect(startIdp({ extensions })).rejects.toThrow(message);

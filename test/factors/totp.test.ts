@@ -1,13 +1,13 @@
 /** Service specification 4.2, mfa: a code of an authenticator app, and recovery codes, beside the password. */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, postForm, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, obtainTokens, postForm, signIn, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { introspect, refresh } from '../support/client/steps.js';
 import { cheapPasswords, redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { codeOf, copied, enrol, enrolOn, postTo, problemOf, submit, titleOf } from '../support/sign-in/factors.js';
+import { codeOf, copied, enrol, enrolOn, postTo, problemOf, submit } from '../support/sign-in/factors.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 /** Somebody of their own for each test: nobody's factors are another test's. */
@@ -79,6 +79,20 @@ describe('4.2: `mfa` requires multi-factor', () => {
     expect(decodeJwt(tokens.id_token)).toMatchObject({ amr: ['pwd', 'mfa'], idp: 'local', acr: 'mfa' });
     expect((await introspect(service.issuer, tokens.access_token)).json).toMatchObject({ active: true, amr: ['pwd', 'mfa'] });
     expect(membersOf(await agent.get(mfa({ prompt: 'none' })))).toHaveProperty('code');
+  });
+
+  test('a form that is sent twice at once adds one app, and its recovery codes are seen whichever answer is shown', async () => {
+    const agent = new Agent();
+    const page = await signMeIn(agent, mfa());
+    const code = codeOf(copied(page)[0] ?? '');
+    const pages = await Promise.all(Array.from({ length: 6 }, () => submit(agent, page, { code })));
+    expect(pages.map(titleOf)).toEqual(Array(6).fill('Save your recovery codes'));
+    expect(new Set(pages.map((one) => copied(one).join())).size).toBe(1);
+    const [recovery = ''] = copied(pages[0] as Answer);
+    expect(membersOf(await submit(agent, pages[0] as Answer, {}))).toHaveProperty('code');
+    passTime(60);
+    const other = new Agent();
+    expect(membersOf(await postTo(other, await signMeIn(other, mfa()), '/factors/code', { recovery }))).toHaveProperty('code');
   });
 
   test('`amr` `mfa` is additional: the next sign-in takes the password and a code', async () => {

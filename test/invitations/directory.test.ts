@@ -364,8 +364,30 @@ describe('lists', () => {
     const first = await invitations.list({ status: 'pending', limit: 3 });
     const rest = await invitations.list({ status: 'pending', limit: 3, after: first.next as string });
     expect([ids(first.items), ids(rest.items), rest.next]).toEqual([pending.slice(0, 3), pending.slice(3), undefined]);
+    expect(ids((await invitations.list({ sort: '-createdAt', limit: 2 })).items)).toEqual([made[4]?.id, made[3]?.id]);
     expect(await codeOf(invitations.list({ after: 'ä' }))).toBe('invalid_cursor');
-    expect(await codeOf(invitations.list({ limit: 0 }))).toBe('invalid_record');
+    expect(await codeOf(invitations.list({ status: 'revoked', after: first.next as string }))).toBe('invalid_cursor');
+    expect(await codeOf(invitations.list({ limit: 0 }))).toBe('invalid_request');
+  });
+
+  test('what is no invitation of the list, between those that are, shortens no page', async () => {
+    const world = await acme();
+    await using _ = world.t;
+    const { invitations, t } = world;
+    const made: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+      made.push((await invitations.createPerson({ ...ALICE, user: { userName: name } }, { send: false })).invitation.id);
+    const rows = t.store.collection<Invitation>('invitations');
+    for (const id of made.slice(1, 5)) await rows.update(id, (row) => ({ ...row, expiresAt: new Date(Date.now() - 1000) }));
+    const pages: string[][] = [];
+    for (let after: string | undefined; ; ) {
+      const { items, next } = await invitations.list({ status: 'pending', limit: 1, ...(after !== undefined && { after }) });
+      pages.push(items.map(({ id }) => id));
+      after = next;
+      if (after === undefined) break;
+    }
+    expect(pages).toEqual([[made[0]], [made[5]]]);
+    expect((await invitations.list({ status: 'expired' })).items.map(({ id }) => id)).toEqual(made.slice(1, 5));
   });
 });
 

@@ -5,7 +5,7 @@ import type { MailMessage } from 'tenant-idp';
 import { locales } from 'tenant-idp/extension';
 import { acceptIn, captureMail, invite, invitingSeed, linkIn, tenantNamed } from '../support/administration/invitations.js';
 import { recordedEvents } from '../support/administration/recorded-events.js';
-import { Agent, type Answer } from '../support/client/agent.js';
+import { Agent, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { dumpedMemoryArtifacts, dumpedMemoryDirectory } from '../support/stores/dumps.js';
 import { until } from '../support/time/until.js';
@@ -25,7 +25,6 @@ const mail = {
 };
 const [directory, artifacts] = [dumpedMemoryDirectory(), dumpedMemoryArtifacts()];
 const service = useIdp({ seed: invitingSeed as never, mail, directory: directory.store, artifacts: artifacts.store });
-const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';
 afterEach(() => {
   fails = 0;
 });

@@ -11,7 +11,7 @@ import {
   PASSWORD,
   postRegistrationUri,
 } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
@@ -25,7 +25,6 @@ const service = useIdp({
 });
 
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';
 /** Who the browser is signed in as, for an application. */
 async function userOf(agent: Agent): Promise<string | undefined> {
   const page = await agent.follow(await agent.get(authorizeUrl(service.issuer, { prompt: 'none', scope: 'openid profile', ...pkce })));

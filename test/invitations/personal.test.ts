@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
 import { invite, invitingSeed, PASSWORD, personalTenant, postRegistrationUri } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { until } from '../support/time/until.js';
 
 const service = useIdp({ seed: invitingSeed as never, personalTenant });
 const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';
 
 /** Goes on with the link by a sign-in to a personal account, up to the page that asks for both. */
 async function asPersonal(agent: Agent, url: string, userName: string, password: string): Promise<Answer> {

@@ -2,9 +2,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Extension, locales, redirectByGet } from 'tenant-idp/extension';
 import { invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer } from '../support/client/agent.js';
+import { Agent, type Answer, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { titleOf } from '../support/sign-in/passwords.js';
 
 const label = Object.fromEntries(locales.map((locale) => [locale, 'Sign in at Contoso'])) as never;
 /** The provider, which says that everybody is this one. */

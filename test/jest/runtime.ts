@@ -2,7 +2,9 @@
  * Runs test files in Node itself, in place of Jest's own runtime: that one gives each file a realm, in which it loads some 800 modules anew.
  * What a test file imports is loaded once for each worker, and all its files share it.
  */
+import asyncHooks from 'node:async_hooks';
 import { createRequire, register } from 'node:module';
+import { setPriority } from 'node:os';
 import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
@@ -16,6 +18,9 @@ type CoverageOptions = Parameters<typeof shouldInstrument>[1];
 
 register('./hooks.js', import.meta.url);
 
+// After the servers of the run, which are given little time for each answer, and work for all test files.
+setPriority(5);
+
 const require = createRequire(import.meta.url);
 let imports = 0;
 
@@ -24,6 +29,8 @@ export default class NodeRuntime {
   readonly #environment: JestEnvironment;
   readonly #coverageOptions: CoverageOptions;
   #covered: Awaited<ReturnType<typeof takeCoverage>> = [];
+  /** Those of Jest's own modules: each that is not ended slows down every promise of the process. */
+  readonly #storages: asyncHooks.AsyncLocalStorage<unknown>[] = [];
 
   constructor(
     config: Config,
@@ -54,7 +61,19 @@ export default class NodeRuntime {
   /** Jest's own modules that hold the state of one test file. */
   requireInternalModule(path: string): unknown {
     delete require.cache[path];
-    return require(path);
+    const storages = this.#storages;
+    const { AsyncLocalStorage } = asyncHooks;
+    asyncHooks.AsyncLocalStorage = class<T> extends AsyncLocalStorage<T> {
+      constructor() {
+        super();
+        storages.push(this);
+      }
+    };
+    try {
+      return require(path);
+    } finally {
+      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    }
   }
 
   requireModule(path: string): unknown {
@@ -89,5 +108,8 @@ export default class NodeRuntime {
   restoreAllMocks(): void {}
   enterTestCode(): void {}
   leaveTestCode(): void {}
-  teardown(): void {}
+
+  teardown(): void {
+    for (const storage of this.#storages) storage.disable();
+  }
 }

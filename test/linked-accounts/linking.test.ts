@@ -3,13 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { EventMap } from 'tenant-idp';
 import { captureMail, invitingSeed, personalTenant, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { until } from '../support/time/until.js';
 
 const service = useIdp({ seed: invitingSeed, personalTenant, mail: captureMail().mail });
 const page = () => `${service.issuer}/idp/linked-accounts`;
-const titleOf = ({ body }: Answer): string => /<h1[^>]*>([^<]*)/.exec(body)?.[1]?.trim() ?? '';
 
 /** A person with a password in a tenant. */
 async function made(tenant: string, group?: string) {

@@ -2,11 +2,11 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { redeem } from '../support/client/steps.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { linkIn, mailTo, titleOf } from '../support/sign-in/passwords.js';
+import { linkIn, mailTo } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 
 const captured = captureMail();

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MailMessage } from 'tenant-idp';
 import { type AdminClient, adminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
 import { captureMail, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, pkce, titleOf } from '../support/sign-in/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, pkce } from '../support/sign-in/passwords.js';
 import { until } from '../support/time/until.js';
 
 const captured = captureMail();

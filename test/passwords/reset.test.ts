@@ -2,12 +2,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import { captureMail, invite, invitingSeed, tenantNamed } from '../support/administration/invitations.js';
-import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, formOf, obtainTokens, signIn, titleOf } from '../support/client/agent.js';
 import { isActive } from '../support/client/steps.js';
 import { startIdp } from '../support/service/idp.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
-import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten, titleOf } from '../support/sign-in/passwords.js';
+import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
 
@@ -67,6 +67,15 @@ describe('14.4 forgotten password', () => {
     expect((await mailTo(captured, userName, 'password-reset')).locale).toBe('nb');
     await forget(service.issuer, userName, new Agent({ 'accept-language': 'nb' }), { ui_locales: 'sv' });
     expect((await mailTo(captured, userName, 'password-reset', 1)).locale).toBe('sv');
+    // What was chosen from the menu of a page holds for the rest of the sign-in, its mails included.
+    const agent = new Agent({ 'accept-language': 'nb' });
+    const first = await agent.follow(await agent.get(authorizeUrl(service.issuer, { ...pkce, ui_locales: 'sv' })));
+    const [, menu = ''] = /<a[^>]* href="([^"]*ui_locales=de)"/.exec(first.body) ?? [];
+    const german = await agent.get(new URL(menu.replaceAll('&amp;', '&'), first.url).href);
+    const page = await pressForgotten(agent, await agent.submit(german, { identifier: userName }));
+    expect([titleOf(german), titleOf(page)]).toEqual(['Bei Web shop anmelden', 'Passwort vergessen?']);
+    await agent.submit(page, {});
+    expect((await mailTo(captured, userName, 'password-reset', 2)).locale).toBe('de');
   });
 
   test('after a reset all sessions and tokens of the user end, and those of linked users', async () => {

@@ -10,19 +10,29 @@ export interface AccountOptions extends SignedIn {
   readonly userinfo: UserInfoResponse | Problem;
   readonly introspection: IntrospectionResponse | Problem;
   readonly tenants: readonly { readonly id: string; readonly name: string }[];
+  /** Whether they may sign in as somebody else. */
+  readonly mayActAs: boolean;
+  /** Where that ends. */
+  readonly endActing: string;
 }
 
 export const accountPage = (options: AccountOptions): string => {
-  const { claims, userinfo, introspection, tenants } = options;
+  const { claims, userinfo, introspection, tenants, mayActAs, endActing } = options;
   const { name = claims.sub, company_name: company, picture } = userinfo as Record<string, string | undefined>;
   return layout({
     title: name,
     corner: html`<form method="post" action="/sign-out"><button class="button small">Sign out</button></form>`,
     body: html`
+${
+  'act' in claims &&
+  html`<section class="acting" aria-labelledby="acting"><p id="acting"><strong>You act as ${name}.</strong> What you do here is on record.</p><a class="button small" href="${endActing}">End</a></section>`
+}
 <section class="who">
 <span class="avatar" aria-hidden="true">${/^\p{L}{1,3}$/u.test(picture ?? '') ? picture : name.slice(0, 1)}</span>
 <div><h1>${name}</h1><p>${company !== undefined && html`Signed in to <strong>${company}</strong>`}</p></div>
-<nav aria-label="Organisations">${tenants.map(({ id, name: tenant }) => switchTo(id, tenant, id === claims.tid))}</nav>
+<nav aria-label="Organisations">${tenants.map(({ id, name: tenant }) => switchTo(id, tenant, id === claims.tid))}${
+      mayActAs && html`<a class="button small" href="/act-as">Sign in as somebody else</a>`
+    }</nav>
 </section>
 <div class="panels">
 ${panel('id-token', 'ID token', options.refreshes === 0 ? 'from the sign-in' : 'from the last refresh', claimList(claims))}

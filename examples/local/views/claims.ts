@@ -8,12 +8,13 @@ const meanings: Readonly<Record<string, string>> = {
   may_login: 'Where else this person can sign in',
   amr: 'How the person signed in',
   idp: 'Who checked the credentials',
+  act: 'Who acts as the person',
   aud: 'Whom it is meant for',
   sid: 'The session at the identity provider',
   role: 'Groups in the organisation',
   perm: 'What these groups permit',
 };
-const keyClaims = new Set(['sub', 'oid', 'tid', 'may_login', 'active', 'error']);
+const keyClaims = new Set(['sub', 'oid', 'tid', 'may_login', 'act', 'active', 'error']);
 const instants = new Set(['exp', 'iat', 'nbf', 'auth_time']);
 
 export const claimList = (claims: object): Html => html`

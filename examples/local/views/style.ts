@@ -130,6 +130,8 @@ footer { padding-block: 0 1.5rem; color: var(--muted); font-size: 0.875rem; }
 .who p { color: var(--muted); }
 .who strong { color: var(--ink); font-weight: 600; }
 .who nav { display: flex; flex-wrap: wrap; gap: 0.5rem; }
+.acting { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0.75rem; margin-bottom: 1.5rem; padding: 0.75rem 1rem; border: 1px solid var(--danger); border-radius: 0.625rem; background: var(--danger-soft); }
+.acting p { flex: 1 1 14rem; }
 
 .panels { display: grid; gap: 1.25rem; }
 .panels > .panel { min-width: 0; }

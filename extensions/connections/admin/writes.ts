@@ -67,22 +67,24 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
     async create(place, given, clientSecret, by) {
       const { id } = place;
       if (reserved.has(id) || (await directory.policies.offers(id))) throw new IdpError('conflict', { path: '/id' });
-      await checkName(id);
       checkAuth(given, clientSecret !== undefined);
       const now = new Date().toISOString();
       const secret = clientSecret === undefined ? {} : { secret: secrets.seal(id, clientSecret) };
       const fields = await withMeans(id, { ...given, ...secret, keys: [], createdAt: now, updatedAt: now });
       await takeDomains(context, book, place, given.domains);
       try {
-        const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
-        book.forget(id);
-        // A client of the name that was written at the same time is seen here.
-        await checkName(id).catch(async (error: unknown) => {
-          await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
-          book.forget(id);
-          throw error;
+        return await directory.idpNames.hold(id, 'connection', {
+          check: () => checkName(id),
+          async write() {
+            const row = await rowsOf(place).insert(fields, { id, events: event('ConnectionCreated', place, by) });
+            book.forget(id);
+            return row;
+          },
+          async undo() {
+            await rowsOf(place).remove(id, event('ConnectionRemoved', place, by));
+            book.forget(id);
+          },
         });
-        return row;
       } catch (error) {
         if ((await book.get(id)) === undefined) await giveUpDomains(context, id, given.domains);
         throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/id' }) : error;
@@ -101,20 +103,24 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       };
       const next = patched(before);
       if (next.clientAuth !== 'private_key_jwt') checkAuth(next, next.secret !== undefined);
-      if (next.status === 'active' && before.status !== 'active') await checkName(place.id);
       const means = await withMeans(place.id, next);
       const fresh = next.domains.filter((domain) => !before.domains.includes(domain));
       await takeDomains(context, book, place, fresh);
-      const row = await changed(
-        place,
-        (current) => {
-          const { secret: _, ...rest } = patched(current);
-          const kept = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
-          return { ...rest, ...kept, keys: means.keys, updatedAt: new Date().toISOString() } as unknown as Connection;
-        },
-        'ConnectionUpdated',
-        by,
-      );
+      const change = (current: Connection): Connection => {
+        const { secret: _, ...rest } = patched(current);
+        const kept = means.clientAuth === 'private_key_jwt' || current.secret === undefined ? {} : { secret: current.secret };
+        return { ...rest, ...kept, keys: means.keys, updatedAt: new Date().toISOString() } as unknown as Connection;
+      };
+      const write = () => changed(place, change, 'ConnectionUpdated', by);
+      const disabled = (current: Connection) => ({ ...current, status: 'disabled' as const });
+      const row =
+        next.status === 'active' && before.status !== 'active'
+          ? await directory.idpNames.hold(place.id, 'connection', {
+              check: () => checkName(place.id),
+              write,
+              undo: () => changed(place, disabled, 'ConnectionUpdated', by),
+            })
+          : await write();
       await giveUpDomains(
         context,
         place.id,
@@ -142,6 +148,7 @@ export function createWrites(context: ExtensionContext, book: ConnectionBook, se
       const { domains } = await found(place);
       await rowsOf(place).remove(place.id, event('ConnectionRemoved', place, by));
       book.forget(place.id);
+      await directory.idpNames.release(place.id, 'connection');
       await giveUpDomains(context, place.id, domains);
     },
   };

@@ -1,7 +1,8 @@
 /** The answer of a provider: whose it is, what it proves, and what of it is not believed. */
+import type { Configuration } from 'openid-client';
 import type { ExtensionContext } from '../../../lib/extension-door.js';
 import type { Begun, Connection } from '../records.js';
-import { CLOCK_TOLERANCE_SECONDS, type Providers } from './provider.js';
+import { CLOCK_TOLERANCE_SECONDS, type OpenidClient, type Providers } from './provider.js';
 import { callbackPath } from './request.js';
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -39,12 +40,25 @@ export async function readAnswer(
   const provider = await providers.of(connection).catch((error: unknown) => {
     throw new RefusedAnswer('failed', 'the provider cannot be reached', error);
   });
-  const { client, configuration } = provider;
   const answered = new URL(`${url(callbackPath(own, connection.id))}?${parameters}`);
+  return provider.withLatestKeys((configuration) => read(provider.client, configuration, connection, asked, { url: answered, parameters }));
+}
+
+interface Answered {
+  /** Where the browser came back to. */
+  readonly url: URL;
+  readonly parameters: URLSearchParams;
+}
+
+async function read(
+  client: OpenidClient,
+  configuration: Configuration,
+  connection: Connection,
+  asked: Begun,
+  { url, parameters }: Answered,
+): Promise<Upstream> {
   const checks = { pkceCodeVerifier: asked.verifier, expectedState: parameters.get('state') ?? '', expectedNonce: asked.nonce };
-  const tokens = await client
-    .authorizationCodeGrant(configuration, answered, { ...checks, idTokenExpected: true })
-    .catch(refuse(parameters));
+  const tokens = await client.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true }).catch(refuse(parameters));
   const idToken = tokens.claims();
   if (idToken === undefined) throw new RefusedAnswer('failed', 'the provider sent no ID token');
   const provenAt = provenAtOf(idToken, asked);

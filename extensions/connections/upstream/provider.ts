@@ -19,6 +19,11 @@ function openidClient(): Promise<OpenidClient> {
 export interface Provider {
   readonly client: OpenidClient;
   readonly configuration: Configuration;
+  /**
+   * Runs with a configuration for one answer. An answer that is signed with a key which is not among the known ones has them read anew, however lately
+   * they were: a provider may have rotated since.
+   */
+  withLatestKeys<T>(run: (configuration: Configuration) => Promise<T>): Promise<T>;
 }
 
 export interface Providers {
@@ -32,6 +37,8 @@ export interface Providers {
 const KNOWN_FOR_MS = 600_000;
 const FAILED_FOR_MS = 5_000;
 const TIMEOUT_MS = 5_000;
+/** Seconds that a key set has to be old before `openid-client` looks for a key that it lacks. */
+const KEYS_AGE_SECONDS = 60;
 const MAX_BYTES = 256 * 1024;
 const MOST = 1000;
 /** Seconds that the clocks of a provider and of this service may be apart. */
@@ -62,10 +69,28 @@ export function createProviders({ fetch, production }: ExtensionContext, secrets
     const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS };
     const execute = [client.enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : [])];
     const options = { execute, [client.customFetch]: guarded, timeout: TIMEOUT_MS / 1000 };
-    const configuration = await client.discovery(new URL(issuer), clientId, metadata, await authOf(client, connection), options);
+    const auth = await authOf(client, connection);
+    const configuration = await client.discovery(new URL(issuer), clientId, metadata, auth, options);
     const { authorization_endpoint: authorize } = configuration.serverMetadata();
     if (authorize === undefined || !isFit(authorize)) throw new Error(`${issuer} names no https address for ${clientAuth} sign-ins`);
-    return { client, configuration };
+
+    let keys: ReturnType<OpenidClient['getJwksCache']>;
+    return {
+      client,
+      configuration,
+      async withLatestKeys(run) {
+        const own = new client.Configuration(configuration.serverMetadata(), clientId, metadata, auth);
+        own[client.customFetch] = guarded;
+        own.timeout = TIMEOUT_MS / 1000;
+        for (const prepare of execute) prepare(own);
+        if (keys) client.setJwksCache(own, { ...keys, uat: Math.min(keys.uat, Math.floor(Date.now() / 1000) - KEYS_AGE_SECONDS) });
+        try {
+          return await run(own);
+        } finally {
+          keys = client.getJwksCache(own) ?? keys;
+        }
+      },
+    };
   }
 
   async function authOf(client: OpenidClient, connection: Connection) {

@@ -52,6 +52,7 @@ export const da = {
   'factors.signIn.choose': 'Vælg en organisation',
   'factors.own.title': 'Dine loginfaktorer',
   'factors.own.lead': 'De beviser, at det er dig, sammen med adgangskoden eller i stedet for den.',
+  'factors.own.summary': 'Godkendelsesapps, adgangsnøgler og gendannelseskoder: tilføj dem, og fjern dem.',
   'factors.own.none': 'Du har ingen endnu. Med en er en stjålet adgangskode ikke nok til at logge ind som dig.',
   'factors.own.signedOut': 'Du skal være logget ind for at se denne side.',
   'factors.own.addApp': 'Tilføj en godkendelsesapp',

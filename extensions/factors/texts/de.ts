@@ -53,6 +53,7 @@ export const de = {
   'factors.signIn.choose': 'Organisation wählen',
   'factors.own.title': 'Ihre Anmeldefaktoren',
   'factors.own.lead': 'Sie beweisen, dass Sie es sind, neben dem Passwort oder an seiner Stelle.',
+  'factors.own.summary': 'Authentifizierungs-Apps, Passkeys und Wiederherstellungscodes hinzufügen und entfernen.',
   'factors.own.none': 'Sie haben noch keinen. Mit einem reicht ein gestohlenes Passwort nicht, um sich als Sie anzumelden.',
   'factors.own.signedOut': 'Sie müssen angemeldet sein, um diese Seite zu sehen.',
   'factors.own.addApp': 'Authentifizierungs-App hinzufügen',

@@ -52,6 +52,7 @@ export const en = {
   'factors.signIn.choose': 'Choose an organisation',
   'factors.own.title': 'Your sign-in factors',
   'factors.own.lead': 'These prove that it is you, beside your password or in its place.',
+  'factors.own.summary': 'Authenticator apps, passkeys and recovery codes: add them, and remove them.',
   'factors.own.none': 'You have none yet. With one, a stolen password is not enough to sign in as you.',
   'factors.own.signedOut': 'You have to be signed in to see this page.',
   'factors.own.addApp': 'Add an authenticator app',

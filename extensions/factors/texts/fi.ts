@@ -53,6 +53,7 @@ export const fi = {
   'factors.signIn.choose': 'Valitse organisaatio',
   'factors.own.title': 'Kirjautumistunnisteesi',
   'factors.own.lead': 'Ne todistavat, että se olet sinä, salasanan lisäksi tai sen sijaan.',
+  'factors.own.summary': 'Todennussovellukset, avainkoodit ja palautuskoodit: lisää niitä ja poista niitä.',
   'factors.own.none': 'Sinulla ei ole vielä yhtään. Kun on, pelkkä varastettu salasana ei riitä kirjautumaan sinuna.',
   'factors.own.signedOut': 'Sinun on oltava kirjautuneena nähdäksesi tämän sivun.',
   'factors.own.addApp': 'Lisää todennussovellus',

@@ -52,6 +52,7 @@ export const nb = {
   'factors.signIn.choose': 'Velg en organisasjon',
   'factors.own.title': 'Dine faktorer for innlogging',
   'factors.own.lead': 'De beviser at det er deg, sammen med passordet eller i stedet for det.',
+  'factors.own.summary': 'Autentiseringsapper, passnøkler og gjenopprettingskoder: legg dem til, og fjern dem.',
   'factors.own.none': 'Du har ingen ennå. Med en er ikke et stjålet passord nok til å logge inn som deg.',
   'factors.own.signedOut': 'Du må være logget inn for å se denne siden.',
   'factors.own.addApp': 'Legg til en autentiseringsapp',

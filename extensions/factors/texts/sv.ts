@@ -52,6 +52,7 @@ export const sv = {
   'factors.signIn.choose': 'Välj en organisation',
   'factors.own.title': 'Dina inloggningsfaktorer',
   'factors.own.lead': 'De bevisar att det är du, tillsammans med lösenordet eller i stället för det.',
+  'factors.own.summary': 'Autentiseringsappar, nycklar och återställningskoder: lägg till dem och ta bort dem.',
   'factors.own.none': 'Du har ingen än. Med en räcker det inte med ett stulet lösenord för att logga in som du.',
   'factors.own.signedOut': 'Du måste vara inloggad för att se den här sidan.',
   'factors.own.addApp': 'Lägg till en autentiseringsapp',

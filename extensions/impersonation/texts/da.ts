@@ -30,4 +30,12 @@ export const da = {
   'impersonation.none.title': 'Du handler ikke som nogen anden',
   'impersonation.none.text': 'Ingen handler som en anden i denne browser.',
   'impersonation.none.back': 'Gå tilbage',
+  'impersonation.mail.subject': 'Nogen loggede ind som dig hos {tenant}',
+  'impersonation.mail.greeting': 'Hej {name},',
+  'impersonation.mail.text': '{operator} hos {tenant} loggede ind som {userName} {time} (UTC) for at bruge {application}.',
+  'impersonation.mail.unnamed':
+    'En person hos {tenant} med ret til det loggede ind som {userName} {time} (UTC) for at bruge {application}.',
+  'impersonation.mail.ends':
+    'Det slutter senest {ends} (UTC) og er registreret hos {tenant}. Din adgangskode blev hverken brugt eller ændret.',
+  'impersonation.mail.ask': 'Hvis du ikke ved, hvad dette drejer sig om, så spørg {tenant}.',
 };

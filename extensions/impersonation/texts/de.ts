@@ -30,4 +30,12 @@ export const de = {
   'impersonation.none.title': 'Sie handeln als niemand anders',
   'impersonation.none.text': 'In diesem Browser handelt niemand als jemand anders.',
   'impersonation.none.back': 'Zurück',
+  'impersonation.mail.subject': 'Jemand hat sich bei {tenant} als Sie angemeldet',
+  'impersonation.mail.greeting': 'Guten Tag {name},',
+  'impersonation.mail.text': '{operator} von {tenant} hat sich am {time} (UTC) als {userName} angemeldet, um {application} zu verwenden.',
+  'impersonation.mail.unnamed':
+    'Eine dazu berechtigte Person von {tenant} hat sich am {time} (UTC) als {userName} angemeldet, um {application} zu verwenden.',
+  'impersonation.mail.ends':
+    'Das endet spätestens am {ends} (UTC) und ist bei {tenant} festgehalten. Ihr Passwort wurde weder benutzt noch geändert.',
+  'impersonation.mail.ask': 'Wenn Sie nicht wissen, worum es geht, fragen Sie {tenant}.',
 };

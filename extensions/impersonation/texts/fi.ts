@@ -30,4 +30,11 @@ export const fi = {
   'impersonation.none.title': 'Et toimi kenenäkään muuna',
   'impersonation.none.text': 'Tässä selaimessa kukaan ei toimi toisena henkilönä.',
   'impersonation.none.back': 'Takaisin',
+  'impersonation.mail.subject': 'Joku kirjautui sinuna: {tenant}',
+  'impersonation.mail.greeting': 'Hei {name},',
+  'impersonation.mail.text': '{operator} ({tenant}) kirjautui käyttäjänä {userName} {time} (UTC) käyttääkseen sovellusta {application}.',
+  'impersonation.mail.unnamed':
+    'Joku siihen oikeutettu ({tenant}) kirjautui käyttäjänä {userName} {time} (UTC) käyttääkseen sovellusta {application}.',
+  'impersonation.mail.ends': 'Se päättyy viimeistään {ends} (UTC), ja siitä on merkintä: {tenant}. Salasanaasi ei käytetty eikä muutettu.',
+  'impersonation.mail.ask': 'Jos et tiedä, mistä on kyse, kysy: {tenant}.',
 };

@@ -30,4 +30,10 @@ export const nb = {
   'impersonation.none.title': 'Du opptrer ikke som noen annen',
   'impersonation.none.text': 'Ingen opptrer som en annen i denne nettleseren.',
   'impersonation.none.back': 'Gå tilbake',
+  'impersonation.mail.subject': 'Noen logget inn som deg hos {tenant}',
+  'impersonation.mail.greeting': 'Hei {name},',
+  'impersonation.mail.text': '{operator} hos {tenant} logget inn som {userName} {time} (UTC), for å bruke {application}.',
+  'impersonation.mail.unnamed': 'Noen hos {tenant} med rett til det logget inn som {userName} {time} (UTC), for å bruke {application}.',
+  'impersonation.mail.ends': 'Det slutter senest {ends} (UTC) og er registrert hos {tenant}. Passordet ditt ble verken brukt eller endret.',
+  'impersonation.mail.ask': 'Hvis du ikke vet hva dette gjelder, spør {tenant}.',
 };

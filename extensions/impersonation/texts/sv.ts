@@ -30,4 +30,12 @@ export const sv = {
   'impersonation.none.title': 'Du agerar inte som någon annan',
   'impersonation.none.text': 'Ingen agerar som någon annan i den här webbläsaren.',
   'impersonation.none.back': 'Gå tillbaka',
+  'impersonation.mail.subject': 'Någon loggade in som dig hos {tenant}',
+  'impersonation.mail.greeting': 'Hej {name},',
+  'impersonation.mail.text': '{operator} hos {tenant} loggade in som {userName} {time} (UTC) för att använda {application}.',
+  'impersonation.mail.unnamed':
+    'Någon hos {tenant} med rätt till det loggade in som {userName} {time} (UTC) för att använda {application}.',
+  'impersonation.mail.ends':
+    'Det slutar senast {ends} (UTC) och är registrerat hos {tenant}. Ditt lösenord varken användes eller ändrades.',
+  'impersonation.mail.ask': 'Om du inte vet vad det här gäller, fråga {tenant}.',
 };

@@ -2,6 +2,7 @@
 export const en = {
   'linked.title': 'Linked accounts',
   'linked.lead': 'You are {account}.',
+  'linked.summary': 'One sign-in for your accounts at several organisations.',
   'linked.none': 'No other account is linked to this one. Accounts that are linked have one sign-in.',
   'linked.add': 'Link another account',
   'linked.end': 'End link',

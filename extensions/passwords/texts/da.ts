@@ -56,6 +56,7 @@ export const da: Record<keyof typeof en, string> = {
   'passwords.addressTaken.text': 'En anden konto hos {tenant} har {address} som brugernavn.',
   'passwords.email.title': 'Skift din e-mailadresse',
   'passwords.email.lead': 'Din adresse hos {tenant} er {address}.',
+  'passwords.email.summary': 'Hertil sender vi links til din adgangskode og beskeder om din konto.',
   'passwords.email.none': 'Du har ingen adresse hos {tenant} endnu.',
   'passwords.email.label': 'Ny e-mailadresse',
   'passwords.email.until': 'Den gamle gælder, indtil du har åbnet linket, som vi sender til den nye.',

@@ -56,6 +56,7 @@ export const de: Record<keyof typeof en, string> = {
   'passwords.addressTaken.text': 'Ein anderes Konto bei {tenant} hat {address} als Benutzernamen.',
   'passwords.email.title': 'E-Mail-Adresse ändern',
   'passwords.email.lead': 'Ihre Adresse bei {tenant} ist {address}.',
+  'passwords.email.summary': 'Dorthin senden wir Links für Ihr Passwort und Nachrichten über Ihr Konto.',
   'passwords.email.none': 'Sie haben bei {tenant} noch keine Adresse.',
   'passwords.email.label': 'Neue E-Mail-Adresse',
   'passwords.email.until': 'Die alte gilt, bis Sie den Link geöffnet haben, den wir an die neue senden.',

@@ -55,6 +55,7 @@ export const en = {
   'passwords.addressTaken.text': 'Another account at {tenant} has {address} as its user name.',
   'passwords.email.title': 'Change your e-mail address',
   'passwords.email.lead': 'Your address at {tenant} is {address}.',
+  'passwords.email.summary': 'Where we send links for your password, and notices about your account.',
   'passwords.email.none': 'You have no address at {tenant} yet.',
   'passwords.email.label': 'New e-mail address',
   'passwords.email.until': 'The old one stays in use until you have opened the link that we send to the new one.',

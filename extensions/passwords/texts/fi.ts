@@ -56,6 +56,7 @@ export const fi: Record<keyof typeof en, string> = {
   'passwords.addressTaken.text': 'Toisella tilillä on käyttäjätunnus {address}, {tenant}.',
   'passwords.email.title': 'Vaihda sähköpostiosoitteesi',
   'passwords.email.lead': 'Osoitteesi on {address}, {tenant}.',
+  'passwords.email.summary': 'Tänne lähetämme salasanaasi koskevat linkit ja tiliäsi koskevat ilmoitukset.',
   'passwords.email.none': 'Sinulla ei vielä ole osoitetta, {tenant}.',
   'passwords.email.label': 'Uusi sähköpostiosoite',
   'passwords.email.until': 'Vanha on käytössä, kunnes olet avannut linkin, jonka lähetämme uuteen.',

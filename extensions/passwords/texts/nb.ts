@@ -56,6 +56,7 @@ export const nb: Record<keyof typeof en, string> = {
   'passwords.addressTaken.text': 'En annen konto hos {tenant} har {address} som brukernavn.',
   'passwords.email.title': 'Endre e-postadressen din',
   'passwords.email.lead': 'Adressen din hos {tenant} er {address}.',
+  'passwords.email.summary': 'Dit vi sender lenker for passordet ditt og varsler om kontoen din.',
   'passwords.email.none': 'Du har ingen adresse hos {tenant} ennå.',
   'passwords.email.label': 'Ny e-postadresse',
   'passwords.email.until': 'Den gamle gjelder til du har åpnet lenken som vi sender til den nye.',

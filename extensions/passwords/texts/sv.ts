@@ -56,6 +56,7 @@ export const sv: Record<keyof typeof en, string> = {
   'passwords.addressTaken.text': 'Ett annat konto hos {tenant} har {address} som användarnamn.',
   'passwords.email.title': 'Ändra din e-postadress',
   'passwords.email.lead': 'Din adress hos {tenant} är {address}.',
+  'passwords.email.summary': 'Dit vi skickar länkar för ditt lösenord och meddelanden om ditt konto.',
   'passwords.email.none': 'Du har ingen adress hos {tenant} än.',
   'passwords.email.label': 'Ny e-postadress',
   'passwords.email.until': 'Den gamla gäller tills du har öppnat länken som vi skickar till den nya.',

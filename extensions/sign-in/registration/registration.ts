@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
 import {
   afterAnswer,
+  chosenLanguage,
   type ExtensionContext,
   formField,
   IdpError,
@@ -45,7 +46,7 @@ export function createRegistrationStep(context: ExtensionContext, attempts: Atte
   async function prove(ctx: Context, interaction: Interaction, prepared: Waiting['prepared']): Promise<void> {
     const { tids: [tid = ''] = [], client, uid, parameters } = interaction;
     const id = randomUUID();
-    const sources = { uiLocales: parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
+    const sources = { uiLocales: chosenLanguage(ctx) ?? parameters.ui_locales, acceptLanguage: ctx.get('accept-language') };
     const locale = wantedLocale(sources, locales);
     const lifetimeSeconds = lifetimes.emailProof;
     const record: Waiting = {

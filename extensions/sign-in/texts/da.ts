@@ -105,6 +105,7 @@ export const da: Texts = {
   'welcome.signIn': 'Log ind på {client}',
   'welcome.none': 'Der er ingen endnu.',
   'acting.banner': '{actor} optræder som {user}.',
+  'acting.end': 'Afslut',
   'acting.title': 'Ikke mens du optræder som en anden',
   'acting.message': 'Det kan kun {user} gøre. Hold op med at optræde som en anden for at fortsætte som dig selv.',
   'acting.message.plain': 'Det kan kun personen selv gøre. Hold op med at optræde som en anden for at fortsætte som dig selv.',

@@ -105,6 +105,7 @@ export const de: Texts = {
   'welcome.signIn': 'Bei {client} anmelden',
   'welcome.none': 'Es gibt noch keine.',
   'acting.banner': '{actor} handelt als {user}.',
+  'acting.end': 'Beenden',
   'acting.title': 'Nicht, während Sie für jemand anderen handeln',
   'acting.message': 'Das kann nur {user} selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',
   'acting.message.plain': 'Das kann nur die Person selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',

@@ -104,6 +104,7 @@ export const en = {
   'welcome.signIn': 'Sign in to {client}',
   'welcome.none': 'There are none yet.',
   'acting.banner': '{actor} is acting as {user}.',
+  'acting.end': 'End',
   'acting.title': 'Not while you act as somebody else',
   'acting.message': 'Only {user} can do this. Stop acting as them to go on as yourself.',
   'acting.message.plain': 'Only the person themselves can do this. Stop acting as them to go on as yourself.',

@@ -105,6 +105,7 @@ export const fi: Texts = {
   'welcome.signIn': 'Kirjaudu sovellukseen {client}',
   'welcome.none': 'Sovelluksia ei vielä ole.',
   'acting.banner': '{actor} toimii käyttäjänä {user}.',
+  'acting.end': 'Lopeta',
   'acting.title': 'Ei silloin, kun toimit toisena käyttäjänä',
   'acting.message': 'Tämän voi tehdä vain {user}. Lopeta toisena toimiminen, niin voit jatkaa omana itsenäsi.',
   'acting.message.plain': 'Tämän voi tehdä vain henkilö itse. Lopeta toisena toimiminen, niin voit jatkaa omana itsenäsi.',

@@ -105,6 +105,7 @@ export const nb: Texts = {
   'welcome.signIn': 'Logg inn på {client}',
   'welcome.none': 'Det er ingen ennå.',
   'acting.banner': '{actor} opptrer som {user}.',
+  'acting.end': 'Avslutt',
   'acting.title': 'Ikke mens du opptrer som en annen',
   'acting.message': 'Dette kan bare {user} gjøre. Slutt å opptre som en annen for å fortsette som deg selv.',
   'acting.message.plain': 'Dette kan bare personen selv gjøre. Slutt å opptre som en annen for å fortsette som deg selv.',

@@ -105,6 +105,7 @@ export const sv: Texts = {
   'welcome.signIn': 'Logga in på {client}',
   'welcome.none': 'Det finns inga ännu.',
   'acting.banner': '{actor} agerar som {user}.',
+  'acting.end': 'Avsluta',
   'acting.title': 'Inte medan du agerar som någon annan',
   'acting.message': 'Detta kan bara {user} göra. Sluta agera som någon annan för att fortsätta som dig själv.',
   'acting.message.plain': 'Detta kan bara personen själv göra. Sluta agera som någon annan för att fortsätta som dig själv.',

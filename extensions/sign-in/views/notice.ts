@@ -31,7 +31,7 @@ export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } 
   ...failure({
     title: text('acting.title'),
     message: acting ? text('acting.message', { user: acting.user }) : text('acting.message.plain'),
-    more: acting?.end !== undefined && buttonLink(acting.end.href, acting.end.text),
+    more: acting?.endAt !== undefined && buttonLink(acting.endAt, text('acting.end')),
   }),
   showReference: false,
 });

@@ -26,11 +26,10 @@ export interface PageAddition {
   readonly href?: string | ((interaction: Interaction, host: AdditionHost) => string | undefined);
   /**
    * Where it is. `foot`: on every page. `password`: beside the password, as a button that posts `csrf` and `identifier` to its `href`, a URL of the service;
-   * no password comes along. `acting`: on every page of a browser in which somebody acts as somebody else, beside who acts as whom, as a link to where it can
-   * be ended; its `href` is no function.
+   * no password comes along.
    * @default 'foot'
    */
-  readonly place?: 'foot' | 'password' | 'acting';
+  readonly place?: 'foot' | 'password';
   /** The values of the text's placeholders; undefined where there is nothing to show. */
   readonly values?: (interaction: Interaction) => Awaitable<Readonly<Record<string, string>> | undefined>;
 }
@@ -64,9 +63,6 @@ export function findPageProblems({ name, texts, pageAdditions = [] }: WithPages)
         path: path('pageAdditions', addition, 'href'),
         expected: 'where the button of the password page posts to',
       })),
-    ...pageAdditions
-      .filter(({ place, href, values }) => place === 'acting' && (typeof href !== 'string' || values !== undefined))
-      .map(({ name: addition }) => ({ path: path('pageAdditions', addition, 'href'), expected: 'a URL, and a text without values' })),
     ...pageAdditions
       .filter(({ text }) => !keys.includes(text))
       .map(({ name: addition }) => ({ path: path('pageAdditions', addition, 'text'), expected: 'a key of its texts' })),

@@ -59,6 +59,11 @@ export type ViewPart<Words = Text> =
         readonly action?: { readonly text: Words; readonly about: Words; readonly name: string; readonly value: string };
       }[];
     }
+  /** Pages to go to, each with what is there. `href`: http(s), or a path of this origin. */
+  | {
+      readonly part: 'links';
+      readonly links: readonly { readonly title: Words; readonly lines?: readonly Words[]; readonly href: string }[];
+    }
   /** Entries of which one is pressed. */
   | {
       readonly part: 'choices';

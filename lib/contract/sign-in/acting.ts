@@ -8,6 +8,8 @@ export interface ActingHere {
   readonly account: Account;
   /** Who acts as that user. */
   readonly actor: Account;
+  /** Where that can be ended; absent where no extension says. */
+  readonly endAt?: string;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Client } from '../../store/records/records.js';
 import { createCachedCollection } from '../cached-collection.js';
 import type { DirectoryContext } from '../context.js';
 import { checkOwnSecret, createSecrets, hashedSecret, newSecret } from '../credentials/secrets.js';
+import type { HeldWrite } from '../idp-names.js';
 import {
   branding,
   type CheckCurrent,
@@ -125,13 +126,15 @@ export function createClients(context: DirectoryContext): Clients {
   const event = (type: 'ClientCreated' | 'ClientUpdated' | 'ClientRemoved' | 'ClientSecretAdded', id: string) =>
     pendingEvent(type, undefined, { AggregateId: id });
   /** The client is the `idp` of sign-ins that its hints make: no method or connection has that name. */
-  const checkHintName = async (id: string, trustedLoginHint: unknown): Promise<void> => {
-    if (trustedLoginHint === true && (await context.means.offers(id)))
-      throw new IdpError('invalid_record', {
-        path: '/trustedLoginHint',
-        expected: 'false: a sign-in method or a connection has the id of the client',
-      });
-  };
+  async function withHintName(id: string, isTrusted: unknown, held: Pick<HeldWrite<Client>, 'write' | 'undo'>): Promise<Client> {
+    if (isTrusted !== true) return held.write();
+    const check = async (): Promise<void> => {
+      if (!(await context.means.offers(id))) return;
+      const expected = 'false: a sign-in method or a connection has the id of the client';
+      throw new IdpError('invalid_record', { path: '/trustedLoginHint', expected });
+    };
+    return context.idpNames.hold(id, 'client', { check, ...held });
+  }
   const secrets = createSecrets(rows, context, (id) => event('ClientSecretAdded', id));
   return {
     get: rows.get,
@@ -146,7 +149,6 @@ export function createClients(context: DirectoryContext): Clients {
       const { id, secret: own, ...given } = input;
       checkOwnSecret(own, context);
       checkNotReserved(id, context);
-      await checkHintName(id, given.trustedLoginHint);
       const issued = own === undefined && usesSecret(given.metadata ?? {}) ? newSecret() : undefined;
       const secret = own ?? issued;
       const client = newRecord(id, {
@@ -160,24 +162,22 @@ export function createClients(context: DirectoryContext): Clients {
         ...findPostRegistrationProblems(client, context),
         ...findScopeProblems(client.allowedScopes, await existingScopesFor(client.allowedScopes, context)),
       ]);
-      const inserted = await insertWithSharedId(
-        rows,
-        withEvents(client, event('ClientCreated', id)),
-        collections.apiResources,
-        event('ClientRemoved', id),
-      );
+      const inserted = await withHintName(id, given.trustedLoginHint, {
+        write: () =>
+          insertWithSharedId(rows, withEvents(client, event('ClientCreated', id)), collections.apiResources, event('ClientRemoved', id)),
+        undo: () => rows.remove(id, event('ClientRemoved', id)),
+      });
       return issued === undefined ? { client: inserted } : { client: inserted, secret: issued };
     },
 
     async update(id, patch, check) {
       checkInput(clientPatch, patch);
       checkBranding(patch.styles, '/styles');
-      await checkHintName(id, patch.trustedLoginHint);
       // A record from before these rules can be changed otherwise.
       const isChecked = patch.metadata !== undefined || patch.requirePkce !== undefined;
       const { allowedScopes = [] } = patch;
       const existing = await existingScopesFor(allowedScopes, context);
-      return rows.update(id, (row) => {
+      const change = (row: Client): Client => {
         check?.(row);
         const next = patched(row, patch);
         const known = new Set([...existing, ...row.allowedScopes]);
@@ -187,11 +187,19 @@ export function createClients(context: DirectoryContext): Clients {
           ...findScopeProblems(allowedScopes, known),
         ]);
         return changed(row, next, event('ClientUpdated', id));
+      };
+      const distrusted = (row: Client): Client => changed(row, patched(row, { trustedLoginHint: false }), event('ClientUpdated', id));
+      const client = await withHintName(id, patch.trustedLoginHint, {
+        write: () => rows.update(id, change),
+        undo: () => rows.update(id, distrusted),
       });
+      if (patch.trustedLoginHint === false) await context.idpNames.release(id, 'client');
+      return client;
     },
 
     async remove(id) {
       await rows.remove(id, event('ClientRemoved', id));
+      await context.idpNames.release(id, 'client');
       for (const consent of await collections.consents.find({ byClient: [id] })) {
         await collections.consents.remove(consent.id);
       }

@@ -10,8 +10,9 @@ import { Value } from '@sinclair/typebox/value';
 import { IdpError } from '../../errors.js';
 import type { Collection, Position, Range } from '../../store/directory-store.js';
 import { compareOrdered, compareTexts } from '../../store/index-order.js';
-import { comparedText, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
-import type { ApiResource, Client, Named, Tenant } from '../../store/records/records.js';
+import type { CollectionName } from '../../store/records/collections.js';
+import { comparedText, isKeyedCollection, type KeyedCollection, withKeys } from '../../store/records/derived-keys.js';
+import type { ApiResource, Client, Named, Stored, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { inputSchema } from '../input.js';
 import { createCursors } from './cursors.js';
@@ -24,13 +25,26 @@ export interface Listed<R> {
 }
 
 /** Members that every query has. */
-export const listQuery = {
+const pageQuery = {
   /** @default 50 */
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
   /** The `next` of the page before. */
   after: Type.Optional(Type.String({ maxLength: 4096 })),
+};
+const byCreation = [Type.Literal('createdAt'), Type.Literal('-createdAt')] as const;
+
+/** Members that queries of records without a name have. */
+export const creationQuery = {
+  ...pageQuery,
+  /** With `-`, the last comes first. @default createdAt */
+  sort: Type.Optional(Type.Union([...byCreation])),
+};
+
+/** Members that queries of records with a name have. */
+export const listQuery = {
+  ...pageQuery,
   /** With `-`, the last comes first. @default by name where the filter `name` is given, else by creation */
-  sort: Type.Optional(Type.Union([Type.Literal('createdAt'), Type.Literal('-createdAt'), Type.Literal('name'), Type.Literal('-name')])),
+  sort: Type.Optional(Type.Union([...byCreation, Type.Literal('name'), Type.Literal('-name')])),
   /** The beginning of the name, whatever its case; such a list is sorted by name. */
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
 };
@@ -62,25 +76,31 @@ export const ofStatus = (status: string): Along => ({
   within: [status],
 });
 
-export interface ListParts<R extends Named, Query extends ListQuery> {
-  readonly collection: KeyedCollection;
+/** A record that can be listed. */
+type Listable = Stored & Pick<Named, 'nameKey'>;
+type AnyQuery = Pick<ListQuery, 'limit' | 'after' | 'sort'>;
+
+export interface ListParts<R extends Listable, Query extends AnyQuery> {
+  readonly collection: CollectionName;
   /** Whose list it is; absent for lists of the instance. */
   readonly tid?: string;
   /** Of the query. */
   readonly properties: TProperties;
   /** Rows of an index; of the tenant alone, where the list is of one. */
   range(range: Range): Promise<readonly R[]>;
-  /** All rows of the list, whether they have their keys or not. */
-  all(): Promise<readonly R[]>;
+  /** All rows of the list, whether they have their keys or not; absent for records that have none. */
+  all?(): Promise<readonly R[]>;
   /** The indexes for a query. */
   along(query: Query): Along;
   /** Rows of a query by look-ups, which find few; undefined for a query that has none. Those by derived keys are made for rows that have them. */
   lookUp?(query: Query): Promise<readonly R[]> | undefined;
   /** Whether a row is of the query, but for its name. */
   fits(row: R, query: Query): boolean;
+  /** Those of the rows that an index or a look-up found which are of the list, where that does not tell all. */
+  sift?(rows: readonly R[], query: Query): Promise<readonly R[]>;
 }
 
-export function createList<R extends Named, Query extends ListQuery>(
+export function createList<R extends Listable, Query extends AnyQuery>(
   { keyring, isKeyed }: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
   parts: ListParts<R, Query>,
 ): (query?: Query) => Promise<Listed<R>> {
@@ -118,19 +138,25 @@ export function createList<R extends Named, Query extends ListQuery>(
         .slice(0, limit + 1)
         .map(({ row }) => row);
 
-    async function found(): Promise<readonly R[]> {
-      if (!(await isKeyed(collection))) return those(await parts.all());
-      const few = await parts.lookUp?.(query);
-      if (few !== undefined) return those(few);
+    const sifted = async (rows: readonly R[]): Promise<readonly R[]> => (await parts.sift?.(rows, query)) ?? rows;
+
+    async function alongIndex(): Promise<readonly R[]> {
       const { [by]: index, within } = parts.along(query);
-      return parts.range({
-        index,
-        within,
-        limit: limit + 1,
-        descending,
-        ...(after && { after }),
-        ...(prefix !== undefined && { prefix }),
-      });
+      const range = { index, within, limit: limit + 1, descending, ...(prefix !== undefined && { prefix }) };
+      const rows: R[] = [];
+      for (let last = after; ; ) {
+        const read = await parts.range({ ...range, ...(last && { after: last }) });
+        rows.push(...(await sifted(read)));
+        const [end] = read.slice(limit);
+        if (rows.length > limit || !end) return rows;
+        last = positionOf(end);
+      }
+    }
+
+    async function found(): Promise<readonly R[]> {
+      if (parts.all && isKeyedCollection(collection) && !(await isKeyed(collection))) return those(await parts.all());
+      const few = await parts.lookUp?.(query);
+      return few === undefined ? alongIndex() : those(await sifted(few));
     }
 
     const rows = await found();
@@ -143,7 +169,7 @@ export function createList<R extends Named, Query extends ListQuery>(
 /** A list of records that are told apart by their names alone. */
 export const createNameList = <R extends Named>(
   context: Pick<DirectoryContext, 'keyring' | 'isKeyed'>,
-  parts: Pick<ListParts<R, ListQuery>, 'collection' | 'tid' | 'range' | 'all'>,
+  parts: Pick<ListParts<R, ListQuery>, 'tid' | 'range'> & { readonly collection: KeyedCollection; all(): Promise<readonly R[]> },
 ): ((query?: ListQuery) => Promise<Listed<R>>) =>
   createList<R, ListQuery>(context, { ...parts, properties: listQuery, along: () => inOrder, fits: () => true });
 

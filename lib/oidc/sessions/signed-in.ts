@@ -25,7 +25,7 @@ export function createActingHint(options: OidcParts['options']) {
 /** Who acts as whom in the browser that asks. */
 export const createActingHere =
   (parts: OidcParts, provider: () => Provider) =>
-  async (ctx: Context): Promise<ActingHere | undefined> => {
+  async (ctx: Context): Promise<Omit<ActingHere, 'endAt'> | undefined> => {
     if (!createActingHint(parts.options).isSet(ctx)) return undefined;
     const { accountId, act } = (await provider().Session.get(ctx)) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && parts.directory.accounts.findByOid(oid)));

@@ -4,17 +4,19 @@ import type { CollectionSpec } from '../directory-store.js';
 /** Rows with events that are not dispatched. */
 const byOutbox = { fields: ['outbox'] } as const;
 
+const inCreation = (...within: readonly string[]) => ({ fields: [...within, 'createdAt'], order: 'instant' }) as const;
+
 /** Indexes of lists: by name, and by creation. */
 const listed = (...within: readonly string[]) =>
   ({
     inOrderOfName: { fields: [...within, 'nameKey'], order: 'text' },
-    inOrderOfCreation: { fields: [...within, 'createdAt'], order: 'instant' },
+    inOrderOfCreation: inCreation(...within),
   }) as const;
 /** The same, of those that have a status. */
 const listedByStatus = (...within: readonly string[]) =>
   ({
     ofStatusInOrderOfName: { fields: [...within, 'nameKey'], order: 'text' },
-    ofStatusInOrderOfCreation: { fields: [...within, 'createdAt'], order: 'instant' },
+    ofStatusInOrderOfCreation: inCreation(...within),
   }) as const;
 
 export const collections = {
@@ -49,7 +51,8 @@ export const collections = {
       byTenant: { fields: ['tid'] },
       byPerson: { fields: ['tid', 'personId'] },
       byUser: { fields: ['tid', 'userId'] },
-      byStatus: { fields: ['tid', 'status'] },
+      inOrderOfCreation: inCreation('tid'),
+      ofStatusInOrderOfCreation: inCreation('tid', 'status'),
     },
   },
   credentials: { name: 'credentials', indexes: {} },

@@ -34,8 +34,10 @@ const derivations = {
 export type KeyedCollection = keyof typeof derivations;
 export const keyedCollections = Object.keys(derivations) as readonly KeyedCollection[];
 
+export const isKeyedCollection = (collection: string): collection is KeyedCollection => Object.hasOwn(derivations, collection);
+
 const keysOf = (collection: string, row: object): Keys | undefined =>
-  Object.hasOwn(derivations, collection) ? derivations[collection as KeyedCollection](row as Members) : undefined;
+  isKeyedCollection(collection) ? derivations[collection](row as Members) : undefined;
 
 /** The row with its derived members; the same row where it has them already. */
 export function withKeys<R extends Omit<Row, 'version'>>(collection: string, row: R): R {

@@ -125,7 +125,8 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
     test('L6: the two nodes that are off say so, once', () => {
       const told = nodes.logged.filter((line) => line.includes('the clocks of this node and its store differ'));
       expect(told.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-12, 12]);
-      expect(nodes.logged).toEqual(told);
+      // A store that is too slow for the machine's load is told as well.
+      expect(nodes.logged.filter((line) => !/store is (away|back)/.test(line))).toEqual(told);
     });
   });
 
@@ -138,12 +139,11 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
       await until(async () => (await isActiveOrAway(nodes.at(2))) === 503);
       const right = nodes.at(1);
       const told = (text: string) => nodes.logged.filter((line) => line.includes(text));
-      const refusing = 'it serves nothing until they agree';
-      expect(
-        told(refusing)
-          .map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1])))
-          .sort(),
-      ).toEqual([-90, 90]);
+      const refusing = await until(
+        () => told('it serves nothing until they agree'),
+        ({ length }) => length === 2,
+      );
+      expect(refusing.map((line) => Math.round(Number(/aheadSeconds: (-?[\d.]+)/.exec(line)?.[1]))).sort()).toEqual([-90, 90]);
 
       // Every node's, also the front's: sign-in goes by the one that is right.
       const agent = new Agent();
@@ -158,7 +158,7 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
 
       nodes.setClock(0, 90 * SECOND);
       nodes.setClock(2, -90 * SECOND);
-      await sleep(200);
+      for (const wrong of [nodes.at(0), nodes.at(2)]) await until(async () => (await isActiveOrAway(wrong)) === 503);
       for (const wrong of [nodes.at(0), nodes.at(2)]) {
         expect(await redeem(wrong, codes[1]!)).toMatchObject(away);
         expect(await refresh(wrong, second.refresh_token)).toMatchObject(away);
@@ -184,6 +184,6 @@ function clocksOver(stores: Stores, isRefusalTried: boolean): void {
 }
 
 withServer('MONGODB_URL', (mongo) => {
-  describe('over MongoDB', () => clocksOver({ artifacts: mongo, directory: mongo }, process.env.PROVE !== undefined));
+  if (process.env.PROVE) describe('over MongoDB', () => clocksOver({ artifacts: mongo, directory: mongo }, true));
   withServer('REDIS_URL', (redis) => describe('over Redis', () => clocksOver({ artifacts: redis, directory: mongo }, true)));
 });

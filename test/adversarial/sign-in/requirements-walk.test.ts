@@ -5,12 +5,12 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm } from '../../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm, titleOf } from '../../support/client/agent.js';
 import { credentialsOf } from '../../support/client/endpoints.js';
 import { refresh } from '../../support/client/steps.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
-import { codeOf, copied, titleOf } from '../../support/sign-in/factors.js';
+import { codeOf, copied } from '../../support/sign-in/factors.js';
 import { type Asked, type IssuedToken, type Person, RequirementsModel } from '../../support/sign-in/requirements-model.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 

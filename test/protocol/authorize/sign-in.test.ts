@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn } from '../../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, obtainTokens, signIn, titleOf } from '../../support/client/agent.js';
 import { type Endpoints, endpointsOf } from '../../support/client/endpoints.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -188,7 +188,6 @@ describe('design §6: an expired sign-in', () => {
     const agent = new Agent();
     const page = await begin(agent);
     passTime(halfAnHour + 5);
-    const titleOf = ({ body }: Answer) => /<h1>(.*)<\/h1>/.exec(body)?.[1];
     expect(titleOf(await agent.get(page.url))).toBe('This sign-in took too long');
     const never = page.url.replace(/[\w-]{4}$/, 'AAAA');
     const strange = [page.url, never, `${never}/restart`, page.url.slice(0, -2), `${page.url}x`];

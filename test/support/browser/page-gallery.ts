@@ -283,7 +283,7 @@ export const gallery: readonly GalleryPage[] = [
     view: { page: 'acting' },
     frame: {
       ...frame,
-      acting: { actor: 'Sue Support (sue@acme.test)', user: 'Alice Andersen (alice@acme.test)', end: { text: 'End', href: '/end' } },
+      acting: { actor: 'Sue Support (sue@acme.test)', user: 'Alice Andersen (alice@acme.test)', endAt: '/end' },
     },
   },
   { name: 'acting-plain', view: { page: 'acting' }, frame: { locale: 'fi' } },
@@ -292,7 +292,7 @@ export const gallery: readonly GalleryPage[] = [
     view: { page: 'signed-out' },
     frame: {
       ...long,
-      acting: { actor: `Sue (${longUserName})`, user: `Maximiliane (${longUserName})`, end: { text: 'Beenden', href: '/end' } },
+      acting: { actor: `Sue (${longUserName})`, user: `Maximiliane (${longUserName})`, endAt: '/end' },
     },
   },
   ...galleryOfExtensions,

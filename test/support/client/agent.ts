@@ -80,6 +80,10 @@ export class Agent {
 const unescapeMarkup = (text: string): string =>
   text.replace(/&(amp|lt|gt|quot|#39);/g, (_, entity: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[entity] as string);
 
+/** The heading of a page; the empty text where there is none. */
+export const titleOf = ({ body }: Pick<Answer, 'body'>): string =>
+  unescapeMarkup(/<h1\b[^>]*>([\s\S]*?)<\/h1>/.exec(body)?.[1]?.trim() ?? '');
+
 export function formOf({ body, url }: Pick<Answer, 'body' | 'url'>): { action: string; fields: Record<string, string> } {
   const form = /<form\b[^>]*>[\s\S]*?<\/form>/.exec(body)?.[0];
   if (!form) throw new Error(`no form on ${url}`);

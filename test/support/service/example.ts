@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 export interface RunningExample {
   readonly stdout: string;
@@ -14,14 +13,23 @@ export interface RunningExample {
 /** What oidc-provider says on Node 20. */
 export const runtimeWarning = /^oidc-provider WARNING: Unsupported runtime\..*\n/m;
 
-/** A port that was free a moment ago. */
+/** Below those that systems give to connections, each of which may take a port that was free a moment ago. */
+const PORTS = { from: 20_000, count: 12_000 };
+let lastPort = process.pid * 61;
+
+/** A port that nobody has, and that only those take who name it. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    lastPort += 1;
+    const port = PORTS.from + (lastPort % PORTS.count);
+    const server = createServer().listen(port);
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
 }
 
 /** @param name a folder of `examples`, for its `main`, or one of its programs: `production/make-env`. */

@@ -24,7 +24,6 @@ export function codeOf(secret: string, steps = 0, digits = 6): string {
 export const copied = ({ body }: Pick<Answer, 'body'>): string[] =>
   [...body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, text = '']) => text);
 
-export const titleOf = ({ body }: Pick<Answer, 'body'>): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1]?.replaceAll('&#39;', "'") ?? '';
 /** What a page says is wrong: on top, or beside its one field. */
 export const problemOf = ({ body }: Pick<Answer, 'body'>): string => {
   const [, top, beside] = /role="alert"[^>]*>[\s\S]*?<p>([\s\S]*?)<\/p>|class="field-problem"[^>]*>([\s\S]*?)<\/p>/.exec(body) ?? [];

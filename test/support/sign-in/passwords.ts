@@ -7,7 +7,6 @@ import { until } from '../time/until.js';
 export const NEW_PASSWORD = 'a new password that is long';
 
 export const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
-export const titleOf = ({ body }: Answer): string => /<h1>([^<]*)<\/h1>/.exec(body)?.[1] ?? '';
 export const linkIn = ({ text }: { readonly text: string }): string => /https?:\S+\/(?:password|email|register)\/\S+/.exec(text)?.[0] ?? '';
 
 /** The page of the password of a name, in a sign-in of an application. */

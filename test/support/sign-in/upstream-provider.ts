@@ -15,6 +15,8 @@ export interface UpstreamProvider {
   readonly asked: URLSearchParams[];
   /** Requests to the token endpoint. */
   readonly redeemed: Record<string, string>[];
+  /** What it signs with from the next {@link register} on. */
+  keys: readonly object[];
   /** Answers whatever it likes in the place of oidc-provider; false for what is oidc-provider's. */
   instead: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined;
   /** Registers us. To be called once our issuer is known. */
@@ -39,6 +41,7 @@ export async function startUpstream(path = '', more: Configuration = {}): Promis
     age: 0,
     asked: [],
     redeemed: [],
+    keys: testKeys,
     instead: undefined,
     register(ours, connectionIds, client = {}) {
       const provider = new Provider(issuer, {
@@ -51,7 +54,7 @@ export async function startUpstream(path = '', more: Configuration = {}): Promis
             ...client,
           },
         ],
-        jwks: { keys: structuredClone(testKeys) as never },
+        jwks: { keys: structuredClone(upstream.keys) as never },
         cookies: { keys: ['of the upstream provider'] },
         features: { devInteractions: { enabled: false } },
         claims: {

@@ -54,8 +54,10 @@ export const cancelButton = ({ cancel }: { readonly cancel?: string }, { text }:
 const breakable = (name: string): Html =>
   html`<bdi>${name.split(/(?<=[@._+-])/).map((part, index) => (index === 0 ? part : html`<wbr>${part}`))}</bdi>`;
 
-/** Who it is about: their initials and name, with lines below it. `monogram` names them when `name` is an address. */
+/** A name, with lines below it. */
+export const entry = (name: string, lines: readonly string[] = []): Html =>
+  html`<span class="who"><strong>${breakable(name)}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span>`;
+
+/** Who it is about: their initials before their name. `monogram` names them when `name` is an address. */
 export const person = (name: string, lines: readonly string[] = [], monogram = name): Html =>
-  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(monogram)}</span><span class="who"><strong>${breakable(
-    name,
-  )}</strong>${lines.map((line) => html`<span>${breakable(line)}</span>`)}</span></span>`;
+  html`<span class="person"><span class="avatar" aria-hidden="true">${initials(monogram)}</span>${entry(name, lines)}</span>`;

@@ -101,7 +101,7 @@ export function scriptOf({ hasPassword = false, script }: PageContent): string |
 const actingBanner = ({ text, frame: { acting } }: PageContext): Html | false =>
   acting !== undefined &&
   html`<header class="acting"><p>${text('acting.banner', { actor: acting.actor, user: acting.user })}</p>${
-    acting.end !== undefined && html`<a href="${acting.end.href}">${acting.end.text}</a>`
+    acting.endAt !== undefined && html`<a href="${acting.endAt}">${text('acting.end')}</a>`
   }</header>
 `;
 

@@ -1,7 +1,7 @@
 /** A page of an extension. */
 import { type Html, html } from '../../../../lib/extension-door.js';
 import type { PageView, PartModel } from '../../view-models.js';
-import { cancelButton, field, person, problemList, problemSummary } from './form.js';
+import { cancelButton, entry, field, person, problemList, problemSummary } from './form.js';
 import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
@@ -66,6 +66,10 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
             action &&
             html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
           }</li>`,
+      )}</ul>`;
+    case 'links':
+      return html`<ul class="choices">${part.links.map(
+        ({ title, lines, href }) => html`<li><a class="account" href="${href}">${entry(title, lines)}${chevronIcon}</a></li>`,
       )}</ul>`;
     case 'choices':
       return html`<ul class="choices">${part.choices.map(

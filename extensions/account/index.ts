@@ -1,0 +1,54 @@
+/**
+ * The account page: who is signed in here, and the pages on which people change something of their own, which extensions contribute. It changes nothing
+ * itself, so any sign-in of the browser opens it; each page asks for the recent one that its changes take.
+ */
+import type { Context } from 'koa';
+import { createOwnPage, type Extension, type ExtensionContext, redirectByGet } from '../../lib/extension-door.js';
+import { texts } from './texts/index.js';
+
+const pathOf = ({ own }: Pick<ExtensionContext, 'own'>): string => `${own}/account`;
+const pageOf = (context: ExtensionContext) => createOwnPage(context, 'account:page', pathOf(context));
+
+export const account = (): Extension => ({
+  name: 'account',
+  texts,
+  clients: (context) => pageOf(context).clients,
+  routes(router, context) {
+    const { url, view, accountSections } = context;
+    const path = pathOf(context);
+    const page = pageOf(context);
+
+    router.get(path, async (ctx: Context) => {
+      const here = await page.present(ctx, path);
+      if (!here) return;
+      const { tenant, person } = here.account;
+      await view(ctx, {
+        tenant,
+        title: 'account.title',
+        lead: { key: 'account.lead', values: { userName: person.user.userName, tenant: tenant.name } },
+        parts: [
+          {
+            part: 'links',
+            links: accountSections.flatMap(({ title, summary, href }) => {
+              const address = href(context);
+              return address === undefined ? [] : [{ title, lines: [summary], href: address }];
+            }),
+          },
+        ],
+      });
+    });
+
+    router.get(`${path}/return`, async (ctx: Context) => {
+      const next = await page.returned(ctx);
+      if (next !== undefined) return redirectByGet(ctx, url(next));
+      await view(ctx, {
+        title: 'account.title',
+        status: 403,
+        parts: [
+          { part: 'text', text: 'account.signedOut' },
+          { part: 'link', text: 'account.again', href: url(path) },
+        ],
+      });
+    });
+  },
+});

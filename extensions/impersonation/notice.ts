@@ -1,0 +1,90 @@
+/**
+ * The mail that tells users that somebody acts as them: who, of which organisation, when, for which application. The reason is not in it, because it is
+ * written for the audit. A listener puts each beginning into the durable queue; the people and the address are looked up when the mail is sent.
+ */
+import type { Account, ArtifactKind, DeliveryHandler, ExtensionContext, IdpEvent, Letter, Mail } from '../../lib/extension-door.js';
+import { fullName } from './pages.js';
+
+/** The kind of the deliveries. */
+export const NOTICE = 'impersonation.notice';
+/** Beginnings that were told, so that a delivery that comes twice sends one mail. */
+export const told: ArtifactKind = { name: 'impersonation.told', lifetimeSeconds: 172_800 };
+
+/** Ids and times alone, because the queue is not encrypted. */
+interface DueNotice {
+  readonly id: string;
+  readonly oid: string;
+  readonly operatorId: string;
+  readonly clientId: string;
+  readonly startedAt: string;
+  readonly endsAt: string;
+}
+
+export function listenForStarts({ directory, deliver }: ExtensionContext): void {
+  directory.events.on('ImpersonationStarted', async ({ data }: IdpEvent<'ImpersonationStarted'>) => {
+    const { ImpersonationId, AggregateId, OperatorId, ClientId, StartedAt, EndsAt } = data;
+    const due: DueNotice = {
+      id: ImpersonationId,
+      oid: AggregateId,
+      operatorId: OperatorId,
+      clientId: ClientId,
+      startedAt: StartedAt,
+      endsAt: EndsAt,
+    };
+    (await deliver(NOTICE, { ...due })).release();
+  });
+}
+
+export function createSendNotice(context: ExtensionContext, mail: Mail): DeliveryHandler {
+  const { directory, artifact } = context;
+  return async ({ data }) => {
+    const due = data as unknown as DueNotice;
+    const account = await directory.accounts.findByOid(due.oid);
+    const to = account && directory.accounts.emailOf(account.person);
+    if (!account || to === undefined || (await artifact(told).read(due.id))) return;
+    const [operator, client] = await Promise.all([directory.accounts.findByOid(due.operatorId), directory.clients.get(due.clientId)]);
+    await mail.send(noticeLetter(context, due, { to, account, operator, application: client?.name ?? due.clientId }));
+    await artifact(told).put(due.id, {});
+  };
+}
+
+interface About {
+  readonly to: string;
+  readonly account: Account;
+  /** Absent where the account is gone meanwhile. */
+  readonly operator: Account | undefined;
+  readonly application: string;
+}
+
+function noticeLetter(
+  { locales }: Pick<ExtensionContext, 'locales'>,
+  { startedAt, endsAt }: DueNotice,
+  { to, account: { person, tenant }, operator, application }: About,
+): Letter {
+  const timeOf = (instant: string): string =>
+    new Intl.DateTimeFormat(tenant.locale ?? locales[0], { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(
+      new Date(instant),
+    );
+  const values = {
+    tenant: tenant.name,
+    name: person.givenName,
+    userName: person.user.userName,
+    operator: operator ? fullName(operator) : '',
+    application,
+    time: timeOf(startedAt),
+    ends: timeOf(endsAt),
+  };
+  const said = (name: string) => ({ key: `impersonation.mail.${name}`, values });
+  return {
+    to,
+    kind: 'impersonation',
+    tid: tenant.id,
+    subject: said('subject'),
+    parts: [
+      { part: 'text', text: said('greeting') },
+      { part: 'text', text: said(operator ? 'text' : 'unnamed') },
+      { part: 'text', text: said('ends') },
+      { part: 'note', text: said('ask') },
+    ],
+  };
+}

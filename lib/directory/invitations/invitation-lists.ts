@@ -1,0 +1,58 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { Invitation } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { inputSchema } from '../input.js';
+import { createList, creationQuery, inOrder, type Listed, ofStatus } from '../lists/list.js';
+import type { TenantScope } from '../tenants/tenant-scope.js';
+
+const invitationQuery = {
+  ...creationQuery,
+  status: Type.Optional(Type.Union([Type.Literal('pending'), Type.Literal('accepted'), Type.Literal('revoked'), Type.Literal('expired')])),
+  personId: Type.Optional(Type.String()),
+  userId: Type.Optional(Type.String()),
+};
+export const invitationQuerySchema = inputSchema(invitationQuery);
+/** @interface */
+export type InvitationQuery = Static<typeof invitationQuerySchema>;
+
+/** An invitation as it is now. */
+export type InvitationView = Omit<Invitation, 'status' | 'clientName'> & { readonly status: Invitation['status'] | 'expired' };
+
+/** An invitation is stored as pending until its row is settled, also once its time is over. */
+export function viewOf({ clientName: _, ...row }: Invitation): InvitationView {
+  const isExpired = row.status === 'pending' && row.expiresAt.getTime() <= Date.now();
+  return { ...row, status: isExpired ? 'expired' : row.status };
+}
+
+/** @param isWhole whether there is a person to an invitation. */
+export function createInvitationList(
+  context: DirectoryContext,
+  rows: TenantScope<Invitation>,
+  tid: string,
+  isWhole: (row: Invitation) => Promise<boolean>,
+): (query?: InvitationQuery) => Promise<Listed<InvitationView>> {
+  const fits = (row: Invitation, { status, personId, userId }: InvitationQuery): boolean =>
+    (status === undefined || viewOf(row).status === status) &&
+    (personId === undefined || row.personId === personId) &&
+    (userId === undefined || row.userId === userId);
+  const list = createList<Invitation, InvitationQuery>(context, {
+    collection: 'invitations',
+    tid,
+    properties: invitationQuery,
+    range: rows.range,
+    along: ({ status }) => (status === undefined ? inOrder : ofStatus(status === 'expired' ? 'pending' : status)),
+    lookUp({ personId, userId }) {
+      if (personId !== undefined) return rows.find('byPerson', [personId]);
+      return userId === undefined ? undefined : rows.find('byUser', [userId]);
+    },
+    fits,
+    async sift(page, query) {
+      const whole = await Promise.all(page.map((row) => fits(row, query) && isWhole(row)));
+      return page.filter((_, index) => whole[index]);
+    },
+  });
+  return async (query) => {
+    const { items, ...rest } = await list(query);
+    return { items: items.map(viewOf), ...rest };
+  };
+}

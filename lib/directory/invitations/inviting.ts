@@ -1,0 +1,131 @@
+import { IdpError } from '../../errors.js';
+import type { Client, Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { idFor } from '../identifiers.js';
+import { checkInput, newRecord } from '../input.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createPersonRows } from '../persons/person-rows.js';
+import type { PersonInput } from '../persons/persons.js';
+import type { TenantScope } from '../tenants/tenant-scope.js';
+import { type InvitationView, viewOf } from './invitation-lists.js';
+import { type InvitationInput, type InvitationParts, type Invitations, invitationInput } from './invitations.js';
+import { onBehalf } from './metadata.js';
+
+/** Makes invitations: checks all that can be known, then writes the row, then the person's document. */
+export function createInviting(
+  context: DirectoryContext,
+  { personsOf, clients, settling, rules }: InvitationParts,
+  rows: TenantScope<Invitation>,
+  tid: string,
+): Pick<Invitations, 'create' | 'createPerson'> {
+  const personRows = createPersonRows(context, tid);
+
+  async function clientFor(clientId: string | undefined): Promise<Client | undefined> {
+    if (clientId === undefined) return undefined;
+    const client = await clients.get(clientId);
+    if (client?.status !== 'active' || !(client.allowedTenants?.includes(tid) ?? true)) throw new IdpError('client_unknown');
+    return client;
+  }
+
+  /** What can be known before anything is written. */
+  async function checked(input: InvitationInput, person: { readonly email?: string | undefined }): Promise<Client | undefined> {
+    if (input.send) checkSending(rules, person);
+    if (input.link) {
+      if (rules.personalTenant === undefined) throw new IdpError('personal_tenant_missing');
+      if (rules.personalTenant === tid) throw new IdpError('link_same_tenant');
+    }
+    return clientFor(input.clientId);
+  }
+
+  function rowFor(input: InvitationInput, client: Client | undefined, { personId, userId }: { personId: string; userId: string }) {
+    const { id, send, link = false, locale } = input;
+    return newRecord(idFor(id), {
+      personId,
+      userId,
+      ...(client && { clientId: client.id, clientName: client.name }),
+      link,
+      ...(locale !== undefined && { locale }),
+      send,
+      status: 'pending' as const,
+      expiresAt: expiryOf(rules),
+    });
+  }
+
+  /** The row of the same call that a crash cut short is taken over. */
+  async function insert(row: ReturnType<typeof rowFor>): Promise<Invitation> {
+    return rows.insert(row).catch(async (error: unknown) => {
+      const known = IdpError.is(error, 'conflict') ? await rows.get(row.id) : undefined;
+      if (known?.personId !== row.personId || known.userId !== row.userId) throw error;
+      return rows.update(row.id, () => row as Invitation);
+    });
+  }
+
+  async function isNamed(personId: string, invitationId: string): Promise<boolean> {
+    const person = await personRows.get(personId);
+    return person?.user?.invitation?.id === invitationId;
+  }
+
+  return {
+    async create(userId: string, input: InvitationInput): Promise<InvitationView> {
+      checkInput(invitationInput, input);
+      const person = await personRows.requireByUser(userId);
+      if (person.user.status !== 'invited') throw new IdpError('user_not_invited');
+      const client = await checked(input, person);
+      const row = rowFor(input, client, { personId: person.id, userId });
+      const { release } = await settling.announce({ id: row.id, ...(input.send && { serial: 1 }) });
+      const invitation = await insert(row);
+      let replaced: string | undefined;
+      try {
+        await createPersonRows(onBehalf(context, invitation), tid).updateByUser(userId, (current) => {
+          const { user } = current;
+          if (user.status !== 'invited') throw new IdpError('user_not_invited');
+          if (user.invitation?.id === invitation.id) return current;
+          replaced = user.invitation?.id;
+          const next = { ...current, user: { ...user, invitation: openInvitation(invitation) }, updatedAt: new Date() };
+          const invited = pendingEvent('UserInvited', tid, { AggregateId: userId, InvitationId: invitation.id });
+          const ended = replaced === undefined ? [] : [pendingEvent('InvitationRevoked', tid, { AggregateId: replaced, UserId: userId })];
+          return withEvents(next, ...ended, invited);
+        });
+      } catch (error) {
+        await rows.remove(invitation.id).catch(() => undefined);
+        throw error;
+      }
+      release();
+      if (replaced !== undefined) await settling.settle(replaced);
+      return viewOf(invitation);
+    },
+
+    async createPerson(personInput: PersonInput, input: InvitationInput) {
+      checkInput(invitationInput, input);
+      if (personInput.user === undefined) throw new IdpError('user_required');
+      if ((personInput.user.status ?? 'invited') !== 'invited') throw new IdpError('user_not_invited');
+      const client = await checked(input, personInput);
+      const personId = idFor(personInput.id);
+      const userId = idFor(personInput.user.id);
+      const row = rowFor(input, client, { personId, userId });
+      const { release } = await settling.announce({ id: row.id, ...(input.send && { serial: 1 }) });
+      const invitation = await insert(row);
+      try {
+        const given = { ...personInput, id: personId, user: { ...personInput.user, id: userId } };
+        const person = await personsOf(onBehalf(context, invitation)).create(given, openInvitation(invitation));
+        release();
+        return { person: person as PersonWithUser, invitation: viewOf(invitation) };
+      } catch (error) {
+        // Of a person that is there after all, it is the one that counts.
+        if (!(await isNamed(personId, invitation.id))) await rows.remove(invitation.id).catch(() => undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+const openInvitation = ({ id, send, expiresAt }: Invitation): UserInvitation => ({ id, serial: 1, expiresAt, send });
+
+/** @throws IdpError `email_required`, `mail_not_configured`. */
+export function checkSending({ hasMail }: InvitationParts['rules'], { email }: { readonly email?: string | undefined }): void {
+  if (email === undefined) throw new IdpError('email_required');
+  if (!hasMail) throw new IdpError('mail_not_configured');
+}
+
+/** When a link that is made now ends. */
+export const expiryOf = ({ lifetimeSeconds }: InvitationParts['rules']): Date => new Date(Date.now() + lifetimeSeconds * 1000);

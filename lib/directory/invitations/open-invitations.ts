@@ -1,0 +1,80 @@
+import { IdpError } from '../../errors.js';
+import type { Invitation, PersonWithUser, UserInvitation } from '../../store/records/records.js';
+import type { DirectoryContext } from '../context.js';
+import { pendingEvent, withEvents } from '../outbox/pending-events.js';
+import { createPersonRows } from '../persons/person-rows.js';
+import { hasUser } from '../persons/user-record.js';
+import { type InvitationView, viewOf } from './invitation-lists.js';
+import type { InvitationParts, Invitations } from './invitations.js';
+import { checkSending, expiryOf } from './inviting.js';
+import { onBehalf } from './metadata.js';
+
+/** What can be done to an invitation until it is accepted: another link, none any more, the link itself. */
+export function createOpenInvitations(
+  context: DirectoryContext,
+  { settling, links, rules }: InvitationParts,
+  requireRow: (id: string) => Promise<Invitation>,
+  tid: string,
+): Pick<Invitations, 'resend' | 'revoke' | 'link'> {
+  /** Changes the open invitation of the person. @throws IdpError `invitation_over` when it is open no more. */
+  async function change(
+    row: Invitation,
+    next: (invitation: UserInvitation, person: PersonWithUser) => PersonWithUser,
+  ): Promise<PersonWithUser> {
+    const person = await createPersonRows(onBehalf(context, row), tid).update(row.personId, (current) => {
+      const open = current.user?.invitation;
+      if (!hasUser(current) || open?.id !== row.id || current.user.status !== 'invited') throw new IdpError('invitation_over');
+      return next(open, current);
+    });
+    return person as PersonWithUser;
+  }
+
+  async function shown(id: string): Promise<InvitationView> {
+    const row = await settling.settle(id);
+    if (row?.tid !== tid) throw new IdpError('not_found');
+    return viewOf(row);
+  }
+
+  return {
+    async resend(id) {
+      const row = await requireRow(id);
+      const person = await createPersonRows(context, tid).get(row.personId);
+      checkSending(rules, person ?? {});
+      const serial = (person?.user?.invitation?.serial ?? 0) + 1;
+      const { release } = await settling.announce({ id, serial });
+      await change(row, (open, current) => {
+        checkSending(rules, current);
+        // Somebody else resends it at the same time: theirs is as good.
+        if (open.serial >= serial) return current;
+        const invitation = { id, serial, expiresAt: expiryOf(rules), send: true };
+        return { ...current, user: { ...current.user, invitation }, updatedAt: new Date() };
+      });
+      release();
+      return shown(id);
+    },
+
+    async revoke(id) {
+      const row = await requireRow(id);
+      if (row.status === 'revoked') return viewOf(row);
+      await settling.announce({ id });
+      await change(row, (_, current) => {
+        const { invitation, ...user } = current.user;
+        const event = pendingEvent('InvitationRevoked', tid, { AggregateId: id, UserId: user.id });
+        return withEvents({ ...current, user, updatedAt: new Date() }, event);
+      });
+      return shown(id);
+    },
+
+    async link(id) {
+      const row = await requireRow(id);
+      const { user } = await change(row, (open, current) => {
+        if (open.expiresAt.getTime() <= Date.now()) throw new IdpError('invitation_over');
+        const invitation = { ...open, isFetched: true as const };
+        const event = pendingEvent('InvitationLinkFetched', tid, { AggregateId: id, UserId: current.user.id });
+        return withEvents({ ...current, user: { ...current.user, invitation }, updatedAt: new Date() }, event);
+      });
+      const { serial = 1, expiresAt = row.expiresAt } = user.invitation ?? {};
+      return { url: rules.urlOf(links.tokenOf({ id, serial })), expiresAt };
+    },
+  };
+}

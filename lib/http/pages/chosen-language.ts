@@ -1,0 +1,18 @@
+import type { Context } from 'koa';
+
+const LANGUAGE_COOKIE = 'idp.locale';
+
+const languageTag = /^[\w-]{1,35}$/;
+
+/**
+ * What the person chose from the language menu of the pages, before `ui_locales` of the request and the browser's languages; undefined where nothing was
+ * chosen. A mail that a page has sent is in the language of the page.
+ * @param keptFor the path of a sign-in, for the rest of which it holds. @default nothing is kept
+ */
+export function chosenLanguage(ctx: Pick<Context, 'method' | 'request' | 'query' | 'cookies'>, keptFor?: string): string | undefined {
+  const { ui_locales: chosen } = ctx.method === 'POST' ? ((ctx.request.body ?? {}) as Record<string, unknown>) : ctx.query;
+  if (typeof chosen !== 'string') return ctx.cookies.get(LANGUAGE_COOKIE, { signed: false });
+  if (keptFor !== undefined && languageTag.test(chosen))
+    ctx.cookies.set(LANGUAGE_COOKIE, chosen, { signed: false, path: keptFor, httpOnly: true, sameSite: 'lax', overwrite: true });
+  return chosen;
+}

@@ -1,0 +1,87 @@
+/** Issue 14: ids of connections and of clients with `trustedLoginHint` share one name space, also when both are written at once, on two nodes. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
+import { type AdminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
+import { type Instances, startInstances } from '../support/service/instances.js';
+import { withMongo } from '../support/stores/mongo.js';
+import { until } from '../support/time/until.js';
+
+const ROUNDS = process.env.PROVE ? 100 : 6;
+
+const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
+  let nodes: Instances;
+  let root: AdminClient;
+  beforeAll(async () => {
+    nodes = await startInstances(2, stores(), { seed: adminSeed, limits: { adminRequestsPerMinute: 100_000 } });
+    root = administer(nodes.at(0), await adminToken(nodes.issuer, 'root'));
+  });
+  afterAll(() => nodes?.close());
+
+  const connection = (id: string) => ({
+    id,
+    name: 'Provider',
+    issuer: 'https://provider.example',
+    clientId: 'x',
+    clientSecret: 'a secret',
+  });
+  const client = { name: 'Client', secret: 'a secret of the client', trustedLoginHint: true } as const;
+  const clients = () => (nodes.idps[1] as (typeof nodes.idps)[number]).directory.clients;
+  /** Both at once, the other one first each second time. */
+  async function raced(round: number, trusted: (id: string) => Promise<unknown>) {
+    const id = `name-${round}`;
+    const tries = [
+      async () => (await root.post('/connections', connection(id))).status === 201,
+      () =>
+        trusted(id).then(
+          () => true,
+          () => false,
+        ),
+    ];
+    if (round % 2 === 1) tries.reverse();
+    const won = await Promise.all(tries.map((attempt) => attempt()));
+    if (round % 2 === 1) won.reverse();
+    const isThere = [(await root(`/connections/${id}`)).status === 200, (await clients().get(id))?.trustedLoginHint === true];
+    return { won, isThere };
+  }
+
+  test.each([
+    ['made', 0, async (id: string) => clients().create({ id, ...client })],
+    ['changed to be believed', ROUNDS, async (id: string) => clients().update(id, { trustedLoginHint: true })],
+  ])('of a connection that is made and a client that is %s at once, exactly one has the id', async (_, from, trusted) => {
+    for (let round = from; round < from + ROUNDS; round += 1) {
+      if (from > 0) await clients().create({ id: `name-${round}`, ...client, trustedLoginHint: false });
+      const { won, isThere } = await raced(round, trusted);
+      expect([won.filter(Boolean).length, isThere]).toEqual([1, won]);
+    }
+  });
+
+  test('a name that was given up is free', async () => {
+    await clients().create({ id: 'given-up', ...client });
+    expect((await root.post('/connections', connection('given-up'))).status).toBe(409);
+    await clients().remove('given-up');
+    // The other node hears of it within about a second.
+    await until(
+      () => root.post('/connections', connection('given-up')),
+      ({ status }) => status === 201,
+    );
+    await root.remove('/connections/given-up');
+    await clients().create({ id: 'given-up', ...client });
+  });
+};
+
+describe('in memory', () => {
+  suite(() => {
+    const [artifacts, directory] = [memoryArtifacts(), memoryDirectory()];
+    return () => ({ artifacts, directory });
+  });
+});
+
+withMongo('MONGODB_URL', (mongo) => {
+  describe('on MongoDB', () => {
+    suite(() => {
+      const prefix = mongo.prefix();
+      return () => ({ artifacts: mongoArtifacts({ db: mongo.db, prefix }), directory: mongoDirectory({ db: mongo.db, prefix }) });
+    });
+  });
+});
