@@ -64,6 +64,7 @@ export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
+  EidParameters,
   InternalClient,
   InternalClients,
   PostedForms,
@@ -71,7 +72,16 @@ export type {
   SignInAnswer,
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
-export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
+export type {
+  DeliveryHandler,
+  DeliveryKind,
+  ExtensionKeys,
+  ExtensionProblem,
+  Job,
+  ReportProblem,
+  Seal,
+  Signature,
+} from './contract/work.js';
 export { isAdminScope } from './directory/clients/client-scopes.js';
 export type { Privileges } from './directory/groups/privileges.js';
 export type {

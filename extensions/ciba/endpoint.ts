@@ -1,6 +1,8 @@
 /** The backchannel authentication endpoint: a client asks for a person. @see CIBA Core §7 */
 import {
   type Account,
+  type Attribution,
+  type AuthenticationRequest,
   type Client,
   type ClientEndpoint,
   type ClientRequest,
@@ -11,7 +13,7 @@ import {
 import { createHints, tenantsOf } from './hints.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
-import { createRequests, GRANT_TYPE, mayAsk, type StartedRequest } from './requests/requests.js';
+import { createRequests, GRANT_TYPE, mayAsk } from './requests/requests.js';
 
 const MINUTE_MS = 60_000;
 
@@ -23,7 +25,7 @@ export const isPing = ({ metadata }: Client): boolean => metadata.backchannel_to
 /** @param started is told of each request once it was stored. */
 export function createEndpoint(
   context: ExtensionContext,
-  started: (request: StartedRequest, account: Account) => Promise<void>,
+  started: (request: AuthenticationRequest, account: Account, by: Attribution) => Promise<void>,
 ): ClientEndpoint {
   const { attempts, lifetimes, limits } = context;
   const requests = createRequests(context);
@@ -65,7 +67,7 @@ export function createEndpoint(
         { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
       );
       if (!start) return { error: 'access_denied', description: 'the user has as many requests as one may have; try again later' };
-      await started(start, account);
+      await started(start.request, account, { actor: `client:${client.id}`, requestId: context.requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
     },
   };

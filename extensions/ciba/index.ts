@@ -9,9 +9,13 @@ import type { AuthenticationRequests, Extension, ExtensionContext } from '../../
 import { clientMetadata, clientProblems } from './clients.js';
 import { createEndpoint } from './endpoint.js';
 import { createCibaGrant } from './grant.js';
+import { createPersonClients, personRoutes } from './person/routes.js';
 import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
 import { createRequests, GRANT_TYPE } from './requests/requests.js';
+import { createDeliveries } from './telling/deliveries.js';
+import { createAnnounce, createTellBegun, eventTypes } from './telling/events.js';
+import { texts } from './texts/index.js';
 
 export const ciba = (): Extension => ({
   name: 'ciba',
@@ -22,13 +26,20 @@ export const ciba = (): Extension => ({
     features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } },
     routes: { backchannel_authentication: '/connect/ciba' },
   }),
-  clientEndpoints: { backchannel_authentication: (context) => createEndpoint(context, async () => {}) },
+  clientEndpoints: { backchannel_authentication: (context) => createEndpoint(context, createTellBegun(context)) },
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
   discovery: () => ({ backchannel_user_code_parameter_supported: false }),
+  events: eventTypes,
+  texts,
+  clients: createPersonClients,
+  routes(router, context) {
+    personRoutes(router, context, createRequests(context, createAnnounce(context)));
+  },
+  deliveries: (context) => createDeliveries(context, createRequests(context)),
 });
 
 /** The same for the host, in process. */
 export function cibaFor(context: ExtensionContext): AuthenticationRequests {
-  const { pendingOf, read, approve, deny } = createRequests(context);
+  const { pendingOf, read, approve, deny } = createRequests(context, createAnnounce(context));
   return { pendingOf, read, approve, deny };
 }

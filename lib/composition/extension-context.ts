@@ -92,7 +92,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ...(options.ciba && { ciba: options.ciba }),
+    ciba: options.ciba,
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),
     accountSections: extensions.flatMap(({ accountSections = [] }) => accountSections),

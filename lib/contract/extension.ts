@@ -45,7 +45,7 @@ import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-particip
 import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
-import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, DeliveryKind, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './sign-in/interaction.js';
 export type { Interactions } from './sign-in/interactions.js';
@@ -242,8 +242,11 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** How people are told of authentication requests: the option `ciba`. */
-  readonly ciba?: { readonly notify?: (request: CibaNotification) => Promise<unknown> };
+  /** How people hear of requests to sign in: the option `ciba`. */
+  readonly ciba: {
+    readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+    readonly email?: boolean;
+  };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -325,7 +328,7 @@ export interface Extension {
   /** What is wrong now, for `health().problems`; within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
   /** How deliveries of its kinds are taken, by kind: the extension's name, a dot, and a name of its own. */
-  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler>>;
+  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler | DeliveryKind>>;
   readonly jobs?: (context: ExtensionContext) => readonly Job[];
   /** Types of its own events, as `EventMap` has them by declaration merging. */
   readonly events?: readonly EventName[];

@@ -2,6 +2,7 @@
 import { locales } from '../display/locales.js';
 import type { LogFields, Logger } from '../logger.js';
 import type {
+  CibaOptions,
   IdentityProviderOptions,
   KeyOptions,
   LifetimeOptions,
@@ -66,6 +67,7 @@ export const defaults = {
     requestsAtOnce: 1000,
     requestsAtOncePerConnection: 10,
   },
+  ciba: { email: false },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
   branding: { accentColor: '#4450b8', radius: 10 },
@@ -73,7 +75,7 @@ export const defaults = {
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'ciba' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
@@ -83,6 +85,7 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
+  readonly ciba: Required<Pick<CibaOptions, 'email'>> & CibaOptions;
   readonly outgoing: Required<OutgoingOptions>;
   readonly passwords: Required<Pick<PasswordOptions, 'algorithm' | 'scryptCost'>> & PasswordOptions;
   /** How many proxies are in front, or what answers the client's address. */

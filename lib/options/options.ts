@@ -124,14 +124,17 @@ export interface ImpersonationOptions {
   readonly notify?: boolean;
 }
 
-/** Decoupled sign-in: CIBA. */
+/** How people hear of requests to sign in on a device of their own. */
 export interface CibaOptions {
   /**
-   * Tells a person that a request waits for them, by push or text message. It is called from the durable queue, after the request was stored: what it
-   * rejects comes again, until the request is over.
-   * @default nobody is told: people see their requests on the page `/idp/requests`
+   * Tells the person's device of a request: a push message, an SMS. Called at least once for each request, from whichever node is there. What it rejects, or
+   * has not done within 10 seconds, is tried again after 2, 5, 15 and 30 seconds, as long as the request waits for an answer.
+   * @param signal aborted when the 10 seconds are over
+   * @default nothing: people look at `/idp/ciba`
    */
-  readonly notify?: (request: CibaNotification) => Promise<unknown>;
+  readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+  /** Whether people are told by mail as well; needs the option `mail`. @default false */
+  readonly email?: boolean;
 }
 
 export interface MailOptions {
@@ -311,7 +314,7 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
-  /** How people are told of authentication requests (CIBA). @default {} @see service specification 4.10 */
+  /** How people hear of requests to sign in on a device of their own. @default {} */
   readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;

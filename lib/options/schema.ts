@@ -82,8 +82,8 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       { permission: only(values.checkPermissionId, true), notify: flag() },
       { permission: 'the id of a permission' },
     ),
-    ciba: closed<options.CibaOptions>({ notify: callback() }),
     personalTenant: only(values.checkTenantId, true),
+    ciba: closed<options.CibaOptions>({ notify: callback(), email: flag() }),
     outgoing: closed<options.OutgoingOptions>({
       allowHosts: list(only(values.checkHost, true), 'an array of hosts'),
     }),

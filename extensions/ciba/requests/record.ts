@@ -5,7 +5,7 @@
  * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `book`
  * what each user has of them, `requests` what may be done with them.
  */
-import type { ArtifactKind, AuthenticationRequest, DenialReason, SignedIn } from '../../../lib/extension-door.js';
+import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, SignedIn } from '../../../lib/extension-door.js';
 
 /** Seconds that a request is kept beyond its end, to answer `expired_token`. */
 export const KEPT_SECONDS = 600;
@@ -15,7 +15,6 @@ export const MAX_LIFETIME_SECONDS = 600;
 export const requestKind: ArtifactKind = {
   name: 'ciba.requests',
   lifetimeSeconds: MAX_LIFETIME_SECONDS + KEPT_SECONDS,
-  once: true,
   account: true,
 };
 
@@ -32,6 +31,7 @@ export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'p
 }
 
 export type { AuthenticationRequest, DenialReason };
+export type MessageFormat = AuthenticationRequest['messageFormat'];
 export type State = Exclude<AuthenticationRequest['state'], 'expired'>;
 
 /** As it is kept, encrypted; times in milliseconds since the epoch. */
@@ -40,6 +40,10 @@ export interface KeptRequest extends Asked {
   readonly expiresAt: number;
   readonly state: State;
   readonly decidedAt?: number;
+  /** Who decided, and by which request. */
+  readonly decidedBy?: Attribution;
+  /** When the client redeemed the approval. */
+  readonly redeemedAt?: number;
   readonly approval?: Approval;
   readonly denial?: DenialReason;
   /** Of a client that is to be notified. */
@@ -49,7 +53,7 @@ export interface KeptRequest extends Asked {
 export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>): boolean => expiresAt <= Date.now();
 
 export function described(id: string, kept: KeptRequest): AuthenticationRequest {
-  const { createdAt, expiresAt, decidedAt, state, approval: _, notification, ...asked } = kept;
+  const { createdAt, expiresAt, decidedAt, redeemedAt: _, state, approval: __, notification, ...asked } = kept;
   return {
     ...asked,
     id,

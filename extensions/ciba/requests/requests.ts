@@ -120,7 +120,12 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
         await kept().remove(id);
         return undefined;
       }
-      await Promise.all(replaced.map((entry) => settle(entry.id, (before) => ({ ...before, state: 'replaced', decidedAt: createdAt }))));
+      await Promise.all(
+        replaced.map(async (entry) => {
+          const before = await find(entry.id);
+          if (before) await decide(entry.id, before, { state: 'replaced' });
+        }),
+      );
       return { authReqId, request: described(id, request) };
     },
 
@@ -139,7 +144,7 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
     },
 
-    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }) {
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }, decidedBy = {}) {
       const request = await find(id);
       if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
       const inTheWay = await obstacle(id, request);
@@ -150,14 +155,14 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       const approval: Approval = { amr, idp, authTime, provenAt, ...(method === undefined ? {} : { method }) };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
-      return decide(id, request, { state: 'approved', approval });
+      return decide(id, request, { state: 'approved', approval, decidedBy });
     },
 
-    async deny(id, why = 'host') {
+    async deny(id, why = 'host', decidedBy = {}) {
       const request = await find(id);
       const inTheWay = await obstacle(id, request);
       if (inTheWay || !request) return inTheWay ?? { outcome: 'unknown' };
-      return decide(id, request, { state: 'denied', denial: why });
+      return decide(id, request, { state: 'denied', denial: why, decidedBy });
     },
 
     async notificationOf(id) {
@@ -167,11 +172,18 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
     async heldBy(authReqId) {
       const id = idOf(authReqId);
       const request = await find(id);
-      return request && { id, kept: request };
+      return request && request.redeemedAt === undefined ? { id, kept: request } : undefined;
     },
 
     async redeem(id) {
-      return (await kept().take(id)) as KeptRequest | undefined;
+      let isOurs = false;
+      // It stays to be read: its event, and the page of its person, may be later than its tokens.
+      const after = (await kept().update(id, (value) => {
+        const request = value as KeptRequest | undefined;
+        isOurs = request?.state === 'approved' && request.redeemedAt === undefined && !isOver(request);
+        return isOurs ? { ...request, redeemedAt: Date.now() } : value;
+      })) as KeptRequest | undefined;
+      return isOurs ? after : undefined;
     },
   };
 }

@@ -6,6 +6,7 @@ import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 import { qrCode } from './qr-code.js';
+import { scopeList } from './scope-list.js';
 
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
@@ -60,12 +61,13 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
     case 'check':
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
-      return html`<ul class="choices">${part.entries.map(
-        ({ title, lines, action }) =>
-          html`<li class="account entry">${person(title, lines)}${
-            action &&
-            html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
-          }</li>`,
+      return html`<ul class="choices">${part.entries.map(({ title, lines, href, action }) =>
+        href !== undefined
+          ? html`<li><a class="account" href="${href}">${person(title, lines)}${chevronIcon}</a></li>`
+          : html`<li class="account entry">${person(title, lines)}${
+              action &&
+              html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
+            }</li>`,
       )}</ul>`;
     case 'links':
       return html`<ul class="choices">${part.links.map(
@@ -88,6 +90,12 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
       return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="button" hidden data-action="${part.action}"${
         part.value !== undefined && html` data-value="${part.value}"`
       }${part.done !== undefined && html` data-done="${part.done}"`}>${part.text}</button>`;
+    case 'facts':
+      return html`<dl class="facts">${part.facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>`;
+    case 'quote':
+      return html`<figure class="quote"><figcaption>${part.label}</figcaption><blockquote>${part.quote}</blockquote></figure>`;
+    case 'scopes':
+      return scopeList(part.label, part.scopes, context);
     case 'markup':
       return part.markup;
   }
