@@ -16,9 +16,14 @@ const person = (name: string, tenant: string, user: object = {}) => ({
   email: `${name}@${tenant}.test`,
   user: { userName: `${name}@${tenant}.test`, emailVerified: true, devPassword: name, ...user },
 });
+/** An account of Globex that may act as others, linked to one of Acme. */
+const linked = (name: string) => ({
+  ...person(name, 'globex'),
+  user: { userName: `${name}@globex.test`, groups: ['Support'], linkedTo: { userName: `${name}@acme.test`, tenant: 'Acme' } },
+});
 const [acme, globex] = testSeed.tenants as [(typeof testSeed.tenants)[0], (typeof testSeed.tenants)[1]];
 
-/** Otto is support of Acme alone. Olga is of Acme, and support of Globex by an account that is linked to that one. */
+/** Otto is support of Acme alone. Olga is of Acme, and support of Globex by an account that is linked to that one. Who is called both is of both. */
 export const operatorSeed = {
   ...testSeed,
   permissions: [...testSeed.permissions, { id: permission, name: 'Act as others' }, { id: 'idp.users:read', name: 'Read users' }],
@@ -36,18 +41,13 @@ export const operatorSeed = {
         person('second', 'acme', { groups: ['Support'] }),
         person('admin', 'acme', { groups: ['Administrators'] }),
         person('olga', 'acme'),
+        person('both', 'acme', { groups: ['Support'] }),
       ],
     },
     {
       ...globex,
       groups: [{ name: 'Support', permissions: [permission] }],
-      persons: [
-        ...globex.persons,
-        {
-          ...person('olga', 'globex'),
-          user: { userName: 'olga@globex.test', groups: ['Support'], linkedTo: { userName: 'olga@acme.test', tenant: 'Acme' } },
-        },
-      ],
+      persons: [...globex.persons, linked('olga'), linked('both')],
     },
   ],
 } satisfies IdentityProviderOptions['seed'];

@@ -1,0 +1,65 @@
+/** Issue 15: what is taken away on one node ends the impersonation on every node; both stores down in turn. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { isActive } from '../support/client/steps.js';
+import { type Instances, startInstances } from '../support/service/instances.js';
+import { useIdp } from '../support/service/use-idp.js';
+import { impersonatingAt, operatorOptions, textOf } from '../support/sign-in/impersonating.js';
+import { failingStores } from '../support/stores/failing-stores.js';
+import { until } from '../support/time/until.js';
+
+describe('two nodes', () => {
+  const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+  let nodes: Instances;
+  const ends: string[] = [];
+  beforeAll(async () => {
+    nodes = await startInstances(2, () => stores, operatorOptions);
+    for (const idp of nodes.idps) idp.events.on('ImpersonationEnded', ({ id }) => void ends.push(id));
+  });
+  afterAll(() => nodes.close());
+
+  test('a permission that one node takes away ends it on the other, once', async () => {
+    const support = impersonatingAt(nodes);
+    const [operator] = (await nodes.idps[0]?.directory.accounts.candidates('otto@acme.test')) ?? [];
+    const { response } = await support.act('carol@acme.test');
+    const { access_token: token } = await support.redeem(response);
+    expect([await isActive(nodes.at(0), token), await isActive(nodes.at(1), token)]).toEqual([true, true]);
+    await nodes.idps[0]?.tenant(operator?.tenant.id ?? '').users.removeGroups(operator?.person.user.id ?? '', { names: ['Support'] });
+    for (const node of [0, 1]) await until(async () => !(await isActive(nodes.at(node), token)));
+    await until(() => ends.length > 0);
+    expect(new Set(ends).size).toBe(1);
+  });
+});
+
+describe('stores that are away', () => {
+  const stores = failingStores();
+  const service = useIdp({ ...operatorOptions, artifacts: stores.artifacts, directory: stores.directory });
+
+  test.each(['directory', 'directoryWrites', 'artifacts', 'writes'] as const)('%s: no token, and nothing half-written', async (down) => {
+    const support = impersonatingAt(service);
+    const { agent, page } = await support.chooser();
+    const why = await support.choose(agent, page, 'carol@acme.test');
+    stores.down[down] = true;
+    const answer = await agent.submit(why, { step: 'start', reason: `down: ${down}` }).finally(stores.recover);
+    expect([answer.status, answer.location]).toEqual([503, undefined]);
+    expect(textOf(answer)).not.toContain('hunter2');
+    expect(await support.now(agent)).not.toHaveProperty('act');
+    // The same form works once the stores are back, and begins one alone.
+    const again = await agent.follow(await agent.submit(why, { step: 'start', reason: `down: ${down}` }));
+    const tokens = await support.redeem(again);
+    expect(await support.now(agent)).toHaveProperty('act');
+    const read = () => service.idp.directory.eventFeed.read({ types: ['ImpersonationStarted'], limit: 1000 });
+    const started = await until(
+      async () => (await read()).events.filter(({ data }) => 'Reason' in data && data.Reason === `down: ${down}`),
+      ({ length }) => length > 0,
+    );
+    expect(started.length).toBe(1);
+    stores.down[down] = true;
+    // An end that cannot be written ends nothing, and one that is asked for again does.
+    const end = await support.end(agent).catch(() => undefined);
+    stores.recover();
+    expect(end === undefined || end.status === 503).toBe(true);
+    await support.end(agent).catch(() => undefined);
+    await until(async () => !(await isActive(service.issuer, tokens.access_token)));
+  });
+});
