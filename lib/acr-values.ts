@@ -14,6 +14,12 @@ export interface AcrValues {
  * Parses space-separated `name:value` pairs; unknown names are ignored. `mfa` and `mfa:<anything but false>` mean the same, likewise `impersonate`.
  * Of a repeated name the first value counts, but what is required by any of them is: `tenant` without a value, or with several, is the empty
  * one, which nobody belongs to.
+ * @example
+ * ```ts
+ * import { parseAcrValues } from 'tenant-idp/extension';
+ *
+ * export const wantsSecondFactor = (acrValues: string): boolean => parseAcrValues(acrValues).mfa;
+ * ```
  */
 export function parseAcrValues(text: string | undefined): AcrValues {
   if (!text) return nothing;

@@ -251,7 +251,7 @@ button.account, a.account {
   cursor: pointer;
   transition: background-color 120ms ease-out;
 }
-a.account { justify-content: space-between; }
+a.account { justify-content: space-between; text-decoration: none; }
 button.account:hover, a.account:hover { background: var(--hover); border-color: var(--link); }
 button.account > svg, a.account > svg { color: var(--muted); }
 .facts { display: grid; gap: 0.5rem; }

@@ -92,7 +92,6 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     brandingOf: parts.brandingOf,
     ...(parts.mail && { mail: parts.mail }),
     ...(options.personalTenant !== undefined && { personalTenant: options.personalTenant }),
-    ...(options.impersonation && { impersonation: options.impersonation }),
     ciba: options.ciba,
     texts: (locale) => texts[locale] ?? {},
     pageAdditions: extensions.flatMap(({ pageAdditions = [] }) => pageAdditions),

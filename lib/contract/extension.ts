@@ -242,8 +242,11 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
-  /** How people are told of authentication requests: the option `ciba`. */
-  readonly ciba: { readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown; readonly email: boolean };
+  /** How people hear of requests to sign in: the option `ciba`. */
+  readonly ciba: {
+    readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+    readonly email?: boolean;
+  };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */

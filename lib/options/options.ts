@@ -124,7 +124,7 @@ export interface ImpersonationOptions {
   readonly notify?: boolean;
 }
 
-/** How people hear of requests to sign in on a device of their own (CIBA). */
+/** How people hear of requests to sign in on a device of their own. */
 export interface CibaOptions {
   /**
    * Tells the person's device of a request: a push message, an SMS. Called at least once for each request, from whichever node is there. What it rejects, or
@@ -314,7 +314,7 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
-  /** How people are told of authentication requests (CIBA). @default {} @see service specification 4.10 */
+  /** How people hear of requests to sign in on a device of their own. @default {} */
   readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;

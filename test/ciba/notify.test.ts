@@ -1,12 +1,11 @@
 /** How people hear of requests: the host's push or SMS, and mail. @see design 9 */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type CibaNotification, createIdentityProvider, type MailMessage } from 'tenant-idp';
-import { Agent } from '../support/client/agent.js';
+import { Agent, titleOf } from '../support/client/agent.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { askedPeople, cibaClient, createAsking } from '../support/sign-in/ciba.js';
 import { submit } from '../support/sign-in/factors.js';
-import { titleOf } from '../support/client/agent.js';
 import { until } from '../support/time/until.js';
 
 const names = Array.from({ length: 8 }, (_, index) => `person${index}`);
@@ -72,8 +71,8 @@ describe('ciba.notify', () => {
       clientId: 'desk',
       clientName: 'The desk',
       bindingMessage: '*W4SCT*',
-      messageFormat: 'simpleMarkdownV1',
-      initiator: 'RP',
+      bindingMessageFormat: 'simpleMarkdownV1',
+      callInitiator: 'RP',
       acrValues: 'mfa',
       scopes: ['openid'],
       uiLocales: 'nb',

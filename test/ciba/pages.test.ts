@@ -2,13 +2,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { IdpEvent } from 'tenant-idp';
-import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn } from '../support/client/agent.js';
+import { Agent, type Answer, authorizeUrl, createPkce, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { actAs } from '../support/sign-in/acting.js';
 import { askedPeople, cibaClient, createAsking, redeem } from '../support/sign-in/ciba.js';
 import { enrolOn, problemOf, submit } from '../support/sign-in/factors.js';
-import { titleOf } from '../support/client/agent.js';
 import { type Upstream, upstreamMethod } from '../support/sign-in/upstream-method.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { atOnce } from '../support/time/rounds.js';

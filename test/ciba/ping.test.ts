@@ -1,13 +1,12 @@
 /** Service specification 4.10, Events 3: in ping mode the service notifies the client on completion. Over TLS, from processes of their own. Threat D8. */
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { withServer } from '../servers/when.js';
-import { Agent, basic, postForm } from '../support/client/agent.js';
+import { Agent, basic, postForm, titleOf } from '../support/client/agent.js';
 import { type PingReceiver, startPingReceiver, trustTestCa } from '../support/client/ping-receiver.js';
 import { type Nodes, startNodes } from '../support/service/nodes.js';
 import { testSeed } from '../support/service/seed.js';
 import { askedPeople, cibaClient, redeem } from '../support/sign-in/ciba.js';
 import { submit } from '../support/sign-in/factors.js';
-import { titleOf } from '../support/client/agent.js';
 import { until } from '../support/time/until.js';
 
 jest.setTimeout(180_000);

@@ -1,9 +1,14 @@
 /** Issue 14: providers as they are outside: processes of their own, of other code bases too, that rotate keys, answer late and go away. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
+import { byHand, freePort, startProgram } from '../servers/outside-programs.js';
+import { administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, createPkce, titleOf } from '../support/client/agent.js';
 import { membersOf } from '../support/client/authorization-response.js';
-import { testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 import { type ProviderProcess, startProviderProcess } from '../support/sign-in/provider-process.js';
 import { atUpstream, startUpstream, UPSTREAM_SECRET, type UpstreamProvider } from '../support/sign-in/upstream-provider.js';
@@ -18,7 +23,7 @@ const service = useIdp(async () => {
   const connection = { ...common, mapping: { ...mapping, familyName: { claim: 'family_name' } } };
   return {
     seed: {
-      ...testSeed,
+      ...adminSeed,
       extensions: {
         connections: [
           { ...connection, id: 'outside', name: 'Outside', issuer: outside.issuer },
@@ -57,6 +62,38 @@ describe('a provider in a process of its own', () => {
     const page = await agent.follow(await agent.get(back));
     expect([page.status, titleOf(page), page.location]).toEqual([400, 'Signing in with Outside did not work', undefined]);
     expect(membersOf(await through(new Agent(), 'rotating'))).toHaveProperty('code');
+  });
+});
+
+describe('a provider of another code base', () => {
+  /** Its people sign in by a form, and its claims are at the userinfo endpoint alone. */
+  byHand('zitadel/oidc, in Go, by its example server', ['go', 'version'], async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'provider-'));
+    const source = 'github.com/zitadel/oidc/v3/example/server@v3.51.17';
+    execFileSync('go', ['install', source], { env: { ...process.env, GOBIN: folder }, stdio: 'ignore' });
+    const port = String(await freePort());
+    const issuer = `http://localhost:${port}/`;
+    const env = { PORT: port, REDIRECT_URI: `${service.issuer}/idp/connections/zitadel/callback` };
+    const provider = await startProgram([join(folder, 'server')], env, issuer);
+    try {
+      const root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+      const { Globex } = await tenantIds(root);
+      const mapping = { userName: { claim: 'email' }, email: { claim: 'email' }, givenName: { claim: 'given_name' } };
+      const connection = { id: 'zitadel', name: 'Zitadel', issuer, clientId: 'web', clientSecret: 'secret', createUsersIn: Globex };
+      const made = await root.post('/connections', { ...connection, mapping: { ...mapping, familyName: { claim: 'family_name' } } });
+      expect(made.status).toBe(201);
+
+      const [agent, there] = [new Agent(), new Agent()];
+      const begun = await begin(agent, 'zitadel');
+      const form = await there.follow(await there.get(begun.location ?? ''));
+      const signedIn = await there.follow(await there.submit(form, { username: 'test-user@localhost', password: 'verysecure' }));
+      expect(membersOf(await agent.follow(await agent.get(signedIn.location ?? '')))).toHaveProperty('code');
+      const user = await service.idp.tenant(Globex ?? '').users.findByUserName('test-user@zitadel.ch');
+      expect(user).toMatchObject({ givenName: 'Test', familyName: 'User', email: 'test-user@zitadel.ch', user: { status: 'active' } });
+    } finally {
+      provider.kill();
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

@@ -6,11 +6,12 @@ import { captureMail, tenantNamed } from '../support/administration/invitations.
 import { Agent, type Answer, authorizeUrl, formOf, signIn, titleOf } from '../support/client/agent.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { enrol } from '../support/sign-in/factors.js';
 import { forget, linkIn, mailTo, NEW_PASSWORD, pkce } from '../support/sign-in/passwords.js';
 import { until } from '../support/time/until.js';
 
 const captured = captureMail();
-const helper = adminClient('help-desk', ['Acme'], ['idp.users:read', 'idp.users:write', 'idp.persons:write']);
+const helper = adminClient('help-desk', ['Acme'], ['idp.users:read', 'idp.users:write', 'idp.persons:write', 'idp.factors:write']);
 const service = useIdp({
   seed: { ...adminSeed, clients: [...adminSeed.clients, helper] },
   mail: captured.mail,
@@ -143,6 +144,32 @@ describe('14.4 a mail tells the person of what changed', () => {
     );
     expect(subjects(parent.email)).toEqual(['Your password was changed', 'Your accounts were linked', 'A link of your account was ended']);
     expect(subjects(child.email)).toEqual(['Your accounts were linked', 'A link of your account was ended']);
+  });
+
+  const mailsTo = (email: string, subject: string, many: number) =>
+    until(
+      () => captured.mails.filter((mail) => mail.to === email && mail.subject === subject),
+      (all) => all.length === many,
+    );
+
+  test('each second factor that is added and removed', async () => {
+    const { email, oid, tid } = await person();
+    await enrol(new Agent(), authorizeUrl(service.issuer, { ...pkce, acr_values: 'mfa' }), email, 'old');
+    // The app, and its recovery codes.
+    const [added] = await mailsTo(email, 'A sign-in factor was added', 2);
+    expect([added?.text.includes(email), added?.text.includes('Acme')]).toEqual([true, true]);
+    expect((await helpDesk.remove(`/tenants/${tid}/users/${oid}/factors`)).status).toBe(204);
+    await mailsTo(email, 'A sign-in factor was removed', 2);
+  });
+
+  test('each identity at a provider that is recorded and forgotten', async () => {
+    const { email, oid, tid } = await person();
+    const { users } = service.idp.tenant(tid);
+    await users.update(oid, { externalIdentities: [{ idp: 'elsewhere', subject: 'them-there' }] });
+    const [connected] = await mailsTo(email, 'Another way to sign in was connected', 1);
+    expect(connected?.text).not.toContain('them-there');
+    await users.update(oid, { externalIdentities: [] });
+    await mailsTo(email, 'A way to sign in was disconnected', 1);
   });
 });
 

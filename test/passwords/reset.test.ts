@@ -7,6 +7,7 @@ import { isActive } from '../support/client/steps.js';
 import { startIdp } from '../support/service/idp.js';
 import { expectQuietLog } from '../support/service/leaks.js';
 import { useIdp } from '../support/service/use-idp.js';
+import { codeOf, enrol, problemOf, submit } from '../support/sign-in/factors.js';
 import { forget, linkIn, mailTo, NEW_PASSWORD, passwordPage, pkce, pressForgotten } from '../support/sign-in/passwords.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
@@ -76,6 +77,24 @@ describe('14.4 forgotten password', () => {
     expect([titleOf(german), titleOf(page)]).toEqual(['Bei Web shop anmelden', 'Passwort vergessen?']);
     await agent.submit(page, {});
     expect((await mailTo(captured, userName, 'password-reset', 2)).locale).toBe('de');
+  });
+
+  test('4.2 `mfa`: a reset does not sign in past a second factor', async () => {
+    const { userName } = await person();
+    const { secret } = await enrol(new Agent(), authorizeUrl(service.issuer, { ...pkce, acr_values: 'mfa' }), userName, 'old');
+    await forget(service.issuer, userName);
+    await reset(await link(userName));
+    const requests: readonly Record<string, string>[] = [{}, { acr_values: 'mfa' }];
+    for (const [index, more] of requests.entries()) {
+      passTime(60 * (index + 1));
+      const agent = new Agent();
+      const asked = await signIn(agent, authorizeUrl(service.issuer, { ...pkce, ...more }), userName, NEW_PASSWORD);
+      expect([asked.location, titleOf(asked)]).toEqual([undefined, 'Confirm that it is you']);
+      const silent = await agent.get(authorizeUrl(service.issuer, { ...pkce, prompt: 'none' }));
+      expect(silent.location).not.toContain('code=');
+      const done = await submit(agent, asked, { code: codeOf(secret) });
+      expect([problemOf(done), done.location]).toEqual(['', expect.stringContaining('code=')]);
+    }
   });
 
   test('after a reset all sessions and tokens of the user end, and those of linked users', async () => {

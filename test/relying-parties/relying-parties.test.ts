@@ -1,12 +1,10 @@
 /** Applications written by others, each a process of its own, by the first example of its own documentation: docs/connect-an-application.md. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { byHand, freePort, startProgram } from '../servers/outside-programs.js';
 import { Agent, type Answer } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -16,14 +14,6 @@ const service = useIdp({ seed: journeySeed });
 afterAll(async () => {
   for (const child of started) child.kill();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Application {
   readonly path: string;
@@ -47,19 +37,9 @@ async function startApplication(name: string, { path, command, options = {}, ...
     metadata: { redirect_uris: [origin + path] },
     ...client,
   });
-  const env = { ...process.env, ISSUER: service.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
-  const [program = process.execPath, ...args] = command ?? [process.execPath, `dist/test/relying-parties/${name}.js`];
-  const child = spawn(program, args, { env, stdio: 'ignore' });
-  started.push(child);
-  for (;;) {
-    const answers = await fetch(origin).then(
-      () => true,
-      () => false,
-    );
-    if (answers) return origin;
-    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`);
-    await pause(50);
-  }
+  const env = { ISSUER: service.issuer, CLIENT: id, PORT: String(port), OPTIONS: JSON.stringify(options) };
+  started.push(await startProgram(command ?? [process.execPath, `dist/test/relying-parties/${name}.js`], env, origin));
+  return origin;
 }
 
 /** Follows redirects between the application and the service, wherever they lead. */
@@ -75,14 +55,6 @@ async function signedIn(agent: Agent, start: Answer): Promise<Answer> {
   const password = await agent.submit(identifier, { identifier: 'alice@acme.test' });
   return follow(agent, await agent.submit(password, { password: 'alice' }));
 }
-
-/** Runs with RELYING_PARTIES=yes where the tool is there, which skips loudly without. */
-const byHand = (name: string, probe: readonly string[], run: () => Promise<void>): void => {
-  const [program = '', ...args] = probe;
-  const isAsked = process.env.RELYING_PARTIES === 'yes';
-  const isThere = isAsked && spawnSync(program, args, { stdio: 'ignore' }).status === 0;
-  (isThere ? test : test.skip)(isThere ? name : `${name} (RELYING_PARTIES=yes, and \`${probe.join(' ')}\` has to work)`, run, 300_000);
-};
 
 describe('D outside relying parties', () => {
   const path = '/cb';

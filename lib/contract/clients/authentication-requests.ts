@@ -23,7 +23,7 @@ export interface AuthenticationRequest {
   /** `replaced`: by another of the same client. `expired`: nobody answered in time. */
   readonly state: 'pending' | 'approved' | 'denied' | 'replaced' | 'expired';
   readonly decidedAt?: Date;
-  /** Who decided, and by which request. */
+  /** Who made it happen, as events have it. */
   readonly decidedBy?: Attribution;
   readonly denial?: DenialReason;
   /** Whether its client waits for a notification. */
@@ -72,15 +72,15 @@ export interface AuthenticationRequests {
   pendingOf(oid: string): Promise<readonly AuthenticationRequest[]>;
   /** A request in whatever state, until ten minutes after its end. Undefined once its user was signed out everywhere, disabled or erased. */
   read(id: string): Promise<AuthenticationRequest | undefined>;
-  /** Approves a request in the name of its user. Person, tenant, client, strength of the sign-in and time are asked anew here. @param by who, for the event */
+  /** Approves a request in the name of its user. Person, tenant, client, strength of the sign-in and time are asked anew here. */
   approve(id: string, approver: Approver, by?: Attribution): Promise<RequestDecision>;
   /** Denies a request. The caller sees to it that it is the user who does, or the host. */
   deny(id: string, why?: DenialReason, by?: Attribution): Promise<RequestDecision>;
 }
 
-/** A request that waits for a person, for their device. */
+/** A request to sign in, for the person's device. */
 export interface CibaNotification {
-  /** Names the request, for `idp.ciba`. */
+  /** Names the request; what `ciba.approve` and `ciba.deny` of the service take. */
   readonly id: string;
   /** The page where the person answers. It asks them to sign in, and shows the request to nobody else. */
   readonly url: string;
@@ -97,12 +97,13 @@ export interface CibaNotification {
   readonly clientName: string;
   /** As the client sent it: text of somebody else, which is to be compared and not to be trusted. */
   readonly bindingMessage?: string;
-  readonly messageFormat: 'plaintext' | 'simpleMarkdownV1';
-  /** Who began: the user, or the relying party without being asked. */
-  readonly initiator: 'user' | 'RP';
-  /** As the client sent them. */
+  readonly bindingMessageFormat: 'plaintext' | 'simpleMarkdownV1';
+  /** Who began: the person, or the relying party by itself. */
+  readonly callInitiator: 'user' | 'RP';
+  /** The request's `acr_values`. */
   readonly acrValues?: string;
   readonly scopes: readonly string[];
+  /** The request's `ui_locales`. */
   readonly uiLocales?: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;

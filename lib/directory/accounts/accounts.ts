@@ -65,7 +65,18 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 /** Whose credentials sign the user in: while linked, the parent's. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
-/** Whether the account may sign in, or go on with what began at `loginAt`. */
+/**
+ * Whether the account may sign in, or go on with what began at `loginAt`.
+ * @example
+ * ```ts
+ * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
+ *
+ * export async function mayGoOn({ directory }: ExtensionContext, oid: string, since: Date): Promise<boolean> {
+ *   const account = await directory.accounts.findByOid(oid);
+ *   return account !== undefined && isUsable(account, since);
+ * }
+ * ```
+ */
 export const isUsable = (account: Account, loginAt?: Date): boolean => !isVoid(account, loginAt) && account.unmetPolicy === undefined;
 
 /** Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. */

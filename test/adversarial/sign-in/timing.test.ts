@@ -2,7 +2,11 @@
  * G2: what answers take, for names that are there and names that are not. Times are reported and never asserted: `npm run prove` prints how far two
  * samples of a thousand are apart, and how likely that is where nothing tells them apart.
  */
+import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { memoryDirectory } from 'tenant-idp/adapters/memory';
+import type { Row } from 'tenant-idp/store';
+import type { Account } from '../../../lib/directory/index.js';
 import { captureMail, tenantNamed } from '../../support/administration/invitations.js';
 import { Agent, type Answer, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { testSeed } from '../../support/service/seed.js';
@@ -13,7 +17,10 @@ const SAMPLES = process.env.PROVE ? 1_000 : 5;
 jest.setTimeout(120_000 + 1_000 * SAMPLES);
 
 const [acme, globex] = testSeed.tenants;
+const rows = memoryDirectory();
 const service = useIdp({
+  hostname: 'localhost',
+  directory: rows,
   seed: { ...testSeed, tenants: [{ ...acme, signIn: { selfRegistration: true } }, globex] } as never,
   mail: captureMail().mail,
   trustProxy: true,
@@ -22,7 +29,50 @@ const service = useIdp({
 let tid: string;
 beforeAll(async () => {
   tid = await tenantNamed(service.idp, 'Acme');
+  await givePasskey();
 });
+
+const credentialId = randomBytes(16).toString('base64url');
+let carol: string;
+/** Carol's passkey, as it is kept; nobody has the private key any more. */
+async function givePasskey(): Promise<void> {
+  const { person } = (await service.idp.directory.accounts.candidates('carol@acme.test'))[0] as Account;
+  carol = person.user.id;
+  const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+  const cose = ['a5010203262001215820', Buffer.from(x, 'base64url').toString('hex'), '225820', Buffer.from(y, 'base64url').toString('hex')];
+  const publicKey = Buffer.from(cose.join(''), 'hex').toString('base64url');
+  await rows.collection<Row & Record<string, unknown>>('factors.enrolled').insert({
+    id: randomUUID(),
+    tid,
+    userId: carol,
+    personId: person.id,
+    kind: 'passkey',
+    slot: `passkey ${credentialId}`,
+    createdAt: new Date().toISOString(),
+    passkey: { credentialId, publicKey, counter: 0, transports: [] },
+  });
+}
+
+/** What a browser answers, signed by nobody. */
+function passkeyAnswer(page: Answer, isKnown: boolean): string {
+  const [, challenge = ''] = /&quot;challenge&quot;:&quot;([^&]+)&quot;/.exec(page.body) ?? [];
+  const client = { type: 'webauthn.get', challenge, origin: service.issuer, crossOrigin: false };
+  const authenticatorData = Buffer.concat([hash('sha256', 'localhost', 'buffer'), Buffer.from('0500000001', 'hex')]);
+  const id = isKnown ? credentialId : randomBytes(16).toString('base64url');
+  return JSON.stringify({
+    id,
+    rawId: id,
+    type: 'public-key',
+    clientExtensionResults: {},
+    response: {
+      clientDataJSON: Buffer.from(JSON.stringify(client)).toString('base64url'),
+      authenticatorData: authenticatorData.toString('base64url'),
+      signature: sign('sha256', Buffer.from('anything'), signer).toString('base64url'),
+      userHandle: Buffer.from(isKnown ? carol : randomUUID()).toString('base64url'),
+    },
+  });
+}
+const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
 let addresses = 0;
 /** A browser at an address of its own, so that nobody is throttled. */
@@ -76,6 +126,21 @@ describe('G2: what answers take tells nothing', () => {
       const agent = browser();
       const page = await agent.submit(await begin(agent), { identifier: nameOf(isKnown) });
       return () => agent.submit(page, { password: 'wrong' });
+    }));
+
+  test('a name, where passkeys are offered', () =>
+    measure(async (isKnown) => {
+      const agent = browser();
+      const page = await begin(agent);
+      return () => agent.submit(page, { identifier: nameOf(isKnown) });
+    }));
+
+  test('a passkey that proves nothing', () =>
+    measure(async (isKnown) => {
+      const agent = browser();
+      const page = await begin(agent, { acr_values: 'idp:passkey' });
+      const response = passkeyAnswer(page, isKnown);
+      return () => agent.submit(page, { response });
     }));
 
   test('a forgotten password', () =>

@@ -1,10 +1,26 @@
 import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { administer, adminSeed, adminToken } from '../../support/administration/admin.js';
 import { Agent, type Answer, authorizeUrl, basic, createPkce, type Json, postForm, signIn } from '../../support/client/agent.js';
 import { redirectUri } from '../../support/service/seed.js';
 import { useIdp } from '../../support/service/use-idp.js';
 
-const service = useIdp();
+const notes = {
+  id: 'notes',
+  name: 'Notes',
+  secret: 'notes-secret',
+  scopes: ['notes.read'],
+  scopeDescriptions: { 'notes.read': { en: 'Read your notes', fi: 'Lukea muistiinpanojasi' } },
+};
+const service = useIdp({
+  seed: {
+    ...adminSeed,
+    apiResources: [...adminSeed.apiResources, notes],
+    clients: adminSeed.clients.map((client) =>
+      client.id === 'third-party' ? { ...client, allowedScopes: [...(client.allowedScopes ?? []), 'notes.read'] } : client,
+    ),
+  },
+});
 
 const pkce = createPkce();
 const url = (parameters: Record<string, string> = {}) =>
@@ -185,4 +201,17 @@ test('pages §3.2: the page links to the application, its policy and its terms, 
   const more = await ask(agent, { client_id: 'planner', scope: `${all} email` });
   expect(linesOf(more)).toEqual(['See your e-mail address']);
   expect([more.body.includes('It will also be able to:'), page.body.includes('It will be able to:')]).toEqual([true, false]);
+});
+
+test('pages §3.2: the words of a scope are those of the seed, until the admin API gives others', async () => {
+  const { oid } = await carol();
+  const agent = new Agent();
+  const page = await signIn(agent, url({ scope: 'openid notes.read' }), 'carol@acme.test', 'carol');
+  expect(linesOf(page)).toEqual(['Know that it is you', 'Read your notes']);
+  expect(linesOf(await agent.get(`${page.url}?ui_locales=fi`))[1]).toBe('Lukea muistiinpanojasi');
+  const root = administer(service.issuer, await adminToken(service.issuer, 'root'));
+  const changed = await root.patch('/api-resources/notes', { scopeDescriptions: { 'notes.read': { en: 'Look at your notes' } } });
+  expect(changed.status).toBe(200);
+  expect(linesOf(await agent.get(`${page.url}?ui_locales=en`))[1]).toBe('Look at your notes');
+  await withdraw(oid);
 });
