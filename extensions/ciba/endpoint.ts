@@ -1,8 +1,6 @@
 /** The backchannel authentication endpoint: a client asks for a person. @see CIBA Core §7 */
 import {
   type Account,
-  type Attribution,
-  type AuthenticationRequest,
   type Client,
   type ClientEndpoint,
   type ClientRequest,
