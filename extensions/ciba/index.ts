@@ -10,6 +10,7 @@ import type { AuthenticationRequests, Extension, ExtensionContext } from '../../
 import { clientMetadata, clientProblems } from './clients.js';
 import { createEndpoint } from './endpoint.js';
 import { createCibaGrant } from './grant.js';
+import { inboxPath } from './person/pages.js';
 import { createPersonClients, personRoutes } from './person/routes.js';
 import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
@@ -33,6 +34,7 @@ export const ciba = (): Extension => ({
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
   events: eventTypes,
   texts,
+  accountSections: [{ name: 'ciba', title: 'ciba.inbox.title', summary: 'ciba.inbox.summary', href: (host) => host.url(inboxPath(host)) }],
   clients: createPersonClients,
   routes(router, context) {
     personRoutes(router, context, announcedRequests(context));

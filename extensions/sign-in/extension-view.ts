@@ -74,10 +74,9 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
     case 'entries':
       return {
         ...part,
-        entries: part.entries.map(({ title, lines = [], href, action }) => ({
+        entries: part.entries.map(({ title, lines = [], action }) => ({
           title: words(title),
           lines: lines.map(words),
-          ...(href === undefined ? {} : { href }),
           ...(action && { action: { ...action, text: words(action.text), about: words(action.about) } }),
         })),
       };

@@ -66,8 +66,8 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
           requests.length === 0
             ? { part: 'text', text: 'ciba.inbox.none' }
             : {
-                part: 'entries',
-                entries: requests.map(({ client, request }) => ({
+                part: 'links',
+                links: requests.map(({ client, request }) => ({
                   title: { plain: client.name },
                   lines: [fromNow(request.createdAt)],
                   href: addressOf(request.id),
@@ -147,11 +147,5 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
     /** The browser came back without a sign-in. */
     unsigned: (ctx: Context): Promise<void> =>
       message(ctx, {}, 'unsigned', {}, { status: 403, parts: [{ part: 'link', text: 'ciba.unsigned.again', href: inbox }] }),
-
-    /** Somebody acts as the person: the answer is theirs alone. */
-    acting: (ctx: Context, account: Account): Promise<void> =>
-      message(ctx, { tenant: account.tenant }, 'acting', {}, { status: 403, parts: [] }),
   };
 }
-
-export type Pages = ReturnType<typeof createPages>;

@@ -42,17 +42,17 @@ function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, 
 }
 
 export function personRoutes(router: Router, context: ExtensionContext, requests: Requests): void {
-  const { url, csrf, directory, signedIn, isSufficient, requestId, scopeDescriptions } = context;
+  const { url, csrf, directory, inPerson, signedIn, isSufficient, requestId, scopeDescriptions } = context;
   const base = inboxPath(context);
   const pages = createPages(context);
   const ownPage = pageOf(context);
   const pathOf = (id: string): string => `/requests/${encodeURIComponent(id)}`;
 
-  /** Who is signed in here as themselves; undefined once something else was shown. */
+  /** Who is signed in here, in person; undefined once the browser was sent to sign in. */
   async function present(ctx: Context, next: string, ask?: Partial<SignInAsk>): Promise<BrowserSignIn | undefined> {
     const here = await signedIn(ctx);
     if (here && !here.act) return here;
-    await (here ? pages.acting(ctx, here.account) : ownPage.signIn(ctx, next, undefined, ask));
+    await ownPage.signIn(ctx, next, undefined, ask);
     return undefined;
   }
 
@@ -78,7 +78,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     return scopes.filter((scope) => consent?.scopes.includes(scope) !== true);
   }
 
-  router.get(base, async (ctx: Context) => {
+  router.get(base, inPerson, async (ctx: Context) => {
     const here = await present(ctx, '');
     if (!here) return;
     const waiting = await requests.pendingOf(here.oid);
@@ -96,7 +96,7 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
     return next === undefined ? pages.unsigned(ctx) : redirectByGet(ctx, url(base + next));
   });
 
-  router.get(`${base}/requests/:id`, async (ctx: Context) => {
+  router.get(`${base}/requests/:id`, inPerson, async (ctx: Context) => {
     const found = await asked(ctx);
     if (!found) return;
     const { here, request, client } = found;
@@ -114,13 +114,13 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
   });
 
   /** For who is signed in as somebody else. */
-  router.get(`${base}/requests/:id/sign-in`, async (ctx: Context) => {
+  router.get(`${base}/requests/:id/sign-in`, inPerson, async (ctx: Context) => {
     const id = String(ctx.params.id);
     const request = await requests.read(id);
     await ownPage.signIn(ctx, pathOf(id), undefined, { ...(request && askOf(request)), prompt: 'select_account' });
   });
 
-  router.post(`${base}/requests/:id`, form, async (ctx: Context) => {
+  router.post(`${base}/requests/:id`, inPerson, form, async (ctx: Context) => {
     const found = await asked(ctx);
     if (!found) return;
     const { here, request, client } = found;

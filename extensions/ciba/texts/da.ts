@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const da: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Anmodninger om login',
   'ciba.inbox.lead': 'til {userName} hos {tenant}',
+  'ciba.inbox.summary': 'Se, hvem der beder dig om at logge ind, og godkend eller afvis.',
   'ciba.inbox.none': 'Ingen beder dig om at logge ind lige nu.',
   'ciba.inbox.again': 'Se igen',
   'ciba.inbox.back': 'Alle anmodninger',
@@ -48,8 +49,6 @@ export const da: Record<keyof typeof en, string> = {
   'ciba.unsigned.title': 'Du loggede ikke ind',
   'ciba.unsigned.text': 'Derfor blev intet godkendt, og intet blev afvist.',
   'ciba.unsigned.again': 'Tilbage til anmodningerne',
-  'ciba.acting.title': 'Ikke mens du optræder som en anden',
-  'ciba.acting.text': 'Anmodninger om login kan kun besvares af personen selv.',
   'ciba.mail.subject': '{client} beder dig om at logge ind',
   'ciba.mail.greeting': 'Hej {name}.',
   'ciba.mail.text':

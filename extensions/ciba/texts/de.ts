@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const de: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Anmeldeanfragen',
   'ciba.inbox.lead': 'für {userName} bei {tenant}',
+  'ciba.inbox.summary': 'Sehen, wer Sie um eine Anmeldung bittet, und zustimmen oder ablehnen.',
   'ciba.inbox.none': 'Im Moment bittet Sie niemand um eine Anmeldung.',
   'ciba.inbox.again': 'Erneut nachsehen',
   'ciba.inbox.back': 'Alle Anfragen',
@@ -49,8 +50,6 @@ export const de: Record<keyof typeof en, string> = {
   'ciba.unsigned.title': 'Sie haben sich nicht angemeldet',
   'ciba.unsigned.text': 'Deshalb wurde nichts genehmigt und nichts abgelehnt.',
   'ciba.unsigned.again': 'Zurück zu den Anfragen',
-  'ciba.acting.title': 'Nicht, während Sie für jemand anderen handeln',
-  'ciba.acting.text': 'Anmeldeanfragen beantwortet nur die Person selbst.',
   'ciba.mail.subject': '{client} bittet Sie, sich anzumelden',
   'ciba.mail.greeting': 'Hallo {name},',
   'ciba.mail.text':

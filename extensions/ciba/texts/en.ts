@@ -2,6 +2,7 @@
 export const en = {
   'ciba.inbox.title': 'Requests to sign in',
   'ciba.inbox.lead': 'for {userName} at {tenant}',
+  'ciba.inbox.summary': 'See who asks you to sign in, and approve or deny it.',
   'ciba.inbox.none': 'Nobody asks you to sign in right now.',
   'ciba.inbox.again': 'Look again',
   'ciba.inbox.back': 'All requests',
@@ -47,8 +48,6 @@ export const en = {
   'ciba.unsigned.title': 'You did not sign in',
   'ciba.unsigned.text': 'So nothing was approved and nothing was denied.',
   'ciba.unsigned.again': 'Go back to the requests',
-  'ciba.acting.title': 'Not while you act as somebody else',
-  'ciba.acting.text': 'Requests to sign in are for people themselves to answer.',
   'ciba.mail.subject': '{client} asks you to sign in',
   'ciba.mail.greeting': 'Hello {name},',
   'ciba.mail.text': '{client} asks you to sign in as {userName} at {tenant}. Compare what the request says before you approve it.',

@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const fi: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Kirjautumispyynnöt',
   'ciba.inbox.lead': 'Tili: {userName}, {tenant}',
+  'ciba.inbox.summary': 'Katso, kuka pyytää sinua kirjautumaan, ja hyväksy tai hylkää pyyntö.',
   'ciba.inbox.none': 'Kukaan ei juuri nyt pyydä sinua kirjautumaan.',
   'ciba.inbox.again': 'Katso uudelleen',
   'ciba.inbox.back': 'Kaikki pyynnöt',
@@ -49,8 +50,6 @@ export const fi: Record<keyof typeof en, string> = {
   'ciba.unsigned.title': 'Et kirjautunut',
   'ciba.unsigned.text': 'Siksi mitään ei hyväksytty eikä hylätty.',
   'ciba.unsigned.again': 'Takaisin pyyntöihin',
-  'ciba.acting.title': 'Ei silloin, kun toimit toisen puolesta',
-  'ciba.acting.text': 'Vain henkilö itse voi vastata kirjautumispyyntöihin.',
   'ciba.mail.subject': '{client} pyytää sinua kirjautumaan',
   'ciba.mail.greeting': 'Hei {name},',
   'ciba.mail.text': '{client} pyytää sinua kirjautumaan tilillä {userName} ({tenant}). Vertaa pyynnön sisältöä ennen kuin hyväksyt sen.',

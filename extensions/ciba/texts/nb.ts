@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const nb: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Forespørsler om innlogging',
   'ciba.inbox.lead': 'til {userName} hos {tenant}',
+  'ciba.inbox.summary': 'Se hvem som ber deg om å logge inn, og godkjenn eller avslå.',
   'ciba.inbox.none': 'Ingen ber deg om å logge inn akkurat nå.',
   'ciba.inbox.again': 'Se på nytt',
   'ciba.inbox.back': 'Alle forespørsler',
@@ -48,8 +49,6 @@ export const nb: Record<keyof typeof en, string> = {
   'ciba.unsigned.title': 'Du logget ikke inn',
   'ciba.unsigned.text': 'Derfor ble ingenting godkjent og ingenting avslått.',
   'ciba.unsigned.again': 'Tilbake til forespørslene',
-  'ciba.acting.title': 'Ikke mens du opptrer som en annen',
-  'ciba.acting.text': 'Forespørsler om innlogging kan bare besvares av personen selv.',
   'ciba.mail.subject': '{client} ber deg om å logge inn',
   'ciba.mail.greeting': 'Hei {name},',
   'ciba.mail.text':

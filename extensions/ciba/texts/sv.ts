@@ -3,6 +3,7 @@ import type { en } from './en.js';
 export const sv: Record<keyof typeof en, string> = {
   'ciba.inbox.title': 'Begäranden om inloggning',
   'ciba.inbox.lead': 'för {userName} hos {tenant}',
+  'ciba.inbox.summary': 'Se vem som ber dig att logga in, och godkänn eller avvisa.',
   'ciba.inbox.none': 'Ingen ber dig att logga in just nu.',
   'ciba.inbox.again': 'Titta igen',
   'ciba.inbox.back': 'Alla begäranden',
@@ -48,8 +49,6 @@ export const sv: Record<keyof typeof en, string> = {
   'ciba.unsigned.title': 'Du loggade inte in',
   'ciba.unsigned.text': 'Därför godkändes inget och avvisades inget.',
   'ciba.unsigned.again': 'Tillbaka till begärandena',
-  'ciba.acting.title': 'Inte medan du agerar som någon annan',
-  'ciba.acting.text': 'Begäranden om inloggning kan bara besvaras av personen själv.',
   'ciba.mail.subject': '{client} ber dig att logga in',
   'ciba.mail.greeting': 'Hej {name},',
   'ciba.mail.text': '{client} ber dig att logga in som {userName} hos {tenant}. Jämför vad begäran säger innan du godkänner den.',

@@ -58,13 +58,12 @@ export type ViewPart<Words = Text> =
     }
   /** Posts `yes` under its name when it is ticked. */
   | { readonly part: 'check'; readonly name: string; readonly label: Words; readonly isTicked?: boolean }
-  /** Accounts and the like, with what can be done with each. With `href`, a path of this origin or a URL of http(s), the entry leads there. */
+  /** Accounts and the like, with what can be done with each. */
   | {
       readonly part: 'entries';
       readonly entries: readonly {
         readonly title: Words;
         readonly lines?: readonly Words[];
-        readonly href?: string;
         /** A button that submits the form. `about` names the entry, for those who do not see what the button stands beside. */
         readonly action?: { readonly text: Words; readonly about: Words; readonly name: string; readonly value: string };
       }[];

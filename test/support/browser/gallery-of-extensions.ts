@@ -111,7 +111,6 @@ const asked = await viewsOf(cibaPages, (pages) => [
   pages.other(ctx, globex, 'request'),
   pages.lost(ctx, acme, 'request'),
   pages.unsigned(ctx),
-  pages.acting(ctx, acme),
 ]);
 
 /** The page of a request with a message, in Chromium as `servePages` serves it. */

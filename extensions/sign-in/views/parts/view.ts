@@ -61,13 +61,12 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
     case 'check':
       return html`<label class="check"><input type="checkbox" name="${part.name}" value="yes"${part.isTicked && html` checked`}><span>${part.label}</span></label>`;
     case 'entries':
-      return html`<ul class="choices">${part.entries.map(({ title, lines, href, action }) =>
-        href !== undefined
-          ? html`<li><a class="account" href="${href}">${person(title, lines)}${chevronIcon}</a></li>`
-          : html`<li class="account entry">${person(title, lines)}${
-              action &&
-              html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
-            }</li>`,
+      return html`<ul class="choices">${part.entries.map(
+        ({ title, lines, action }) =>
+          html`<li class="account entry">${person(title, lines)}${
+            action &&
+            html`<button class="text-link" type="submit" name="${action.name}" value="${action.value}" aria-label="${action.text}: ${action.about}">${action.text}</button>`
+          }</li>`,
       )}</ul>`;
     case 'links':
       return html`<ul class="choices">${part.links.map(
