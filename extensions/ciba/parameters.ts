@@ -1,6 +1,7 @@
 /** Parameters of an authentication request, checked one by one. @see service specification 4.10, CIBA Core §7.1 */
 import type { GrantRefusal } from '../../lib/extension-door.js';
 import { parseAcrValues } from '../../lib/extension-door.js';
+import { isPresentable, MAX_MESSAGE_CHARACTERS } from './person/binding-message.js';
 import type { Asked } from './requests/record.js';
 
 export const parameterNames = [
@@ -32,12 +33,9 @@ export interface Checked {
   readonly notificationToken?: string;
 }
 
-const MESSAGE_LENGTH = 256;
 const LOCALES_LENGTH = 256;
 const TOKEN_LENGTH = 1024;
 
-/** What nobody sees, or what makes people see something else: control characters, line separators, changes of direction, halves of characters. */
-const hidden = /[\p{Cc}\p{Bidi_Control}\p{Cs}\u2028\u2029]/u;
 /** @see RFC 6750 §2.1 */
 const bearer = /^[\w.~+/-]+=*$/;
 /** @see CIBA Core §7.1 */
@@ -56,10 +54,10 @@ export function checkParameters(parameters: Parameters, isPing: boolean): Checke
   if (format !== 'plaintext' && format !== 'simpleMarkdownV1')
     return invalid("'eid_user_visible_data_format' is plaintext or simpleMarkdownV1");
   if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is user or RP");
-  if (message !== undefined && !isShowable(message, format === 'simpleMarkdownV1'))
+  if (message !== undefined && !isPresentable(message, format))
     return {
       error: 'invalid_binding_message',
-      description: `'binding_message' has at most ${MESSAGE_LENGTH} characters, none of which is invisible or turns text round`,
+      description: `'binding_message' has at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or turns text round`,
     };
   if (expiry !== undefined && !positive.test(expiry)) return invalid("'requested_expiry' is a whole number of seconds, 1 or more");
   if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' has at most ${LOCALES_LENGTH} characters`);
@@ -91,6 +89,3 @@ function hintIn(parameters: Parameters): Hint | GrantRefusal {
   const [hint, ...others] = found;
   return hint && others.length === 0 ? hint : invalid('exactly one of login_hint, login_hint_token and id_token_hint is required');
 }
-
-const isShowable = (message: string, isMarkdown: boolean): boolean =>
-  [...message].length <= MESSAGE_LENGTH && !hidden.test(isMarkdown ? message.replaceAll('\n', ' ') : message);
