@@ -90,7 +90,7 @@ describe('service specification 4.10: the user approves or denies out of band', 
     const empty = await open(inbox());
     expect([titleOf(empty), empty.body.includes('Nobody asks you to sign in right now.')]).toEqual(['Requests to sign in', true]);
     const { authReqId, request } = await ask(me, { bindingMessage: 'W4SCT' });
-    expect((await redeem(service.issuer, authReqId)).json).toEqual({ error: 'authorization_pending' });
+    expect((await redeem(service.issuer, authReqId)).json).toMatchObject({ error: 'authorization_pending' });
     const list = await agent.get(inbox());
     expect(
       [...list.body.matchAll(/<a class="account" href="([^"]+)">([\s\S]*?)<\/a>/g)].map(([, href, text]) => [
@@ -156,6 +156,15 @@ describe('service specification 4.10: the user approves or denies out of band', 
     const { request } = await ask(me, { uiLocales: 'fi nb' });
     expect((await open(pageOf(request.id))).body).toContain('<html lang="fi"');
   });
+});
+
+test('a node that dies once a decision is written keeps its event from nobody', async () => {
+  const { request } = await ask(me);
+  await asking.dying.deny(request.id, 'declined', { actor: `user:${request.oid}` });
+  expect((await eventsAbout(request.id)).map(({ type }) => type)).toEqual([
+    'BackchannelAuthenticationRequested',
+    'BackchannelAuthenticationDenied',
+  ]);
 });
 
 describe('what approval takes', () => {

@@ -41,6 +41,8 @@ export interface AskedSettings extends Partial<Omit<Asked, 'oid' | 'tid'>> {
 export interface Asking {
   readonly extension: Extension;
   readonly requests: Requests;
+  /** The same of a node that dies as soon as a decision is written: it tells nobody itself. */
+  readonly dying: Requests;
   /** A client asks for a person, as the endpoint lets it. */
   ask(userName: string, settings?: AskedSettings): Promise<StartedRequest>;
 }
@@ -63,6 +65,14 @@ export function createAsking(idp: () => IdentityProvider): Asking {
     },
     get requests() {
       return made().requests;
+    },
+    get dying() {
+      const { context: given } = made();
+      const announce = createAnnounce(given);
+      return createRequests(given, async (request) => {
+        await announce(request);
+        return { release() {} };
+      });
     },
     async ask(userName, { lifetimeSeconds = 120, notificationToken, clientId = 'desk', ...more } = {}) {
       const [account] = await idp().directory.accounts.candidates(userName);
