@@ -257,6 +257,7 @@ describe('what comes out', () => {
       keys: { rotation: { active: 90 * 24 * 60 * 60, announced: 24 * 60 * 60, retiring: 30 * 24 * 60 * 60 } },
       cookies: {},
       trustProxy: 0,
+      ciba: { email: false },
       assertionAudience: 'issuer',
       branding: { accentColor: '#4450b8', radius: 10 },
       paths: { own: '/idp' },
