@@ -259,7 +259,7 @@ describe('what comes out', () => {
       trustProxy: 0,
       ciba: { email: false },
       assertionAudience: 'issuer',
-      branding: { accentColor: '#4450b8', radius: 10 },
+      branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
       paths: { own: '/idp' },
       claims: [],
       claimMapping: {},
