@@ -17,6 +17,7 @@ export const support = (group: string): Extension => ({
     fi: { 'support.title': 'Kirjaudu käyttäjänä', 'support.user': 'Käyttäjätunnus', 'support.reason': 'Syy', 'support.go': 'Kirjaudu', 'support.end': 'Lopeta', 'support.no': 'Et voi kirjautua tänä käyttäjänä.', 'support.done': 'Olet taas oma itsesi.' },
     de: { 'support.title': 'Als Benutzer anmelden', 'support.user': 'Benutzername', 'support.reason': 'Grund', 'support.go': 'Anmelden', 'support.end': 'Beenden', 'support.no': 'Sie können sich nicht als dieser Benutzer anmelden.', 'support.done': 'Sie sind wieder Sie selbst.' },
   }, // biome-ignore format: a table
+  endActingAt: ({ url }) => url('/support'),
   requirements: ({ directory, own, url, view }) => [
     {
       name: 'support',

@@ -3,9 +3,10 @@
  *
  * `rules` says who may act as whom, and is asked at every use. `flow` has the pages of the beginning, `own-page` the one of the end. Each impersonation is a
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
- * back for. `operations` is the admin API, and `notice` the mail to who is acted as.
+ * back for. `operations` is the admin API, `notice` the mail to who is acted as, and `banner` what applications show.
  */
 import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { bannerRoutes } from './banner.js';
 import { createBook } from './book.js';
 import { createFlow } from './flow.js';
 import { createSendNotice, listenForStarts, NOTICE, told } from './notice.js';
@@ -42,6 +43,7 @@ export function impersonation(): Extension {
     routes(router, context) {
       partsOf(context).flow.routes(router);
       ownPage(router, context, partsOf(context).book);
+      if (context.impersonation) bannerRoutes(router, context);
     },
     resources: (context) => impersonationOperations(context, partsOf(context).book),
     // What waits is sent where users are not told any more, too.

@@ -26,14 +26,24 @@ function palette(accent: string, surface: string, toward: string, visible: numbe
     .join('');
 }
 
-/** Colours of a fill and of the text on it, for where no style sheet reaches: a mail. */
-export function fillOf({ accentColor = defaultAccent, radius = defaultRadius }: Branding = {}): {
+/** Fonts that devices have, so that none is loaded. */
+const fonts: Readonly<Record<NonNullable<Branding['font']>, string>> = {
+  system: "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','Noto Sans',sans-serif",
+  humanist: "Seravek,'Gill Sans Nova',Ubuntu,Calibri,'DejaVu Sans',source-sans-pro,sans-serif",
+  rounded: "ui-rounded,'Hiragino Maru Gothic ProN',Quicksand,Comfortaa,Manjari,'Arial Rounded MT Bold',Calibri,sans-serif",
+  serif: "ui-serif,Charter,'Bitstream Charter','Sitka Text',Cambria,Georgia,serif",
+};
+const fontOf = (font: Branding['font'] = 'system'): string => (Object.hasOwn(fonts, font) ? fonts[font] : fonts.system);
+
+/** Colours of a fill and of the text on it, and the font, for where no style sheet reaches: a mail. */
+export function fillOf({ accentColor = defaultAccent, radius = defaultRadius, font }: Branding = {}): {
   readonly fill: string;
   readonly onFill: string;
   readonly radius: number;
+  readonly font: string;
 } {
   const fill = shadeOn(white, isColor(accentColor) ? accentColor.toLowerCase() : defaultAccent, black, 1.35);
-  return { fill, onFill: textOn(fill), radius: isRadius(radius) ? radius : defaultRadius };
+  return { fill, onFill: textOn(fill), radius: isRadius(radius) ? radius : defaultRadius, font: fontOf(font) };
 }
 
 const textOn = (fill: string): string => (contrastRatio(white, fill) >= READABLE ? white : black);
@@ -53,22 +63,23 @@ const brands = new LRUCache<string, Brand>({ max: 1000 });
  * The style of a branding. A value that is not a token (anything but `#rrggbb`, a radius outside 0 to 24) counts as
  * absent; an accent too close to the page's surface is darkened in the light scheme and lightened in the dark one.
  */
-export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius }: Branding = {}): Brand {
+export function brandStyle({ accentColor = defaultAccent, radius = defaultRadius, font }: Branding = {}): Brand {
   const accent = isColor(accentColor) ? accentColor.toLowerCase() : defaultAccent;
   const corner = isRadius(radius) ? radius : defaultRadius;
-  const key = `${accent} ${corner}`;
+  const family = fontOf(font);
+  const key = `${accent} ${corner} ${family}`;
   const known = brands.get(key);
   if (known) return known;
   const light = palette(accent, surfaces.light, black, 1.35);
   const dark = palette(accent, surfaces.dark, white, 2.4);
-  const css = `:root{--radius:${corner}px;${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`;
+  const css = `:root{--radius:${corner}px;--font:${family};${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`;
   const brand = { css, source: hashSource(css) };
   brands.set(key, brand);
   return brand;
 }
 
-/** The logo's address if it is one that a page may load: https, or a path of this origin. */
-export function logoUrl(uri: string | undefined): string | undefined {
+/** The address of an image if it is one that a page may load: https, or a path of this origin. */
+export function imageUrl(uri: string | undefined): string | undefined {
   if (uri === undefined || !URL.canParse(uri, 'https://own.invalid')) return undefined;
   const url = new URL(uri, 'https://own.invalid');
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') return undefined;
@@ -76,16 +87,16 @@ export function logoUrl(uri: string | undefined): string | undefined {
   return /^https:\/\//i.test(uri) ? url.href : undefined;
 }
 
-/** Whose look a page has: token by token, the client's, else the tenant's, else the service's. A logo that no page may load counts as absent. */
+/** Whose look a page has: token by token, the client's, else the tenant's, else the service's. An image that no page may load counts as absent. */
 export function brandingOf(
   service: Branding = {},
   { client, tenant }: { readonly client?: Client | undefined; readonly tenant?: Tenant | undefined },
 ): Branding {
   const { logo_uri: registered } = (client?.metadata ?? {}) as { logo_uri?: string };
   const layers = [service, tenant?.branding, registered === undefined ? undefined : { logoUri: registered }, client?.styles];
-  const tokens = layers.map(({ logoUri, ...others }: Branding = {}) => {
-    const logo = logoUrl(logoUri);
-    return { ...others, ...(logo === undefined ? {} : { logoUri: logo }) };
+  const tokens = layers.map(({ logoUri, faviconUri, ...others }: Branding = {}) => {
+    const [logo, icon] = [imageUrl(logoUri), imageUrl(faviconUri)];
+    return { ...others, ...(logo === undefined ? {} : { logoUri: logo }), ...(icon === undefined ? {} : { faviconUri: icon }) };
   });
   return Object.assign({}, ...tokens);
 }

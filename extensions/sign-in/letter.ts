@@ -53,7 +53,7 @@ function documentOf({ subject, locale, names, parts, colours }: Document): strin
 <html lang="${locale}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light"><title>${subject}</title></head>
 <body style="margin:0;padding:24px;background:#f4f4f8">
-<main style="max-width:480px;margin:0 auto;padding:32px;border-top:4px solid ${colours.fill};border-radius:${colours.radius}px;background:#ffffff;color:${ink};font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif">
+<main style="max-width:480px;margin:0 auto;padding:32px;border-top:4px solid ${colours.fill};border-radius:${colours.radius}px;background:#ffffff;color:${ink};font:16px/1.5 ${colours.font}">
 <h1 style="margin:0 0 16px;font-size:22px;line-height:1.25">${subject}</h1>
 ${parts.map(inHtml)}
 <p style="margin:0;font-size:14px;color:${muted}">${names.join(' · ')}</p>

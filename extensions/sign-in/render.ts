@@ -14,7 +14,7 @@ import { identifierView } from './views/identifier.js';
 import { logoutView } from './views/logout.js';
 import { actingView } from './views/notice.js';
 import { organisationView } from './views/organisation.js';
-import { frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
+import { frameIcon, frameLogo, layout, type PageContent, type PageContext, scriptOf } from './views/parts/layout.js';
 import { extensionView } from './views/parts/view.js';
 import { passwordView } from './views/password.js';
 import { signedOutView } from './views/signed-out.js';
@@ -57,13 +57,13 @@ export function renderPage<Name extends PageName>(view: PageView<Name>, frame: P
 
 /** What the document of the same view and frame may load, for `pageHeaders`. */
 export function pagePolicy(view: PageView, frame: PageFrame): PagePolicy {
-  const image = frameLogo(frame);
+  const images = [frameLogo(frame), frameIcon(frame)].filter((uri) => uri !== undefined);
   const script = scriptOf(contentOf(view, contextOf(frame)));
   const frames = view.page === 'signed-out' ? (view.frames ?? []) : [];
   return {
     styles: [sheetSource, brandStyle(frame.branding).source],
     ...(script !== undefined && { script: hashSource(script) }),
     ...(frames.length > 0 && { frames: frames.map(({ uri }) => uri) }),
-    ...(image !== undefined && { image }),
+    ...(images.length > 0 && { images }),
   };
 }

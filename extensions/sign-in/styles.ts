@@ -54,7 +54,7 @@ body {
   flex-direction: column;
   background: var(--surface);
   color: var(--ink);
-  font: 400 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
+  font: 400 1rem/1.5 var(--font);
   -webkit-font-smoothing: antialiased;
   overflow-wrap: anywhere;
 }

@@ -42,7 +42,13 @@ export interface Client {
   readonly accessTokenType: 'reference' | 'jwt';
   readonly idTokenClaims: 'minimal' | 'scopes';
   readonly email: 'all' | 'first';
-  readonly styles?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+  readonly styles?: {
+    readonly logoUri?: string;
+    readonly faviconUri?: string;
+    readonly accentColor?: string;
+    readonly radius?: number;
+    readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+  };
   readonly lifetimes: {
     readonly accessToken?: number;
     readonly idToken?: number;
@@ -277,7 +283,13 @@ export interface Tenant {
   readonly name: string;
   readonly organisationNumber?: string;
   readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
-  readonly branding?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+  readonly branding?: {
+    readonly logoUri?: string;
+    readonly faviconUri?: string;
+    readonly accentColor?: string;
+    readonly radius?: number;
+    readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+  };
   readonly locale?: string;
   readonly status: 'active' | 'disabled';
   readonly createdAt: string;
@@ -372,7 +384,13 @@ export interface Operations {
       readonly name: string;
       readonly organisationNumber?: string;
       readonly signIn?: { readonly methods?: readonly string[]; readonly requireMfa?: boolean; readonly selfRegistration?: boolean };
-      readonly branding?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+      readonly branding?: {
+        readonly logoUri?: string;
+        readonly faviconUri?: string;
+        readonly accentColor?: string;
+        readonly radius?: number;
+        readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+      };
       readonly locale?: string;
     };
     readonly answer: Tenant;
@@ -395,8 +413,10 @@ export interface Operations {
       } | null;
       readonly branding?: {
         readonly logoUri?: string | null;
+        readonly faviconUri?: string | null;
         readonly accentColor?: string | null;
         readonly radius?: number | null;
+        readonly font?: ('system' | 'humanist' | 'rounded' | 'serif') | null;
       } | null;
       readonly locale?: string | null;
     };
@@ -727,7 +747,13 @@ export interface Operations {
       readonly accessTokenType?: 'reference' | 'jwt';
       readonly idTokenClaims?: 'minimal' | 'scopes';
       readonly email?: 'all' | 'first';
-      readonly styles?: { readonly logoUri?: string; readonly accentColor?: string; readonly radius?: number };
+      readonly styles?: {
+        readonly logoUri?: string;
+        readonly faviconUri?: string;
+        readonly accentColor?: string;
+        readonly radius?: number;
+        readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
+      };
       readonly lifetimes?: {
         readonly accessToken?: number;
         readonly idToken?: number;
@@ -764,7 +790,13 @@ export interface Operations {
       readonly accessTokenType?: 'reference' | 'jwt';
       readonly idTokenClaims?: 'minimal' | 'scopes';
       readonly email?: 'all' | 'first';
-      readonly styles?: { readonly logoUri?: string | null; readonly accentColor?: string | null; readonly radius?: number | null } | null;
+      readonly styles?: {
+        readonly logoUri?: string | null;
+        readonly faviconUri?: string | null;
+        readonly accentColor?: string | null;
+        readonly radius?: number | null;
+        readonly font?: ('system' | 'humanist' | 'rounded' | 'serif') | null;
+      } | null;
       readonly lifetimes?: {
         readonly accessToken?: number | null;
         readonly idToken?: number | null;

@@ -27,12 +27,15 @@ export const secretText = (minLength = 1) => Type.String({ minLength, maxLength:
 /** Whether who acts as somebody else gets a token. */
 export const impersonation = () => Type.Union([Type.Literal('allow'), Type.Literal('refuse')]);
 export const introspects = () => Type.Union([Type.Literal('own'), Type.Literal('all')]);
+/** What pages may load: an https URL, or a path of the issuer's origin. */
+const image = () => Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000 });
 export const branding = () =>
   inputSchema({
-    // What pages may load: an https URL, or a path of the issuer's origin.
-    logoUri: Type.Optional(Type.String({ pattern: '^(https://[^/@\\\\]|/(?![/\\\\]))', maxLength: 2000 })),
+    logoUri: Type.Optional(image()),
+    faviconUri: Type.Optional(image()),
     accentColor: Type.Optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' })),
     radius: Type.Optional(Type.Integer({ minimum: 0, maximum: 24 })),
+    font: Type.Optional(Type.Union([Type.Literal('system'), Type.Literal('humanist'), Type.Literal('rounded'), Type.Literal('serif')])),
   });
 
 export const inputSchema = <Properties extends TProperties>(properties: Properties) => Type.Object(properties, strict);

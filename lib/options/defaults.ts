@@ -70,7 +70,7 @@ export const defaults = {
   ciba: { email: false },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
-  branding: { accentColor: '#4450b8', radius: 10 },
+  branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
   locales,
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;

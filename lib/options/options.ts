@@ -107,10 +107,14 @@ export interface LifetimeOptions {
 export interface BrandingOptions {
   /** An https URL, or a path of the issuer's origin. @default none */
   readonly logoUri?: string;
+  /** The icon of the browser's tab, likewise. @default none */
+  readonly faviconUri?: string;
   /** `#rrggbb`, with a contrast of 4.5:1 to white or more. @default '#4450b8' */
   readonly accentColor?: string;
   /** Corner radius in pixels, 0 to 24. @default 10 */
   readonly radius?: number;
+  /** Of those that devices have. @default 'system' */
+  readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
 }
 
 /** Signing in as somebody else, on the record. */

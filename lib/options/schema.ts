@@ -94,9 +94,11 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       leaked: only(values.checkRefusedPasswords),
     }),
     branding: closed<options.BrandingOptions>({
-      logoUri: only(values.checkLogo, true),
+      logoUri: only(values.checkImage, true),
+      faviconUri: only(values.checkImage, true),
       accentColor: only(values.checkAccent, true),
       radius: wholeNumber('whole pixels', 0, 24),
+      font: oneOf('system', 'humanist', 'rounded', 'serif'),
     }),
     locales: list(oneOf(...locales), 'an array of different languages, at least one', { min: 1, isUnique: true }),
     features: record(),

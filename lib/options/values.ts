@@ -46,7 +46,7 @@ export const checkTrustProxy: ValueCheck = (value) =>
 export const checkAccent: ValueCheck = (value) =>
   typeof value === 'string' && /^#[\da-f]{6}$/i.test(value) ? expectedAccent(value) : 'a colour as #rrggbb';
 
-export const checkLogo: ValueCheck = (value) =>
+export const checkImage: ValueCheck = (value) =>
   typeof value === 'string' && /^(https:\/\/[^/@\\]|\/(?![/\\]))/.test(value)
     ? undefined
     : "an https URL, or a path of the issuer's origin";

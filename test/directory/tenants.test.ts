@@ -22,6 +22,8 @@ describe('tenants (design §3)', () => {
     [{ name: 'x', branding: { logoUri: 'javascript:alert(1)' } }, '/branding/logoUri'],
     [{ name: 'x', branding: { logoUri: 'http://acme.test/l.png' } }, '/branding/logoUri'],
     [{ name: 'x', branding: { logoUri: '//acme.test/l.png' } }, '/branding/logoUri'],
+    [{ name: 'x', branding: { faviconUri: 'data:,' } }, '/branding/faviconUri'],
+    [{ name: 'x', branding: { font: 'Comic Sans MS' } }, '/branding/font'],
     [{ name: 'x', branding: { accentColor: '#ffd400' } }, '/branding/accentColor'],
     [{ name: 'x', status: 'disabled' }, '/status'],
     [{ name: 'x', signIn: { methods: ['passkey'] } }, '/signIn/methods/0'],

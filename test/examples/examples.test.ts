@@ -50,28 +50,35 @@ test.each(['koa-host', 'express-host'])('design §1: %s signs in, and answers th
 });
 
 describe('design §3: custom-claim', () => {
+  let example: RunningExample;
+  let issuer: string;
+  beforeAll(async () => {
+    const port = await freePort();
+    issuer = `http://localhost:${port}`;
+    example = await startExample('custom-claim', { PORT: String(port) });
+  });
+  afterAll(async () => {
+    expect(await example?.stop()).toBe(0);
+  });
+
   test('has its claims in userinfo, where they are declared to be, and its scope in discovery', async () => {
-    await withExample('custom-claim', {}, async (issuer) => {
-      const { scopes_supported, claims_supported } = await getJson(`${issuer}/.well-known/openid-configuration`);
-      expect(scopes_supported).toContain('hr');
-      expect(claims_supported).toEqual(expect.arrayContaining(['cost_center', 'manager']));
-      const tokens = await tokensOf(issuer, 'openid hr');
-      expect(await claimsOf(issuer, tokens)).toMatchObject({ cost_center: '4711', manager: 'Carol Clark' });
-    });
+    const { scopes_supported, claims_supported } = await getJson(`${issuer}/.well-known/openid-configuration`);
+    expect(scopes_supported).toContain('hr');
+    expect(claims_supported).toEqual(expect.arrayContaining(['cost_center', 'manager']));
+    const tokens = await tokensOf(issuer, 'openid hr');
+    expect(await claimsOf(issuer, tokens)).toMatchObject({ cost_center: '4711', manager: 'Carol Clark' });
   });
 
   test('has the doors in access tokens for the door locks, and nowhere else', async () => {
-    await withExample('custom-claim', {}, async (issuer) => {
-      const { access_token: token } = await tokensOf(issuer, 'openid doors.open');
-      expect(decodeJwt(token)).toMatchObject({ aud: ['door-locks'], doors: ['Laboratory'] });
-      expect(await claimsOf(issuer, { access_token: token })).not.toHaveProperty('doors');
-      expect(decodeJwt((await tokensOf(issuer, 'openid hr')).access_token)).not.toHaveProperty('doors');
-    });
+    const { access_token: token } = await tokensOf(issuer, 'openid doors.open');
+    expect(decodeJwt(token)).toMatchObject({ aud: ['door-locks'], doors: ['Laboratory'] });
+    expect(await claimsOf(issuer, { access_token: token })).not.toHaveProperty('doors');
+    expect(decodeJwt((await tokensOf(issuer, 'openid hr')).access_token)).not.toHaveProperty('doors');
   });
 
   test('signs in without them while the HR system hangs', async () => {
-    await withExample('custom-claim', { HR_DELAY: '60000' }, async (issuer) => {
-      const claims = await claimsOf(issuer, await tokensOf(issuer, 'openid hr'));
+    await withExample('custom-claim', { HR_DELAY: '60000' }, async (slow) => {
+      const claims = await claimsOf(slow, await tokensOf(slow, 'openid hr'));
       expect(claims).toHaveProperty('sub');
       expect(claims).not.toHaveProperty('cost_center');
     });

@@ -101,9 +101,10 @@ describe('pageHeaders', () => {
     expect(of('http://localhost:3000')).toBeUndefined();
   });
 
-  test('G7: one script by hash, one image by address, and neither opens the policy further', () => {
-    const csp = (image: string) => pageHeaders('https://a.example', { ...policy, image })['Content-Security-Policy'];
+  test('G7: one script by hash, images by address, and neither opens the policy further', () => {
+    const csp = (...images: string[]) => pageHeaders('https://a.example', { ...policy, images })['Content-Security-Policy'];
     expect(csp('/logo.svg')).toContain("; img-src 'self'; ");
+    expect(csp('/logo.svg', 'https://cdn.example/f.ico', '/icon.svg')).toContain("; img-src 'self' https://cdn.example/f.ico; ");
     expect(csp('https://cdn.example/a;script-src *,b.png?x')).toContain('; img-src https://cdn.example/a%3Bscript-src%20*%2Cb.png; ');
     const script = hashSource('go()');
     expect(pageHeaders('https://a.example', { ...policy, script })['Content-Security-Policy']).toContain(`; script-src ${script}; `);

@@ -1,5 +1,6 @@
 /** Issue 15: clients and API resources can refuse impersonated sign-ins, by `impersonation: 'refuse'`. */
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import type { Extension, GrantedSignIn } from 'tenant-idp/extension';
 import { Agent, basic, postForm, signIn } from '../support/client/agent.js';
 import { isSignInPage, membersOf } from '../support/client/authorization-response.js';
@@ -130,7 +131,7 @@ describe.each([
     const authTime = Math.floor(Date.now() / 1000);
     slip = {
       oid: bob.oid,
-      amr: ['external', 'imp'],
+      amr: ['external'],
       idp: 'slips',
       authTime,
       scopes: ['openid', 'offline_access', 'orders.read'],
@@ -141,6 +142,8 @@ describe.each([
     const { json } = await exchange('open');
     expect(json.scope.split(' ')).toEqual(['openid', 'orders.read']);
     expect(json).not.toHaveProperty('refresh_token');
+    expect(decodeJwt(json.id_token)).toMatchObject({ amr: ['external', 'imp'], act: alice });
+    expect(json.expires_in).toBeLessThanOrEqual(1800);
     expect(await exchange('bank')).toMatchObject({ status: 400, json: { error: 'access_denied' } });
     await records().apiResources.update('orders', { impersonation: 'refuse' });
     expect(await exchange('open')).toMatchObject({ status: 400, json: { error: 'access_denied' } });
@@ -172,6 +175,34 @@ describe('impersonation refuse, by resource indicator', () => {
     expect(membersOf(await silently(agent, { ...named, scope: 'openid' }))).toMatchObject({ error: 'access_denied' });
     expect((await redeem(code, 'pays')).json).toMatchObject({ error: 'access_denied' });
     expect((await redeem(other, 'pays', { resource: 'https://pay.test/' })).json).toHaveProperty('error');
+  });
+});
+
+describe('impersonation refuse, of applications that extensions answer themselves', () => {
+  const applications = Object.fromEntries(
+    ['main', 'open'].map((name) => {
+      const application = { name, returnTo: '/doors/return', ...(name === 'open' ? { impersonation: 'allow' as const } : {}) };
+      return [`doors:${name}`, application];
+    }),
+  );
+  const doors: Extension = {
+    name: 'doors',
+    clients: () => ({ find: (id) => applications[id] }),
+    routes(router, { requireSignIn, signInAnswer }) {
+      router.get('/doors/return', async (ctx) => {
+        ctx.body = await signInAnswer(ctx);
+      });
+      router.get('/doors/:id', (ctx) => requireSignIn(ctx, { client: `doors:${ctx.params.id}`, state: 's' }));
+    },
+  };
+  const service = useIdp({ seed, extensions: [actAs({ lasts: 600_000 }), doors, slips] });
+  const { act, known } = actingIn(service);
+
+  test('is the default, which one that means it changes: SAML and pages of a person refuse who acts', async () => {
+    const { agent } = await act();
+    const answer = async (id: string) => JSON.parse((await agent.follow(await agent.get(`${service.issuer}/doors/${id}`))).body);
+    expect(await answer('main')).toMatchObject({ client: 'doors:main', error: 'access_denied' });
+    expect(await answer('open')).toMatchObject({ signedIn: { act: await known('alice@acme.test') } });
   });
 });
 

@@ -24,13 +24,33 @@ setPriority(5);
 const require = createRequire(import.meta.url);
 let imports = 0;
 
+/**
+ * What Jest keeps of the test that runs, of which there is one at a time. The storages that Node follows through all promises stay for good, one for each
+ * test file, and slow down every promise after it.
+ */
+class OneAtATime {
+  #store: unknown;
+
+  getStore(): unknown {
+    return this.#store;
+  }
+
+  async run<T>(store: unknown, run: () => Promise<T>): Promise<T> {
+    const before = this.#store;
+    this.#store = store;
+    try {
+      return await run();
+    } finally {
+      this.#store = before;
+    }
+  }
+}
+
 export default class NodeRuntime {
   readonly #config: Config;
   readonly #environment: JestEnvironment;
   readonly #coverageOptions: CoverageOptions;
   #covered: Awaited<ReturnType<typeof takeCoverage>> = [];
-  /** Those of Jest's own modules: each that is not ended slows down every promise of the process. */
-  readonly #storages: asyncHooks.AsyncLocalStorage<unknown>[] = [];
 
   constructor(
     config: Config,
@@ -61,14 +81,8 @@ export default class NodeRuntime {
   /** Jest's own modules that hold the state of one test file. */
   requireInternalModule(path: string): unknown {
     delete require.cache[path];
-    const storages = this.#storages;
     const { AsyncLocalStorage } = asyncHooks;
-    asyncHooks.AsyncLocalStorage = class<T> extends AsyncLocalStorage<T> {
-      constructor() {
-        super();
-        storages.push(this);
-      }
-    };
+    asyncHooks.AsyncLocalStorage = OneAtATime as unknown as typeof AsyncLocalStorage;
     try {
       return require(path);
     } finally {
@@ -108,8 +122,5 @@ export default class NodeRuntime {
   restoreAllMocks(): void {}
   enterTestCode(): void {}
   leaveTestCode(): void {}
-
-  teardown(): void {
-    for (const storage of this.#storages) storage.disable();
-  }
+  teardown(): void {}
 }

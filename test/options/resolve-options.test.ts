@@ -258,7 +258,7 @@ describe('what comes out', () => {
       cookies: {},
       trustProxy: 0,
       assertionAudience: 'issuer',
-      branding: { accentColor: '#4450b8', radius: 10 },
+      branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
       paths: { own: '/idp' },
       claims: [],
       ciba: { email: false },

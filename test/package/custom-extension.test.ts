@@ -63,7 +63,6 @@ afterAll(async () => {
   }
   chatServer?.close();
   partner?.close();
-  await installed?.remove();
 });
 
 const pkce = createPkce();

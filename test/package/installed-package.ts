@@ -1,9 +1,10 @@
 /** A project in a temporary folder that installed the package: what was packed, with the dependencies that the package names and no others. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { until } from '../support/time/until.js';
 
 interface Manifest {
   readonly dependencies: Record<string, string>;
@@ -12,20 +13,21 @@ interface Manifest {
 export interface InstalledPackage {
   /** The project's folder. */
   readonly project: string;
+  /** Paths of what was packed. */
+  readonly packed: readonly string[];
   /** Compiles files of the project, as strictly as one can; answers what the compiler says about them and about the types of the package. */
   compile(files: readonly string[], ...options: string[]): Promise<string[]>;
-  remove(): Promise<void>;
 }
 
 const run = promisify(execFile);
 const compiler = resolve('node_modules/@typescript/native/bin/tsc');
 
-export async function installPackage(): Promise<InstalledPackage> {
-  const project = await mkdtemp(join(tmpdir(), 'consumer-'));
+/** Packs it, and installs what was packed. The list of that is there last. */
+async function install(project: string, list: string): Promise<void> {
   const installed = join(project, 'node_modules');
   await mkdir(join(installed, 'tenant-idp'), { recursive: true });
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project]);
-  const [tarball] = JSON.parse(stdout) as { filename: string }[];
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], { maxBuffer: 2 ** 24 });
+  const [tarball] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   await run('tar', ['-xzf', join(project, tarball?.filename ?? ''), '-C', join(installed, 'tenant-idp'), '--strip-components=1']);
   const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
   for (const name of [...Object.keys(dependencies), '@types/node']) {
@@ -33,9 +35,23 @@ export async function installPackage(): Promise<InstalledPackage> {
     await symlink(resolve('node_modules', name), join(installed, name));
   }
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
+  await writeFile(`${list}.new`, JSON.stringify(tarball?.files.map(({ path }) => path)));
+  await rename(`${list}.new`, list);
+}
 
+/** One for all test files of a run: the first that asks makes it. */
+export async function installPackage(): Promise<InstalledPackage> {
+  const project = join(process.env.FOLDER_OF_RUN ?? '', 'consumer');
+  const list = join(project, 'packed.json');
+  const isFirst = await mkdir(project).then(
+    () => true,
+    () => false,
+  );
+  if (isFirst) await install(project, list);
+  else await until(() => existsSync(list));
   return {
     project,
+    packed: JSON.parse(await readFile(list, 'utf8')),
     async compile(files, ...options) {
       const strict = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2023', '--types', 'node'];
       const args = [compiler, ...strict, ...options, '--pretty', 'false', ...files];
@@ -43,6 +59,5 @@ export async function installPackage(): Promise<InstalledPackage> {
       const isAboutOurs = (line: string) => /^node_modules\/tenant-idp/.test(line) || files.some((file) => line.startsWith(file));
       return said.split('\n').filter(isAboutOurs);
     },
-    remove: () => rm(project, { recursive: true, force: true }),
   };
 }

@@ -6,6 +6,7 @@ import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pageAt, pages } from '../docs/pages.js';
+import { installPackage } from './installed-package.js';
 
 interface Manifest {
   readonly exports: Record<string, string>;
@@ -28,11 +29,10 @@ const exported = (await readJson<Manifest>('package.json')).exports;
 const entries = Object.entries(exported).filter(([, target]) => target.endsWith('.js'));
 
 describe('design §1: the package', () => {
-  let packed: string[];
+  let packed: readonly string[];
 
   beforeAll(async () => {
-    const [tarball] = JSON.parse(await run('npm', 'pack', '--dry-run', '--json', '--ignore-scripts')) as { files: { path: string }[] }[];
-    packed = tarball?.files.map(({ path }) => path) ?? [];
+    ({ packed } = await installPackage());
   });
 
   test('holds compiled code, types, maps, sources, documentation and examples, and nothing else', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { brandingOf, brandStyle, logoUrl } from '../../extensions/sign-in/branding.js';
+import { brandingOf, brandStyle, imageUrl } from '../../extensions/sign-in/branding.js';
 import { surfaces } from '../../extensions/sign-in/styles.js';
 import { contrastRatio, expectedAccent } from '../../lib/display/contrast.js';
 import type { Client, Tenant } from '../../lib/store/records/records.js';
@@ -53,10 +53,10 @@ describe('brandStyle', () => {
   );
 });
 
-describe('logoUrl', () => {
+describe('imageUrl', () => {
   test('G7: https URLs and paths of this origin, nothing else', () => {
-    expect(logoUrl('https://cdn.example/logo.png')).toBe('https://cdn.example/logo.png');
-    expect(logoUrl('/idp/logo/1')).toBe('/idp/logo/1');
+    expect(imageUrl('https://cdn.example/logo.png')).toBe('https://cdn.example/logo.png');
+    expect(imageUrl('/idp/logo/1')).toBe('/idp/logo/1');
     const refused = [
       'http://cdn.example/l.png',
       'data:image/svg+xml,<svg/>',
@@ -68,7 +68,7 @@ describe('logoUrl', () => {
       'https://u:p@cdn.example/l',
       '',
     ];
-    expect(refused.map(logoUrl)).toEqual(refused.map(() => undefined));
+    expect(refused.map(imageUrl)).toEqual(refused.map(() => undefined));
   });
 });
 
@@ -91,6 +91,16 @@ describe('brandingOf', () => {
     });
     expect(of(undefined, { logoUri: '/tenant.png' }, { logo_uri: 'https://client.test/l.png' }).logoUri).toBe('https://client.test/l.png');
     expect(of({ logoUri: '/styles.png' }, undefined, { logo_uri: 'https://client.test/l.png' }).logoUri).toBe('/styles.png');
+  });
+
+  test('G7: an icon is loaded as a logo is, and a font is one of those that devices have', () => {
+    expect(of({ faviconUri: 'http://client.test/f.png', font: 'serif' }, { faviconUri: '/f.svg', font: 'rounded' })).toMatchObject({
+      faviconUri: '/f.svg',
+      font: 'serif',
+    });
+    expect(brandStyle({ font: 'serif' }).css).toContain('--font:ui-serif,');
+    expect(brandStyle({ font: 'x;}body{display:none' as never })).toEqual(brandStyle());
+    expect(brandStyle({ font: '__proto__' as never })).toEqual(brandStyle());
   });
 
   test('G7: a logo that no page may load leaves the one before it', () => {

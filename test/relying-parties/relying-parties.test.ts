@@ -4,9 +4,10 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { byHand, freePort, startProgram } from '../servers/outside-programs.js';
+import { byHand, startProgram } from '../servers/outside-programs.js';
 import { Agent, type Answer } from '../support/client/agent.js';
 import { journeySeed } from '../support/client/journey.js';
+import { freePort } from '../support/service/example.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 const started: ChildProcess[] = [];

@@ -1,7 +1,5 @@
 /** Programs that others wrote: tests with them run where they are asked for and can be had, and are skipped loudly elsewhere. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from '@jest/globals';
 
@@ -12,14 +10,6 @@ export const byHand = (name: string, probe: readonly string[], run: () => Promis
   const isThere = isAsked && spawnSync(program, args, { stdio: 'ignore' }).status === 0;
   (isThere ? test : test.skip)(isThere ? name : `${name} (RELYING_PARTIES=yes, and \`${probe.join(' ')}\` has to work)`, run, 300_000);
 };
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Starts a program, and waits until it answers at the URL. */
 export async function startProgram(command: readonly string[], env: Readonly<Record<string, string>>, url: string): Promise<ChildProcess> {

@@ -1,7 +1,9 @@
-/** Before all tests: what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
+/** Before all tests: there is a folder that they share, and what a selected test names of Redis, Redis Cluster and MongoDB is started, unless the environment gives its address. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Report } from './keeper.js';
@@ -15,6 +17,8 @@ interface Selection {
 }
 
 export default async function setUp({ rootDir, testPathPatterns }: Selection): Promise<void> {
+  keeping.folder = await mkdtemp(join(tmpdir(), 'tests-'));
+  process.env.FOLDER_OF_RUN = keeping.folder;
   const selected = testPathPatterns.toExecutor({ rootDir });
   const tests = fileURLToPath(new URL('..', import.meta.url));
   const files = (await readdir(tests, { recursive: true })).filter((path) => path.endsWith('.test.js')).map((path) => tests + path);

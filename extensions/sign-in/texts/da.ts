@@ -107,8 +107,7 @@ export const da: Texts = {
   'acting.banner': '{actor} optræder som {user}.',
   'acting.end': 'Afslut',
   'acting.title': 'Ikke mens du optræder som en anden',
-  'acting.message': 'Det kan kun {user} gøre. Hold op med at optræde som en anden for at fortsætte som dig selv.',
-  'acting.message.plain': 'Det kan kun personen selv gøre. Hold op med at optræde som en anden for at fortsætte som dig selv.',
+  'acting.message': 'Det kan kun personen selv gøre. Hold op med at optræde som en anden for at fortsætte som dig selv.',
   'wrongLink.title': 'Linket virker ikke',
   'wrongLink.message':
     'Det kan være ufuldstændigt, komme fra en anden browser eller være mere end et døgn gammelt. Start forfra fra applikationen.',

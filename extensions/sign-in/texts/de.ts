@@ -106,9 +106,8 @@ export const de: Texts = {
   'welcome.none': 'Es gibt noch keine.',
   'acting.banner': '{actor} handelt als {user}.',
   'acting.end': 'Beenden',
-  'acting.title': 'Nicht, während Sie für jemand anderen handeln',
-  'acting.message': 'Das kann nur {user} selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',
-  'acting.message.plain': 'Das kann nur die Person selbst tun. Beenden Sie das Handeln für andere, um als Sie selbst fortzufahren.',
+  'acting.title': 'Nicht, während Sie als jemand anders handeln',
+  'acting.message': 'Das kann nur die Person selbst tun. Beenden Sie das Handeln als jemand anders, um als Sie selbst fortzufahren.',
   'wrongLink.title': 'Dieser Link funktioniert nicht',
   'wrongLink.message':
     'Er ist vielleicht unvollständig, stammt aus einem anderen Browser oder ist älter als ein Tag. Beginnen Sie neu in der Anwendung.',

@@ -30,7 +30,7 @@ export const wayBack = (uri: string | undefined, { text, frame }: PageContext): 
 export const actingView = (_view: PageView<'acting'>, { text, frame: { acting } }: PageContext): PageContent => ({
   ...failure({
     title: text('acting.title'),
-    message: acting ? text('acting.message', { user: acting.user }) : text('acting.message.plain'),
+    message: text('acting.message'),
     more: acting?.endAt !== undefined && buttonLink(acting.endAt, text('acting.end')),
   }),
   showReference: false,

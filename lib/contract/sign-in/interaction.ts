@@ -23,9 +23,9 @@ export interface SignIn {
   readonly act?: { readonly oid: string; readonly sub: string; readonly tid: string };
   /** Names the acting for the `acting` of the extension, which is asked whether it may go on: the extension's name, a colon, and a name of its own. */
   readonly acting?: string;
-  /** When the sign-in ends, with its session, grants and tokens. */
+  /** When the sign-in ends, with its session, grants and tokens. With `act`: `lifetimes.impersonation` from now, at the latest. */
   readonly endsAt?: Date;
-  /** Takes `offline_access` from what is granted: no refresh tokens. */
+  /** Takes `offline_access` from what is granted: no refresh tokens. With `act`: always. */
   readonly offline?: false;
   /** Of `directory.credentials`: pages may have come between the proof and its use. */
   readonly proof: Proof;

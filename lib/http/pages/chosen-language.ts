@@ -7,6 +7,12 @@ const languageTag = /^[\w-]{1,35}$/;
 /**
  * What the person chose from the language menu of the pages, before `ui_locales` of the request and the browser's languages; undefined where nothing was
  * chosen. A mail that a page has sent is in the language of the page.
+ * @example
+ * ```ts
+ * import { chosenLanguage, wantedLocale, locales } from 'tenant-idp/extension';
+ *
+ * export const localeOf = (ctx: Parameters<typeof chosenLanguage>[0]) => wantedLocale({ uiLocales: chosenLanguage(ctx) }, locales);
+ * ```
  * @param keptFor the path of a sign-in, for the rest of which it holds. @default nothing is kept
  */
 export function chosenLanguage(ctx: Pick<Context, 'method' | 'request' | 'query' | 'cookies'>, keptFor?: string): string | undefined {

@@ -1,14 +1,14 @@
 /** Response headers of the pages. @see OWASP ASVS 5.0 V3.4 */
 import { createHash } from 'node:crypto';
 
-/** What a page may load beyond itself: its inline style and script by hash, one image by address, frames by origin. */
+/** What a page may load beyond itself: its inline style and script by hash, images by address, frames by origin. */
 export interface PagePolicy {
   /** CSP sources of the inline styles, as `hashSource` gives them. */
   readonly styles: readonly string[];
   /** CSP source of the inline script; absent: no script runs. */
   readonly script?: string;
-  /** The one image: an https URL or a path of this origin; absent: none. */
-  readonly image?: string;
+  /** https URLs, or paths of this origin. @default none */
+  readonly images?: readonly string[];
   /** URLs of frames, whose origins are admitted; absent: none. */
   readonly frames?: readonly string[];
 }
@@ -38,13 +38,13 @@ const originsOf = (urls: readonly string[]): string[] => [
   ...new Set(urls.flatMap((url) => (URL.canParse(url) ? new URL(url).origin : []))),
 ];
 
-function contentSecurityPolicy({ styles, script, image, frames = [] }: PagePolicy): string {
+function contentSecurityPolicy({ styles, script, images = [], frames = [] }: PagePolicy): string {
   // No form-action: Chromium and Safari apply it to the whole redirect chain that follows a form, up to the client.
   return [
     "default-src 'none'",
     `style-src ${styles.join(' ')}`,
     ...(script === undefined ? [] : [`script-src ${script}`]),
-    ...(image === undefined ? [] : [`img-src ${imageSource(image)}`]),
+    ...(images.length === 0 ? [] : [`img-src ${[...new Set(images.map(imageSource))].join(' ')}`]),
     ...(frames.length === 0 ? [] : [`frame-src ${originsOf(frames).join(' ')}`]),
     "base-uri 'none'",
     "frame-ancestors 'none'",

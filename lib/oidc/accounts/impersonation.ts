@@ -1,4 +1,7 @@
-/** `impersonation: 'refuse'` of clients and API resources: neither gets a token of who acts as somebody else. */
+/**
+ * What holds for all sign-ins with `act`, whichever extension makes them; and `impersonation: 'refuse'` of clients and API resources, which get no token of
+ * who acts as somebody else.
+ */
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Caller } from '../../contract/extension.js';
 import type { Directory } from '../../directory/index.js';
@@ -6,7 +9,7 @@ import type { PinnedLogin } from './login-context.js';
 import type { Scopes } from './scopes.js';
 
 /** Who gets a token, and what it is for. */
-export interface Wanted {
+interface Wanted {
   readonly client: Caller | undefined;
   /** API resources that it is for. */
   readonly audiences: Iterable<string>;
@@ -47,3 +50,23 @@ export const audiencesAsked = (scopes: Scopes, ctx: KoaContextWithOIDC): readonl
 
 /** One name, or several. */
 export const namesOf = (names: unknown): readonly string[] => [names].flat().filter((name): name is string => typeof name === 'string');
+
+interface WithAct {
+  readonly act?: PinnedLogin['act'];
+  readonly amr: readonly string[];
+  readonly endsAt?: Date;
+  readonly offline?: false;
+}
+
+/** The sign-in with what each has that has `act`: `imp` in its `amr`, an end within so many seconds, and nothing offline. */
+export function boundActing<SignIn extends WithAct>(signIn: SignIn, maxSeconds: number): SignIn {
+  if (!signIn.act) return signIn;
+  const { amr, endsAt } = signIn;
+  const latest = Date.now() + maxSeconds * 1000;
+  return {
+    ...signIn,
+    amr: amr.includes('imp') ? amr : [...amr, 'imp'],
+    endsAt: new Date(Math.min(endsAt?.getTime() ?? latest, latest)),
+    offline: false,
+  };
+}

@@ -15,6 +15,7 @@ import { IdpError } from '../../errors.js';
 import { requestIdOf } from '../../http/requests/request-id.js';
 import { isInteractionUid } from '../../paths.js';
 import { claimsAskedFor, scopesOfClaims } from '../accounts/claims-parameter.js';
+import { boundActing } from '../accounts/impersonation.js';
 import { reachableAccounts } from '../accounts/linked-accounts.js';
 import type { LaterProofs, OurSession } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
@@ -35,7 +36,7 @@ import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
-  const { directory, artifacts, showPage, browsers, browserState, claims, logger, offers } = parts;
+  const { directory, artifacts, options, showPage, browsers, browserState, claims, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
   const ways = createSignInWays(parts);
@@ -102,7 +103,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     },
 
     async signIn(ctx, { prompt, client, idp: asked }, given) {
-      const signIn = await ways.named(given);
+      const signIn = boundActing(await ways.named(given), options.lifetimes.impersonation);
       const { proof } = signIn;
       const account = await directory.accounts.findByOid(signIn.oid);
       if (!account || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ActingHere } from '../../contract/sign-in/acting.js';
 import type { BrowserSignIn } from '../../contract/sign-in/logout-participant.js';
 import { isUsable } from '../../directory/index.js';
@@ -27,7 +28,9 @@ export const createActingHere =
   (parts: OidcParts, provider: () => Provider) =>
   async (ctx: Context): Promise<Omit<ActingHere, 'endAt'> | undefined> => {
     if (!createActingHint(parts.options).isSet(ctx)) return undefined;
-    const { accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+    // A request to oidc-provider has read it already; what it read may have taken the place of one that was over.
+    const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
+    const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
     const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && parts.directory.accounts.findByOid(oid)));
     return account && actor ? { account, actor } : undefined;
   };

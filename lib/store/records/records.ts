@@ -37,10 +37,14 @@ export type SignInMethodName = string;
 export interface Branding {
   /** An https URL or a path of this origin. */
   readonly logoUri?: string;
+  /** The icon of the browser's tab, as {@link logoUri}. */
+  readonly faviconUri?: string;
   /** `#rrggbb`. */
   readonly accentColor?: string;
   /** Corner radius in pixels, 0 to 24. */
   readonly radius?: number;
+  /** Of those that devices have: nothing is loaded. */
+  readonly font?: 'system' | 'humanist' | 'rounded' | 'serif';
 }
 
 export interface Tenant extends Named {

@@ -79,7 +79,13 @@ const pendingEvent: Checks<records.PendingEvent> = {
 const outbox = { pendingEvents: listOf(record(pendingEvent)), outbox: optional(oneOf('yes')) };
 /** Of records that were kept before they had events. */
 const named: Checks<records.Named> = { ...row, nameKey: optional(text), ...outbox, pendingEvents: optional(outbox.pendingEvents) };
-const branding = record<records.Branding>({ logoUri: optional(text), accentColor: optional(text), radius: optional(count) });
+const branding = record<records.Branding>({
+  logoUri: optional(text),
+  faviconUri: optional(text),
+  accentColor: optional(text),
+  radius: optional(count),
+  font: optional(oneOf('system', 'humanist', 'rounded', 'serif')),
+});
 const secrets = listOf(record<records.HashedSecret>({ hash: text, expiresAt: optional(instant) }));
 const signIn = record<Required<records.Tenant>['signIn']>({
   methods: optional(texts),

@@ -137,7 +137,11 @@ export const gallery: readonly GalleryPage[] = [
   {
     name: 'identifier-branded',
     view: identifier,
-    frame: { ...frame, locale: 'nb', branding: { accentColor: '#ffd400', radius: 24, logoUri: '/logo.svg' } },
+    frame: {
+      ...frame,
+      locale: 'nb',
+      branding: { accentColor: '#ffd400', radius: 24, logoUri: '/logo.svg', faviconUri: '/logo.svg', font: 'serif' },
+    },
   },
   {
     name: 'identifier-square',

@@ -30,6 +30,7 @@ export function useDocumentHost(): DocumentHost {
     });
     void answer(request, response);
   });
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
   afterEach(() => {
     asked = [];

@@ -31,6 +31,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     hooks.push(hook);
     response.writeHead(statusOf(hook), answered).end();
   });
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,

@@ -40,6 +40,7 @@ export async function startIdp({
   let listener: RequestListener = (_req, res) => res.writeHead(503).end();
   const listen: RequestListener = (req, res) => listener(req, res);
   const server: Server = tls ? createTlsServer(testTls, listen) : createServer(listen);
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `${tls ? 'https' : 'http'}://${hostname}:${(server.address() as AddressInfo).port}${path}`;
   const { logger, lines, logged } = keepLog();

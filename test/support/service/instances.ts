@@ -19,6 +19,7 @@ export interface Instances {
 
 const listen = async (listener: RequestListener) => {
   const server = createServer(listener);
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 };

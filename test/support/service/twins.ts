@@ -125,6 +125,8 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
   });
 
   const servers = [createServer(), createServer(), createServer()] as const;
+  // A busy process would end a connection while a request is on its way.
+  for (const server of servers) server.keepAliveTimeout = 0;
   await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))));
   const issuer = originOf(servers[0]);
   const logged: unknown[] = [];

@@ -7,7 +7,7 @@ import type { IdpInUse } from '../service/use-idp.js';
 
 type Parameters = Record<string, string>;
 
-export interface ActingSession {
+interface ActingSession {
   readonly agent: Agent;
   /** To the request that the acting began with. */
   readonly response: Answer;

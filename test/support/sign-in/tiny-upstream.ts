@@ -48,6 +48,7 @@ export async function startTinyUpstream(credentials: string): Promise<TinyUpstre
     const sub = tokens.get(req.headers.authorization?.replace('Bearer ', '') ?? '');
     return sub === undefined ? json(401, {}) : json(200, { sub });
   });
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const upstream: TinyUpstream = {
     subject: 'nobody',

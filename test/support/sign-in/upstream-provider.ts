@@ -32,6 +32,7 @@ export async function startUpstream(path = '', more: Configuration = {}): Promis
   const server = createServer((req, res) => {
     if (!upstream.instead?.(req, res)) serve?.(req, res);
   });
+  server.keepAliveTimeout = 0; // a busy process would end a connection while a request is on its way
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const issuer = origin + path;

@@ -1,6 +1,6 @@
 /** What all pages share: the document, the card's head, the footer. */
 import { Html, html } from '../../../../lib/extension-door.js';
-import { brandStyle, logoUrl } from '../../branding.js';
+import { brandStyle, imageUrl } from '../../branding.js';
 import { canvases, styleSheet } from '../../styles.js';
 import { localeNames, type Translate } from '../../texts/index.js';
 import type { LanguageMenu, PageFrame } from '../../view-models.js';
@@ -42,7 +42,10 @@ export function initials(name: string): string {
 }
 
 /** The picture that names whose page it is. */
-export const frameLogo = ({ branding }: PageFrame): string | undefined => logoUrl(branding?.logoUri);
+export const frameLogo = ({ branding }: PageFrame): string | undefined => imageUrl(branding?.logoUri);
+
+/** The icon of the browser's tab. */
+export const frameIcon = ({ branding }: PageFrame): string | undefined => imageUrl(branding?.faviconUri);
 
 function renderMark({ mark }: PageContent, frame: PageFrame): Html | false {
   if (mark) return html`<div class="mark ${mark.problem ? 'problem' : 'status'}">${mark.icon}</div>`;
@@ -110,6 +113,7 @@ export function layout(content: PageContent, context: PageContext): Html {
   const { frame } = context;
   const names = unsaidNames(content, frame);
   const script = scriptOf(content);
+  const icon = frameIcon(frame);
   return html`<!doctype html>
 <html lang="${frame.locale}" dir="ltr">
 <head>
@@ -117,7 +121,11 @@ export function layout(content: PageContent, context: PageContext): Html {
 <title>${documentTitle(content, context)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-${content.goesOn !== undefined && html`<noscript><meta http-equiv="refresh" content="${content.goesOn.afterSeconds}; url=${content.goesOn.to}"></noscript>`}
+${
+  icon !== undefined &&
+  html`<link rel="icon" href="${icon}">
+`
+}${content.goesOn !== undefined && html`<noscript><meta http-equiv="refresh" content="${content.goesOn.afterSeconds}; url=${content.goesOn.to}"></noscript>`}
 <meta name="theme-color" content="${canvases.light}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${canvases.dark}" media="(prefers-color-scheme: dark)">
 <style>${new Html(styleSheet)}</style>

@@ -5,6 +5,7 @@ import { subOf } from '../../../directory/index.js';
 import { IdpError } from '../../../errors.js';
 import type { Client } from '../../../store/records/records.js';
 import type { Accounts } from '../../accounts/account.js';
+import { boundActing } from '../../accounts/impersonation.js';
 import type { PinnedLogin } from '../../accounts/login-context.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { createId, createSalt } from '../../artifacts/ids.js';
@@ -46,13 +47,14 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
   }
 
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
-  async function made({ ctx, client, record }: Asked, signIn: GrantedSignIn): Promise<Made> {
+  async function made({ ctx, client, record }: Asked, given: GrantedSignIn): Promise<Made> {
+    const signIn = boundActing(given, options.lifetimes.impersonation);
     const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
     const consent = record.requireConsent ? await directory.consents.get(oid, record.id) : undefined;
-    const mayRefresh = offline !== false && !act && client.grantTypeAllowed('refresh_token');
+    const mayRefresh = offline !== false && client.grantTypeAllowed('refresh_token');
     const isLeft = (scope: string): boolean =>
       (scope !== 'offline_access' || mayRefresh) && (!record.requireConsent || consent?.scopes.includes(scope) === true);
     const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));

@@ -1,0 +1,66 @@
+/** What the banner script is made from. */
+export interface BannerScriptOptions {
+  /** The page on which the acting is ended. */
+  readonly end: string;
+  /** Words by language; `{user}` stands for the user's name. */
+  readonly texts: Readonly<Record<string, { readonly named: string; readonly unnamed: string; readonly end: string }>>;
+  /** The language for who wants none of them. */
+  readonly fallback: string;
+}
+
+/**
+ * The script that applications include: it shows who they were told that somebody acts as, on top of their page. It has nothing but what the application
+ * gave its own element, reads no cookie and calls nobody. Names are text and never markup, and the look is set by properties, which a page's
+ * `style-src` does not concern.
+ * @see Content Security Policy Level 3 §6.1.13
+ */
+export const bannerScript = ({ end, texts, fallback }: BannerScriptOptions): string => `(function () {
+  'use strict';
+  var own = document.currentScript;
+  var given = own ? own.dataset : {};
+  var act = (given.act || '').trim();
+  if (act === '' || act === 'null' || act === 'undefined' || act === '{}') return;
+  var TEXTS = ${literal(texts)};
+  var wanted = (given.lang || document.documentElement.lang).toLowerCase().split('-')[0].replace(/^n[on]$/, 'nb');
+  var lang = Object.prototype.hasOwnProperty.call(TEXTS, wanted) ? wanted : ${literal(fallback)};
+  var words = TEXTS[lang];
+
+  function make(name, style, text) {
+    var element = document.createElement(name);
+    for (var key in style) element.style.setProperty(key, style[key]);
+    if (text !== undefined) element.textContent = text;
+    return element;
+  }
+
+  function show() {
+    var user = (given.user || '').trim();
+    var says = user === '' ? words.unnamed : words.named.split('{user}').join(user);
+    var query = [];
+    if (given.clientId) query.push('client_id=' + encodeURIComponent(given.clientId));
+    if (given.returnTo) query.push('return_to=' + encodeURIComponent(given.returnTo));
+    var host = make('div', { position: 'sticky', top: '0', 'z-index': '2147483647' });
+    var bar = make('div', {
+      display: 'flex', 'flex-wrap': 'wrap', 'align-items': 'center', 'justify-content': 'space-between', gap: '0 16px',
+      padding: '4px 16px', background: '#7a4a00', color: '#ffffff', font: '500 16px/1.35 system-ui, sans-serif',
+      'overflow-wrap': 'anywhere'
+    });
+    bar.setAttribute('role', 'region');
+    bar.setAttribute('aria-label', words.unnamed);
+    bar.lang = lang;
+    bar.appendChild(make('span', { padding: '6px 0' }, says));
+    var link = make('a', { display: 'inline-flex', 'align-items': 'center', 'min-height': '44px', color: 'inherit', 'font-weight': '650' }, words.end);
+    link.href = ${literal(end)} + (query.length > 0 ? '?' + query.join('&') : '');
+    bar.appendChild(link);
+    // In a tree of its own, so that the page's styles are not its.
+    (host.attachShadow ? host.attachShadow({ mode: 'open' }) : host).appendChild(bar);
+    document.body.insertBefore(host, document.body.firstChild);
+  }
+
+  if (document.body) show();
+  else document.addEventListener('DOMContentLoaded', show);
+})();
+`;
+
+/** A constant of the script, which cannot end it. */
+const literal = (value: unknown): string =>
+  JSON.stringify(value).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');

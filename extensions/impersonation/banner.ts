@@ -1,0 +1,38 @@
+/** The script by which applications show that somebody acts as their user: the same for everybody. */
+import { hash } from 'node:crypto';
+import type Router from '@koa/router';
+import type { ExtensionContext } from '../../lib/extension-door.js';
+import { bannerScript } from './banner-script.js';
+
+/** Seconds that browsers keep it. */
+const KEPT_SECONDS = 3600;
+
+export function bannerRoutes(router: Router, { issuer, locales, own, texts, url }: ExtensionContext): void {
+  const words = Object.fromEntries(
+    locales.map((locale) => {
+      const of = texts(locale);
+      const [named = '', unnamed = '', end = ''] = ['named', 'unnamed', 'end'].map((name) => of[`impersonation.banner.${name}`]);
+      return [locale, { named, unnamed, end }];
+    }),
+  );
+  const [fallback] = locales;
+  const script = bannerScript({ end: url(`${own}/impersonation`), texts: words, fallback: fallback ?? 'en' });
+  const headers = {
+    'Cache-Control': `public, max-age=${KEPT_SECONDS}`,
+    ETag: `"${hash('sha256', script, 'base64url')}"`,
+    // Applications of other sites load it, those that isolate themselves too. @see HTML §7.1.4
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Content-Security-Policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(issuer.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' }),
+  };
+
+  router.get(`${own}/impersonation/banner.js`, (ctx) => {
+    ctx.set(headers);
+    ctx.type = 'text/javascript; charset=utf-8';
+    ctx.status = 200;
+    if (ctx.fresh) ctx.status = 304;
+    else ctx.body = script;
+  });
+}
