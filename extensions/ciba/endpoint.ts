@@ -1,8 +1,6 @@
 /** The backchannel authentication endpoint: a client asks for a person. @see CIBA Core §7 */
 import {
   type Account,
-  type Attribution,
-  type AuthenticationRequest,
   type Client,
   type ClientEndpoint,
   type ClientRequest,
@@ -13,7 +11,8 @@ import {
 import { createHints, tenantsOf } from './hints.js';
 import { checkParameters, type Hint, parameterNames } from './parameters.js';
 import { INTERVAL_SECONDS } from './polling.js';
-import { createRequests, GRANT_TYPE, mayAsk } from './requests/requests.js';
+import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
+import type { createTellBegun } from './telling/events.js';
 
 const MINUTE_MS = 60_000;
 
@@ -22,13 +21,13 @@ const unknownUser: GrantRefusal = { error: 'unknown_user_id', description: 'no u
 
 const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
 
-/** @param started is told of each request once it was stored. */
+/** @param tellBegun tells of a request once it was stored. */
 export function createEndpoint(
   context: ExtensionContext,
-  started: (request: AuthenticationRequest, account: Account, by: Attribution) => Promise<void>,
+  requests: Pick<Requests, 'start'>,
+  tellBegun: ReturnType<typeof createTellBegun>,
 ): ClientEndpoint {
-  const { attempts, lifetimes, limits } = context;
-  const requests = createRequests(context);
+  const { attempts, lifetimes, limits, requestId } = context;
   const hints = createHints(context);
 
   /** @throws IdpError `too_many_requests` */
@@ -67,7 +66,7 @@ export function createEndpoint(
         { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
       );
       if (!start) return { error: 'access_denied', description: 'the user has as many requests as one may have; try again later' };
-      await started(start.request, account, { actor: `client:${client.id}`, requestId: context.requestId(request.ctx) });
+      await tellBegun(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
       return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
     },
   };

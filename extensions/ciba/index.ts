@@ -2,7 +2,8 @@
  * Decoupled sign-in (CIBA): an application asks for a person, who approves on a device of their own.
  *
  * `endpoint` takes the request, with `parameters` and `hints`; `requests/` keeps it and what becomes of it; `grant` gives the client its tokens, as often as
- * `polling` lets it ask; `clients` says what clients are registered with.
+ * `polling` lets it ask; `clients` says what clients are registered with. `person/` are the pages of who is asked, `telling/` brings requests to them, and
+ * decisions to clients and listeners.
  * @see OpenID Connect Client-Initiated Backchannel Authentication Flow, Core 1.0
  */
 import type { AuthenticationRequests, Extension, ExtensionContext } from '../../lib/extension-door.js';
@@ -12,7 +13,7 @@ import { createCibaGrant } from './grant.js';
 import { createPersonClients, personRoutes } from './person/routes.js';
 import { bookKind } from './requests/book.js';
 import { requestKind } from './requests/record.js';
-import { createRequests, GRANT_TYPE } from './requests/requests.js';
+import { createRequests, GRANT_TYPE, type Requests } from './requests/requests.js';
 import { createDeliveries } from './telling/deliveries.js';
 import { createAnnounce, createTellBegun, eventTypes } from './telling/events.js';
 import { texts } from './texts/index.js';
@@ -26,20 +27,25 @@ export const ciba = (): Extension => ({
     features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } },
     routes: { backchannel_authentication: '/connect/ciba' },
   }),
-  clientEndpoints: { backchannel_authentication: (context) => createEndpoint(context, createTellBegun(context)) },
+  clientEndpoints: {
+    backchannel_authentication: (context) => createEndpoint(context, announcedRequests(context), createTellBegun(context)),
+  },
   grantTypes: { [GRANT_TYPE]: createCibaGrant },
-  discovery: () => ({ backchannel_user_code_parameter_supported: false }),
   events: eventTypes,
   texts,
   clients: createPersonClients,
   routes(router, context) {
-    personRoutes(router, context, createRequests(context, createAnnounce(context)));
+    personRoutes(router, context, announcedRequests(context));
   },
   deliveries: (context) => createDeliveries(context, createRequests(context)),
+  discovery: () => ({ backchannel_user_code_parameter_supported: false }),
 });
+
+/** Requests whose decisions reach everybody who waits for them. */
+const announcedRequests = (context: ExtensionContext): Requests => createRequests(context, createAnnounce(context));
 
 /** The same for the host, in process. */
 export function cibaFor(context: ExtensionContext): AuthenticationRequests {
-  const { pendingOf, read, approve, deny } = createRequests(context, createAnnounce(context));
+  const { pendingOf, read, approve, deny } = announcedRequests(context);
   return { pendingOf, read, approve, deny };
 }
