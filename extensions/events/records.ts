@@ -1,5 +1,5 @@
 /** What is kept of webhooks: the subscriptions, how far each came in the feed, and what could not be delivered. */
-import { defineCollection, type ExtensionRow, type Static, Type } from '../../lib/extension-door.js';
+import { defineCollection, type EventName, type ExtensionRow, type IdpEvent, type Static, Type } from '../../lib/extension-door.js';
 
 const strict = { additionalProperties: false } as const;
 const instant = () => Type.String();
@@ -42,6 +42,15 @@ const Position = Type.Object(
 );
 export type PositionRow = ExtensionRow<Static<typeof Position>>;
 export type PositionFields = Static<typeof Position>;
+
+/** What people typed: erasure takes it out of the feed, and does not find it elsewhere. */
+const freeText: Partial<Record<EventName, readonly string[]>> = { ImpersonationStarted: ['Reason'], ImpersonationEnded: ['Reason'] };
+
+/** An event as it may be kept beside the feed. */
+export function withoutFreeText(event: IdpEvent): Record<string, unknown> {
+  const left = freeText[event.type];
+  return left ? { ...event, data: Object.fromEntries(Object.entries(event.data).filter(([name]) => !left.includes(name))) } : { ...event };
+}
 
 /** An event that was given up for one webhook. */
 const DeadLetter = Type.Object(

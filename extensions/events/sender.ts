@@ -1,6 +1,6 @@
 import { type ExtensionContext, IdpError, type IdpEvent } from '../../lib/extension-door.js';
 import type { Attempt } from './attempt.js';
-import { deadLetters, type PositionFields, type PositionRow, positions, type WebhookRow, webhooks } from './records.js';
+import { deadLetters, type PositionFields, type PositionRow, positions, type WebhookRow, webhooks, withoutFreeText } from './records.js';
 
 /**
  * Delivers events to webhooks: to each in the order of the feed, from its position on, at least once. One node does it, under the lease of the job that
@@ -98,7 +98,13 @@ export function createSender(context: ExtensionContext, attempt: Attempt): Sende
       await move(webhook, position, { after, attempts: attempts + 1, nextAttemptAt, failingSince, problem });
       return undefined;
     }
-    const letter = { webhookId: webhook.id, event: { ...event }, attempts: attempts + 1, problem, at: new Date(now).toISOString() };
+    const letter = {
+      webhookId: webhook.id,
+      event: withoutFreeText(event),
+      attempts: attempts + 1,
+      problem,
+      at: new Date(now).toISOString(),
+    };
     // The id keeps a node that dies before the next write from leaving two.
     await context
       .collection(deadLetters, webhook.tid)

@@ -2,9 +2,8 @@
  * The record of impersonations: how each begins and ends. A row and its event are written before there is a sign-in, and a row ends before its sign-in does.
  * Whoever ends it, and however often, there is one event: the row says whether it has ended. It stays open until its sign-in is gone as well.
  */
-import { hash } from 'node:crypto';
 import { type Account, type Attribution, type ExtensionContext, IdpError, type ImpersonationEnd } from '../../lib/extension-door.js';
-import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent } from './records.js';
+import { type End, endEvent, ended, type Impersonation, type ImpersonationRow, impersonations, startEvent, uuidOf } from './records.js';
 import type { Rules } from './rules.js';
 
 const PREFIX = 'impersonation:';
@@ -44,10 +43,15 @@ export interface Book {
 }
 
 /** One row for a step, whoever is first to write it. */
-function idOfStep(uid: string): string {
-  const digest = hash('sha256', `impersonation ${uid}`, 'hex');
-  return digest.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
-}
+const idOfStep = (uid: string): string => uuidOf(`impersonation ${uid}`);
+
+const subOf = ({ person: { user } }: Account): string => user.parentUserId ?? user.id;
+
+/** Whether sign-ins of the account from before a time are over. A cut-off within the second of the start is of the sign-in before. */
+const isCutOff =
+  (startedAt: Date) =>
+  ({ person: { user }, tenant }: Account): boolean =>
+    [user.notBefore, tenant.notBefore].some((at) => at !== undefined && at.getTime() > startedAt.getTime() + 1000);
 
 export function createBook(
   context: Pick<ExtensionContext, 'collection' | 'collectionOfAllTenants' | 'directory' | 'endActingOf'>,
@@ -73,12 +77,12 @@ export function createBook(
 
   return {
     async start({ uid, operator, target, reason, clientId, seconds, by }) {
-      const { id: oid, parentUserId = oid } = operator.person.user;
+      const oid = operator.person.user.id;
       const now = Math.floor(Date.now() / 1000) * 1000;
       const row: Impersonation = {
         targetOid: target.person.user.id,
         targetPersonId: target.person.id,
-        operator: { oid, sub: parentUserId, tid: operator.tenant.id },
+        operator: { oid, sub: subOf(operator), tid: operator.tenant.id },
         operatorPersonId: operator.person.id,
         reason,
         clientId,
@@ -98,12 +102,14 @@ export function createBook(
     require,
     find: (id) => collectionOfAllTenants(impersonations).get(id),
 
-    async endOf({ endedBy, endsAt, operator, targetOid }) {
+    async endOf({ endedBy, startedAt, endsAt, operator, targetOid }) {
       if (endedBy !== undefined) return endedBy;
       if (endsAt.getTime() <= Date.now()) return 'time';
       const [actor, target] = await Promise.all([operator.oid, targetOid].map(directory.accounts.findByOid));
-      if (!actor) return 'permission';
-      return target ? rules.obstacleTo(actor, target) : 'target';
+      // Who was linked, or unlinked, has another `sub` than the tokens say.
+      if (!actor || subOf(actor) !== operator.sub) return 'permission';
+      if (!target) return 'target';
+      return (await rules.obstacleTo(actor, target)) ?? ([actor, target].some(isCutOff(startedAt)) ? 'sign-out' : undefined);
     },
 
     close,

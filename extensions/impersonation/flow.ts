@@ -39,12 +39,11 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   const foreign: Problem = { text: 'impersonation.foreign', status: 403 };
   const refused: Problem = { text: 'impersonation.refused', status: 400 };
 
-  /** Undefined where it is not this page's turn: nothing that is posted here counts. */
+  /** Undefined where it is not this page's turn, or somebody else is signed in by now: nothing that is posted here counts. */
   async function stepOf(ctx: Context, interaction: Interaction): Promise<Step | undefined> {
     const signedIn = interaction.requirement === REQUIREMENT ? await context.signedIn(ctx) : undefined;
     if (!signedIn || signedIn.act || signedIn.oid !== interaction.oid) return undefined;
-    const operators = await rules.operatorsAmong(await interactions.own(ctx, interaction));
-    return operators.length === 0 ? undefined : { interaction, signedIn, operators };
+    return { interaction, signedIn, operators: await rules.operatorsAmong(await interactions.own(ctx, interaction)) };
   }
 
   const operatorIn = ({ operators }: Step, tid: string | undefined): Account | undefined =>
@@ -54,7 +53,8 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   async function targetOf(step: Step, oid: string): Promise<Account | undefined> {
     const target = await directory.accounts.findByOid(oid);
     const operator = target && operatorIn(step, target.tenant.id);
-    return operator && (await rules.obstacleTo(operator, target)) === undefined ? target : undefined;
+    if (!operator || target.unmetPolicy !== undefined) return undefined;
+    return (await rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
   /** Whom the request names, by the id that the client knows; undefined for nobody, for who cannot be meant, and where several are. */
@@ -137,7 +137,11 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     redirectByGet(ctx, (await interactions.restart(ctx, uid, 'login', acrValues)) ?? (await interactions.abort(ctx, interaction)));
   }
 
-  /** Somebody else is signed in by now, or may act as nobody any more: the request is judged as it is now. */
+  /** An account that the sign-in does not reach may act as others, or did a moment ago. */
+  const deny = async (ctx: Context, interaction: Interaction): Promise<void> =>
+    redirectByGet(ctx, await interactions.abort(ctx, interaction));
+
+  /** Somebody else is signed in by now: the request is judged as it is now. */
   const beginAnew = async (ctx: Context, interaction: Interaction): Promise<void> =>
     redirectByGet(ctx, (await interactions.restart(ctx, interaction.uid, 'resume')) ?? (await interactions.abort(ctx, interaction)));
 
@@ -162,6 +166,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     async show(ctx, interaction) {
       const step = await stepOf(ctx, interaction);
       if (!step) return beginAnew(ctx, interaction);
+      if (step.operators.length === 0) return deny(ctx, interaction);
       const target = await named(step);
       return target ? showWhy(ctx, step, target) : showWho(ctx, step, {});
     },
@@ -174,6 +179,7 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
       const step = await stepOf(ctx, interaction);
       if (!step && (await context.signedIn(ctx))?.act) return redirectByGet(ctx, url(`${own}/impersonation`));
       if (!step) return beginAnew(ctx, interaction);
+      if (step.operators.length === 0) return deny(ctx, interaction);
       const posted = parametersOf(ctx, ['csrf', 'step', 'tid', 'query', 'searched', 'after', 'choose', 'user']);
       const { csrf: token, step: kind, tid, query, searched, after, choose, user } = posted;
       if (!csrf.check(ctx, interaction.uid, token)) return showWho(ctx, step, {}, foreign);

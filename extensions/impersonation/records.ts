@@ -1,4 +1,5 @@
 /** What is kept of impersonations: a row each, from before there is a token until events of its age are removed. */
+import { hash } from 'node:crypto';
 import {
   type Attribution,
   defineCollection,
@@ -60,7 +61,21 @@ const eventData = ({ id, targetOid, operator, reason, clientId, startedAt, endsA
   EndsAt: endsAt.toISOString(),
 });
 
-export const startEvent = (row: Known, by: Attribution): RowEvent => ({ type: 'ImpersonationStarted', data: eventData(row), by });
+/** Its events, by ids of their own: erasure takes the reason out of them. */
+const eventIds = (id: string) => ({ started: uuidOf(`${id} started`), ended: uuidOf(`${id} ended`) });
+
+/** A UUID that a text always has. @see RFC 9562 §5.8 */
+export const uuidOf = (text: string): string =>
+  hash('sha256', text, 'hex')
+    .slice(0, 32)
+    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-8$4-$5');
+
+export const startEvent = (row: Known, by: Attribution): RowEvent => ({
+  id: eventIds(row.id).started,
+  type: 'ImpersonationStarted',
+  data: eventData(row),
+  by,
+});
 
 export interface End {
   readonly by: ImpersonationEnd;
@@ -68,6 +83,7 @@ export interface End {
 }
 
 export const endEvent = (row: Known, end: End, by: Attribution): RowEvent => ({
+  id: eventIds(row.id).ended,
   type: 'ImpersonationEnded',
   data: { ...eventData(row), EndedAt: end.at.toISOString(), EndedBy: end.by },
   by,
@@ -96,7 +112,8 @@ async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): P
 /** Ends what goes on, and takes the reason away: it is free text. Ids stay, as in all events. */
 async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
   const at = new Date();
-  for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
+  const waiting: (readonly [id: string, events: readonly string[]])[] = [];
+  for (const { id, targetPersonId, endedAt } of await ofPerson(rows, personId)) {
     const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
     await rows.update(
       id,
@@ -107,7 +124,9 @@ async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: 
       },
       ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, {})]),
     );
+    waiting.push([id, endedAt ? [eventIds(id).started, eventIds(id).ended] : [eventIds(id).started]]);
   }
+  for (const [id, events] of waiting) await rows.redact(id, events, ['Reason']);
 }
 
 export const impersonations = defineCollection({

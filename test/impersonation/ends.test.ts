@@ -143,6 +143,8 @@ describe('it ends, once and on the record', () => {
     const told = await service.idp.tenant(acting.tid).persons.export(acting.personId);
     expect(JSON.stringify(told)).toContain(reason);
     await until(() => of(reason).length > 0);
+    const { personId } = await known('otto@acme.test');
+    expect(JSON.stringify(await service.idp.tenant(acting.tid).persons.export(personId))).toContain(reason);
     await service.idp.tenant(acting.tid).persons.remove(acting.personId);
     await expectOver(acting, acting.operatorOid);
     await until(() => events.find(({ type, data }) => type === 'ImpersonationEnded' && data.AggregateId === acting.oid));
@@ -150,6 +152,17 @@ describe('it ends, once and on the record', () => {
       'ImpersonationStarted',
       'ImpersonationEnded',
     ]);
+    const kept = async () => {
+      const feed: unknown[] = [];
+      for (let after: string | undefined; ; ) {
+        const page = await service.idp.directory.eventFeed.read({ limit: 1000, ...(after && { after }) });
+        feed.push(...page.events);
+        if (page.events.length < 1000) return JSON.stringify([feed, await service.idp.tenant(acting.tid).persons.export(personId)]);
+        after = page.next;
+      }
+    };
+    await until(async () => !(await kept()).includes(reason));
+    expect(await kept()).toContain(acting.oid);
   });
 });
 

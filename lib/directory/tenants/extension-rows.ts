@@ -5,7 +5,7 @@ import { IdpError } from '../../errors.js';
 import type { Attribution, EventMap, EventName } from '../../events.js';
 import type { CollectionSpec, IndexSpec, Page, Range, Row } from '../../store/directory-store.js';
 import type { CheckedCollection, CheckedDirectory } from '../../store/records/checked-directory.js';
-import type { Outboxed } from '../../store/records/records.js';
+import type { EventRecord, Outboxed } from '../../store/records/records.js';
 import { findKept } from '../../store/records/removed-rows.js';
 import { isPendingEvent } from '../../store/records/row-checks.js';
 import { newId } from '../identifiers.js';
@@ -26,6 +26,8 @@ export type ExtensionRow<Members> = Members & Row & { readonly tid: string };
 
 /** An event of the same write as a row: they are kept, or lost, together. */
 export interface RowEvent<Name extends EventName = EventName> {
+  /** Names it, where something of it may have to be taken away later. @default a new id */
+  readonly id?: string;
   /** One of the extension's `events`. */
   readonly type: Name;
   readonly data: EventMap[Name];
@@ -59,6 +61,12 @@ export interface ExtensionRows<Members> {
   ): Promise<ExtensionRow<Members>>;
   /** @throws IdpError `not_found`. */
   remove(id: string, events?: readonly RowEvent[]): Promise<void>;
+  /**
+   * Takes members out of the data of events that the row raised, for `erase`: out of the feed, and not back from who got them. One that is not kept any more is
+   * passed over.
+   * @throws IdpError `busy` while one of them waits in the row.
+   */
+  redact(id: string, eventIds: readonly string[], members: readonly string[]): Promise<void>;
 }
 
 /** Rows of all tenants; `find` and `range` are for indexes of all tenants. */
@@ -173,7 +181,10 @@ export function createExtensionData({ store, collections, events: declaredEvents
       ? kept
       : withEvents(
           kept,
-          ...raised.map(({ type, data, by = {} }) => attributedEvent(pendingEvent(type, tid === OF_INSTANCE ? undefined : tid, data), by)),
+          ...raised.map(({ id, type, data, by = {} }) => {
+            const event = pendingEvent(type, tid === OF_INSTANCE ? undefined : tid, data);
+            return attributedEvent(id === undefined ? event : { ...event, id }, by);
+          }),
         );
   }
 
@@ -225,6 +236,18 @@ export function createExtensionData({ store, collections, events: declaredEvents
         }
         if (!(await leaveRemainder(collection, id, tid, events))) throw new IdpError('not_found');
         nudge();
+      },
+      async redact(id: string, eventIds: readonly string[], members: readonly string[]) {
+        const { pendingEvents = [] } = (await scope.get(id)) ?? {};
+        if (pendingEvents.some((event) => eventIds.includes(event.id))) throw new IdpError('busy');
+        const records = store.collection<EventRecord>('events');
+        for (const eventId of eventIds)
+          for (const record of await records.find({ byEvent: [eventId] }))
+            if (record.tid === tid)
+              await records.update(record.id, (row) => ({
+                ...row,
+                data: Object.fromEntries(Object.entries(row.data).filter(([member]) => !members.includes(member))) as typeof row.data,
+              }));
       },
     };
     return own as unknown as ExtensionRows<Static<Schema>>;

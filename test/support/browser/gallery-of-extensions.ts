@@ -5,11 +5,14 @@
 import { createPages as cibaPages, type Shown } from '../../../extensions/ciba/person/pages.js';
 import type { AuthenticationRequest, MessageFormat } from '../../../extensions/ciba/requests/record.js';
 import { texts as cibaTexts } from '../../../extensions/ciba/texts/index.js';
+import { createPages as impersonationPages } from '../../../extensions/impersonation/pages.js';
+import type { ImpersonationRow } from '../../../extensions/impersonation/records.js';
+import { texts as impersonationTexts } from '../../../extensions/impersonation/texts/index.js';
 import { createPages as linkedAccountsPages } from '../../../extensions/linked-accounts/pages.js';
 import { texts as linkedAccountsTexts } from '../../../extensions/linked-accounts/texts/index.js';
 import { resolveView } from '../../../extensions/sign-in/extension-view.js';
 import type { PageFrame, PageView } from '../../../extensions/sign-in/view-models.js';
-import type { Account, Client, ExtensionContext, ExtensionTexts, Locale, View } from '../../../lib/extension-door.js';
+import type { Account, Client, ExtensionContext, ExtensionTexts, Interaction, Locale, View } from '../../../lib/extension-door.js';
 
 interface State {
   readonly name: string;
@@ -38,6 +41,7 @@ async function viewsOf<Pages>(
     own: '/idp',
     url: (path: string) => `https://login.example.com${path}`,
     view: async (_ctx: unknown, view: View) => void shown.push(view),
+    brandingOf: async () => ({}),
   };
   await Promise.all(call(create(context as unknown as ExtensionContext)));
   return shown;
@@ -126,7 +130,23 @@ export async function cibaRequestPage({ message, format, name }: { message: stri
 /** Those of a language with long words; the one of all parts is in each. */
 const cibaStates = asked.map((view, at) => stateOf(`ciba-${at + 1}`, view, cibaTexts, at === 3 ? 'de' : 'en'));
 
+const step = { uid: 'uid' } as Interaction;
+const bounds = { characters: 500, minutes: 30 };
+const typed = { reason: 'x'.repeat(600), minutes: '31' };
+const row = { startedAt: new Date(0), endsAt: new Date(1_800_000) } as ImpersonationRow;
+const impersonation = await viewsOf(impersonationPages, (pages) => [
+  pages.tenants(ctx, step, [acme, long]),
+  pages.who(ctx, step, acme, { query: '', found: { people: [] } }),
+  pages.who(ctx, step, long, { query: 'al', found: { people: [acme, globex, long], next: 'next' } }),
+  pages.why(ctx, step, long, { reason: '', minutes: '30' }, bounds),
+  pages.why(ctx, step, acme, typed, bounds, { reason: true, minutes: true }),
+  pages.again(ctx, step, long),
+  pages.here(ctx, row, long, acme, { subject: 'subject', fields: {} }),
+  pages.none(ctx, 'https://shop.example.com/'),
+]);
+
 export const galleryOfExtensions: readonly State[] = [
   ...cibaStates,
   ...linked.map((view, at) => stateOf(`linked-accounts-${at + 1}`, view, linkedAccountsTexts, at === 1 ? 'de' : 'en')),
+  ...impersonation.map((view, at) => stateOf(`impersonation-${at + 1}`, view, impersonationTexts, at % 2 === 0 ? 'fi' : 'en')),
 ];

@@ -1,0 +1,109 @@
+/** A node on which somebody acts as somebody else, and that is killed on the way. Started by {@link startImpersonationNode}; ends when that process does. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { MongoClient } from 'mongodb';
+import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
+import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import type { Collection, Row } from '../../../lib/store/directory-store.js';
+import { boundMethods } from '../../store/bound-methods.js';
+import { testKeys } from '../service/keys.js';
+import { cheapPasswords } from '../service/seed.js';
+
+interface Settings {
+  readonly url: string;
+  readonly database: string;
+  readonly port: number;
+  /** Of the option `impersonation`. */
+  readonly permission: string;
+}
+
+/** Options of this node, and of those beside it. */
+export const optionsOfNodes = ({ port, permission }: Pick<Settings, 'port' | 'permission'>) => ({
+  issuer: `http://127.0.0.1:${port}`,
+  impersonation: { permission },
+  keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
+  cookies: { keys: ['what the nodes of the tests sign cookies with'] },
+  subjectSalt: 'salt of the test tenant identities',
+  passwords: cheapPasswords,
+  logger: { debug() {}, info() {}, warn() {}, error() {} },
+});
+
+export interface ImpersonationNode {
+  /** It is killed after so many writes from now on, of impersonations and of what sign-ins keep. */
+  arm(writes: number): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export async function startImpersonationNode(settings: Settings): Promise<ImpersonationNode> {
+  const node: ChildProcess = fork(new URL(import.meta.url), [JSON.stringify(settings)], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const gone = once(node, 'exit');
+  const told = () => Promise.race([once(node, 'message'), gone.then(() => Promise.reject(new Error('the node ended')))]);
+  await told();
+  return {
+    async arm(writes) {
+      const isArmed = told();
+      node.send({ writes });
+      await isArmed;
+    },
+    async kill() {
+      node.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+let left = Number.POSITIVE_INFINITY;
+function written<T>(value: T): T {
+  left -= 1;
+  if (left === 0) process.kill(process.pid, 'SIGKILL');
+  return value;
+}
+
+function deadly(store: DirectoryStore): DirectoryStore {
+  const collection = <R extends Row>(name: string): Collection<R> => {
+    const rows = store.collection<R>(name);
+    return name === 'impersonation.records' ? { ...boundMethods(rows), insert: async (row) => written(await rows.insert(row)) } : rows;
+  };
+  return {
+    name: store.name,
+    ephemeral: store.ephemeral,
+    open: (specs) => store.open(specs),
+    collection,
+    health: () => store.health(),
+    close: () => store.close(),
+  };
+}
+
+const deadlyArtifacts = (store: ArtifactStore): ArtifactStore => ({
+  name: store.name,
+  ephemeral: store.ephemeral,
+  open: () => store.open(),
+  read: (requests) => store.read(requests),
+  commit: async (writes) => written(await store.commit(writes)),
+  listByAccount: (account) => store.listByAccount(account),
+  hit: (counter, window, by) => store.hit(counter, window, by),
+  lease: (name, holder, ttl) => store.lease(name, holder, ttl),
+  health: () => store.health(),
+  close: () => store.close(),
+});
+
+if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
+  process.on('disconnect', () => process.exit());
+  const settings = JSON.parse(process.argv[2] ?? '') as Settings;
+  const { url, database, port } = settings;
+  const db = new MongoClient(url, mongoOptions).db(database);
+  const idp = await createIdentityProvider({
+    ...optionsOfNodes(settings),
+    artifacts: deadlyArtifacts(mongoArtifacts({ db })),
+    directory: deadly(mongoDirectory({ db })),
+  });
+  await idp.listen(port, '127.0.0.1');
+  process.on('message', ({ writes }: { writes: number }) => {
+    left = writes;
+    process.send?.({ isArmed: true });
+  });
+  process.send({ isListening: true });
+}
