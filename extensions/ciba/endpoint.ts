@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 /** Every miss: nobody, several, a person of another tenant, one who is disabled. */
 const unknownUser: GrantRefusal = { error: 'unknown_user_id', description: 'no user was found by the hint' };
 
-export const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
+const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
 
 /** @param tellBegun tells of a request once it was stored. */
 export function createEndpoint(

@@ -14,15 +14,18 @@ const KEPT_MS = (MAX_LIFETIME_SECONDS + KEPT_SECONDS) * 1000;
 export type CountPoll = (id: string) => Promise<boolean>;
 
 export function createCountPoll({ attempts }: Pick<ExtensionContext, 'attempts'>): CountPoll {
-  const tooEarly = (id: string, by: number) => attempts(`ciba early polls ${id}`, KEPT_MS, by);
-  /** Begins the interval that follows so many early polls, or finds it begun. */
-  const begin = async (id: string, early: number): Promise<boolean> => {
+  const earlyPolls = async (id: string, by: number): Promise<number> => (await attempts(`ciba early polls ${id}`, KEPT_MS, by)).count;
+  /** Counts a poll in the interval that follows so many early ones; the first begins it. */
+  const isFirst = async (id: string, early: number): Promise<boolean> => {
     const interval = (INTERVAL_SECONDS + early * STEP_SECONDS) * 1000 - JITTER_MS;
     return (await attempts(`ciba polls ${id} ${early}`, interval)).count === 1;
   };
   return async (id) => {
-    if (await begin(id, (await tooEarly(id, 0)).count)) return false;
-    await begin(id, (await tooEarly(id, 1)).count);
+    // The shortest interval counts whatever the longer one says, because of polls at once some come before that one has begun.
+    const [early, isFirstOfAll] = await Promise.all([earlyPolls(id, 0), isFirst(id, 0)]);
+    const isFirstNow = early === 0 || (await isFirst(id, early));
+    if (isFirstOfAll && isFirstNow) return false;
+    await isFirst(id, await earlyPolls(id, 1));
     return true;
   };
 }
