@@ -262,7 +262,6 @@ describe('what comes out', () => {
       branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
       paths: { own: '/idp' },
       claims: [],
-      ciba: { email: false },
       claimMapping: {},
       oid: 'linked',
       initialsAsPicture: false,
