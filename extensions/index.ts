@@ -1,13 +1,14 @@
 /**
  * What the service adds to the mechanism of `lib`, by the same contract as the extensions of a host: the pages of sign-in, the frame of session
  * management, introspection as signed JWTs, introspection of scopes, invitations, passwords,
- * linked accounts, second factors, acting as somebody else, sign-in at other OpenID providers, the account page, the event feed and webhooks. The standard claims are plugins, as a
- * host's are.
+ * linked accounts, second factors, acting as somebody else, sign-in at other OpenID providers, decoupled sign-in, the account page, the event feed and
+ * webhooks. The standard claims are plugins, as a host's are.
  */
 import type { Extension } from '../lib/extension-door.js';
 import { account } from './account/index.js';
 import { admin } from './admin/index.js';
 import { checkSession } from './check-session/index.js';
+import { ciba } from './ciba/index.js';
 import { connections } from './connections/index.js';
 import { events } from './events/index.js';
 import { factors } from './factors/index.js';
@@ -19,6 +20,7 @@ import { passwords } from './passwords/index.js';
 import { scopeIntrospection } from './scope-introspection/index.js';
 import { signIn } from './sign-in/index.js';
 
+export { cibaFor } from './ciba/index.js';
 export { standardClaims } from './claims/index.js';
 export { introspectScopesFor } from './scope-introspection/index.js';
 
@@ -35,5 +37,6 @@ export const standardExtensions = (): readonly Extension[] => [
   connections(),
   factors(),
   impersonation(),
+  ciba(),
   account(),
 ];

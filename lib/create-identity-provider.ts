@@ -1,7 +1,7 @@
 /** The composition root: options in, a running identity provider out. The one file that imports across folders. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { memoryArtifacts, memoryDirectory } from '../adapters/memory/index.js';
-import { introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
+import { cibaFor, introspectScopesFor, standardClaims, standardExtensions } from '../extensions/index.js';
 import { checkApiResources } from './claims/api-resources.js';
 import { identityScopes } from './claims/declarations.js';
 import { createClaimResolver } from './claims/resolver.js';
@@ -17,6 +17,7 @@ import {
   actingRulesOf,
   adminApiOf,
   byExtension,
+  clientEndpointOf,
   clientRulesOf,
   discoveryOf,
   grantTypesOf,
@@ -151,6 +152,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     showPage: (ctx, page) => showPage(ctx, page),
     offers,
     grantTypes: grantTypesOf(extensions, () => context),
+    backchannel: clientEndpointOf(extensions, () => context),
     participants,
     actings: actingRulesOf(extensions, () => context),
     withAdditions: (configuration) => withAdditions(configuration, extensions, context),
@@ -258,6 +260,7 @@ export async function createIdentityProvider(input: IdentityProviderOptions): Pr
     keys: { rotate: keys.rotate },
     tenant: (tid) => directory.forTenant(tid),
     introspectScopes: introspectScopesFor(context),
+    ciba: cibaFor(context),
     middleware: () => createMiddleware(app),
     callback: () => callback,
     listen: (port, host) => servers.listen(port, host),

@@ -106,6 +106,20 @@ export interface EventMap {
   };
   /** A passkey counted less than before, so there may be a copy of it: the sign-in was refused. */
   PasskeyCounterWentBack: { readonly AggregateId: string; readonly FactorId: string };
+  /** A client asks the user to sign in on a device of their own. `RequestId` names the request. @see CIBA Core §7 */
+  BackchannelAuthenticationRequested: { readonly AggregateId: string; readonly RequestId: string; readonly ClientId: string };
+  /** The user approved such a request: the client may get tokens. */
+  BackchannelAuthenticationApproved: { readonly AggregateId: string; readonly RequestId: string; readonly ClientId: string };
+  /**
+   * Such a request will give no tokens. `Reason`: the user `declined`; it was `unrecognised`, the user knows nothing of it; the `host` said so; or it was
+   * `replaced` by another of the same client.
+   */
+  BackchannelAuthenticationDenied: {
+    readonly AggregateId: string;
+    readonly RequestId: string;
+    readonly ClientId: string;
+    readonly Reason: 'declined' | 'unrecognised' | 'host' | 'replaced';
+  };
   /**
    * A refresh token came back after it was replaced, so it is in two hands: every token of its grant was ended. `SessionId` is the `sid` of the
    * client's ID tokens, `SpentAt` when the token was first used (ISO 8601).

@@ -13,6 +13,16 @@ export {
   type LoginContext,
 } from './claims/contract.js';
 export type { AccessToken, BearerState } from './contract/bearer.js';
+export type {
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  CibaNotification,
+  DenialReason,
+  RequestDecision,
+} from './contract/clients/authentication-requests.js';
+export type { ClientEndpoint, ClientRequest, HintedAccount } from './contract/clients/client-endpoint.js';
+export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/clients/grant-type.js';
 export { defineCollection } from './contract/collections.js';
 export type { ConfigurationAddition } from './contract/configuration.js';
 export type {
@@ -30,7 +40,6 @@ export type {
   ShowPage,
   SignIn,
 } from './contract/extension.js';
-export type { GrantedSignIn, GrantRefusal, GrantRequest, GrantType } from './contract/grant-type.js';
 export { createOwnPage, type OwnPage } from './contract/own-page.js';
 export type { AccountSection } from './contract/pages/account-section.js';
 export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from './contract/pages/letter.js';
@@ -52,9 +61,10 @@ export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
 export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
-export type { Ask, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
+export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
+  EidParameters,
   InternalClient,
   InternalClients,
   PostedForms,
@@ -62,7 +72,16 @@ export type {
   SignInAnswer,
   SignInAsk,
 } from './contract/sign-in/sign-in-request.js';
-export type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal, Signature } from './contract/work.js';
+export type {
+  DeliveryHandler,
+  DeliveryKind,
+  ExtensionKeys,
+  ExtensionProblem,
+  Job,
+  ReportProblem,
+  Seal,
+  Signature,
+} from './contract/work.js';
 export { isAdminScope } from './directory/clients/client-scopes.js';
 export type { Privileges } from './directory/context.js';
 export type {
@@ -96,6 +115,7 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
+export { isUsable } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
+import type { AuthenticationRequests } from './contract/clients/authentication-requests.js';
 import type { Directory, Events, TenantDirectory } from './directory/index.js';
 import type { Attribution } from './events.js';
 import type { Sessions } from './sessions.js';
@@ -51,6 +52,8 @@ export interface IdentityProvider {
    * @throws IdpError `invalid_client`, `invalid_scope`, `insufficient_scope`, `tid_required`, `not_found`; `claims_unavailable`.
    */
   introspectScopes(query: ScopeIntrospection): Promise<Record<string, unknown>>;
+  /** Requests of clients that people approve on a device of their own (CIBA). */
+  readonly ciba: AuthenticationRequests;
   /** Koa middleware: the registered routes and no others. Put it before body parsers. */
   middleware(): Middleware;
   /** For any `node:http` host: Express, Fastify, plain. */

@@ -1,4 +1,5 @@
 /** The public door. */
+
 export {
   type Awaitable,
   type ClaimContext,
@@ -15,6 +16,14 @@ export {
   type LinkedAccount,
   type LoginContext,
 } from './claims/contract.js';
+export type {
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  CibaNotification,
+  DenialReason,
+  RequestDecision,
+} from './contract/clients/authentication-requests.js';
 export type {
   AccountClaims,
   Caller,
@@ -129,6 +138,7 @@ export type { LogFields, Logger } from './logger.js';
 export { createIdentityProvider } from './on-first-use.js';
 export type {
   BrandingOptions,
+  CibaOptions,
   CookieOptions,
   Features,
   IdentityProviderOptions,

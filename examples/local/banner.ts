@@ -20,6 +20,7 @@ export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): str
       [`${rpOrigin}/spa`, 'a public client in the browser'],
       [`${rpOrigin}/back-office`, 'who is there, invitations, links and events, by the admin API'],
       [`${rpOrigin}/mail`, 'what is mailed'],
+      [`${rpOrigin}/call-centre`, `asks people to sign in on their own device; ${rpOrigin}/phone shows it`],
       [ownProvider, `${vandelay.name}’s own provider, another product`],
       [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
     ]),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { ConfigError, createIdentityProvider } from 'tenant-idp';
 import { banner } from './banner.js';
+import { createPhones } from './call-centre/phones.js';
 import { createMailbox } from './mailbox.js';
 import { openOwnProvider, ownProviderClient, serveOwnProvider } from './own-provider.js';
 import { createRelyingParty } from './relying-party.js';
@@ -17,16 +18,18 @@ async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<
   await checkPort(port, 'PORT');
   await checkPort(rpPort, 'RP_PORT');
   const mailbox = createMailbox();
+  const phones = createPhones();
   const { server: ownProvider, origin } = await openOwnProvider();
   await serveOwnProvider(ownProvider, origin, issuer);
   const idp = await createIdentityProvider({
     issuer,
     seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }),
     mail: { send: mailbox.keep },
+    ciba: { notify: phones.notify },
     impersonation: { permission: supportPermission, notify: true },
   });
   const idpServer = await idp.listen(port);
-  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox }).callback());
+  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox, phones }).callback());
   await once(rpServer.listen(rpPort), 'listening');
 
   const stop = async () => {

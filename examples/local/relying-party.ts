@@ -3,6 +3,8 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { ClientError } from 'openid-client';
 import { createBackOffice } from './back-office.js';
+import type { Phones } from './call-centre/phones.js';
+import { createCallCentre } from './call-centre/routes.js';
 import { createFlow } from './flow.js';
 import { createMailPages, type Mailbox } from './mailbox.js';
 import { createOrdersApi } from './orders-api.js';
@@ -20,9 +22,11 @@ export interface RelyingPartyOptions {
   readonly origin: string;
   /** What the identity provider mails. */
   readonly mailbox: Mailbox;
+  /** What it sends to people's phones. */
+  readonly phones: Phones;
 }
 
-export function createRelyingParty({ issuer, origin, mailbox }: RelyingPartyOptions): Koa {
+export function createRelyingParty({ issuer, origin, mailbox, phones }: RelyingPartyOptions): Koa {
   const app = new Koa();
   app.use(async (ctx, next) => {
     ctx.set({
@@ -61,7 +65,14 @@ export function createRelyingParty({ issuer, origin, mailbox }: RelyingPartyOpti
       ctx.type = 'text/css';
       ctx.body = styleSheet;
     });
-  const routers = [createFlow(issuer, origin), createBackOffice(issuer), createMailPages(mailbox), createOrdersApi(issuer), assets];
+  const routers = [
+    createFlow(issuer, origin),
+    createBackOffice(issuer),
+    createMailPages(mailbox),
+    createCallCentre(issuer, phones),
+    createOrdersApi(issuer),
+    assets,
+  ];
   for (const router of routers) app.use(router.routes());
   app.use((ctx) => {
     ctx.status = 404;

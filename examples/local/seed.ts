@@ -13,6 +13,9 @@ const identityScopes = ['openid', 'profile', 'email', 'phone', 'org', 'roles', '
 export const webScopes = [...identityScopes, 'orders.read'];
 export const spaScopes = identityScopes.filter((scope) => scope !== 'offline_access');
 
+/** What the call centre asks for. */
+export const callCentreScopes = ['openid', 'profile', 'email', 'org'];
+
 /** What the back office does by the admin API. */
 export const adminScopes = ['idp.persons:read', 'idp.persons:write', 'idp.invitations:write', 'idp.links:write', 'idp.events:read'];
 
@@ -37,6 +40,7 @@ export const clients = [
   { id: 'web', secret: 'web-secret', what: 'Order desk, the relying party' },
   { id: 'spa', secret: undefined, what: 'the page at /spa, public' },
   { id: 'service', secret: 'service-secret', what: 'client_credentials, scope orders.read' },
+  { id: 'call-centre', secret: 'call-centre-secret', what: 'CIBA, asks people to sign in on their own device' },
   { id: 'back-office', secret: 'back-office-secret', what: 'client_credentials, administers all tenants' },
   { id: 'orders', secret: 'orders-secret', what: 'API resource, owns scope orders.read' },
 ];
@@ -176,6 +180,18 @@ export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
       secret: 'service-secret',
       metadata: { grant_types: ['client_credentials'], response_types: [], redirect_uris: [] },
       allowedScopes: ['orders.read'],
+    },
+    {
+      id: 'call-centre',
+      name: 'Call centre',
+      secret: 'call-centre-secret',
+      metadata: {
+        grant_types: ['urn:openid:params:grant-type:ciba'],
+        response_types: [],
+        redirect_uris: [],
+        backchannel_token_delivery_mode: 'poll',
+      },
+      allowedScopes: callCentreScopes,
     },
     {
       id: 'back-office',

@@ -1,5 +1,5 @@
 /** A page of an extension with its words in one language: plain data, as the other pages have it. */
-import type { Text, View, ViewPart } from '../../lib/extension-door.js';
+import type { Locale, Text, View, ViewPart } from '../../lib/extension-door.js';
 import { filled } from './texts/filled.js';
 import type { PageView } from './view-models.js';
 
@@ -9,21 +9,28 @@ interface Guard {
   readonly cancel?: string;
 }
 
-/** Words in one language. @param texts of the language. @throws TypeError for a text that there is not */
+/** The texts of a language. */
+export interface Language {
+  readonly locale: Locale;
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** Words in one language. @throws TypeError for a text that there is not */
 export const wordsIn =
-  (texts: Readonly<Record<string, string>>) =>
+  ({ locale, texts }: Language) =>
   (text: Text): string => {
     if (typeof text === 'object' && 'plain' in text) return text.plain;
+    if (typeof text === 'object' && 'inLanguage' in text) return text.inLanguage(locale);
     const { key, values } = typeof text === 'string' ? { key: text, values: {} as Readonly<Record<string, string>> } : text;
     const found = texts[key];
     if (found === undefined) throw new TypeError(`no extension has a text ${key}`);
     return filled(found, values);
   };
 
-/** @param texts of the page's language. @throws TypeError for a text that there is not */
-export function resolveView(view: View, texts: Readonly<Record<string, string>>, guard: Guard): PageView<'view'> {
+/** @param language of the page. @throws TypeError for a text that there is not */
+export function resolveView(view: View, language: Language, guard: Guard): PageView<'view'> {
   const { title, lead, problem, form, parts, script } = view;
-  const words = wordsIn(texts);
+  const words = wordsIn(language);
   // It would end where its markup does, and not be what was hashed.
   if (script !== undefined && /<[/!]/.test(script)) throw new TypeError('a script of a page holds no markup');
   const optional = (name: string, text: Text | undefined) => (text === undefined ? {} : { [name]: words(text) });
@@ -57,6 +64,8 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
       return { ...part, items: part.items.map(words) };
     case 'qr':
     case 'copy':
+    case 'quote':
+    case 'scopes':
       return { ...part, label: words(part.label) };
     case 'field':
       return { ...part, label: words(part.label), ...(part.problem === undefined ? {} : { problem: words(part.problem) }) };
@@ -78,6 +87,8 @@ function resolvePart(part: ViewPart, words: (text: Text) => string): object {
         ...part,
         choices: part.choices.map(({ value, title, lines = [] }) => ({ value, title: words(title), lines: lines.map(words) })),
       };
+    case 'facts':
+      return { ...part, facts: part.facts.map(({ label, value }) => ({ label: words(label), value: words(value) })) };
     case 'markup':
       return part;
   }

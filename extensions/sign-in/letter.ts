@@ -11,7 +11,7 @@ export const createWriteLetter =
   ({ branding, locales, texts }: ExtensionContext): WriteLetter =>
   ({ to, kind, tid, clientId, locale: wanted, subject: subjectText, parts: given }, { client, tenant }) => {
     const locale = negotiateLocale({ uiLocales: wanted, tenantLocale: tenant?.locale }, locales as readonly Locale[]);
-    const words = wordsIn(texts(locale));
+    const words = wordsIn({ locale, texts: texts(locale) });
     const subject = words(subjectText).replace(/\s+/g, ' ');
     const parts = given.map((part) => ({ ...part, text: words(part.text) }));
     const names = [client?.name, tenant?.name].filter((name) => name !== undefined);

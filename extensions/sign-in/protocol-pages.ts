@@ -20,7 +20,7 @@ export function createShowPage(context: ExtensionContext): ShowPage {
     const ofInteraction = interaction ? form(ctx, interaction, '') : {};
     const guard = subject === undefined ? {} : { ...ofInteraction, csrf: context.csrf.token(ctx, subject) };
     ctx.status = status;
-    await show(ctx, context, resolveView(view, context.texts(locale), guard), around);
+    await show(ctx, context, resolveView(view, { locale, texts: context.texts(locale) }, guard), around);
   }
 
   return async (ctx, page) => {

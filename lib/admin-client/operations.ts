@@ -55,6 +55,7 @@ export interface Client {
     readonly refreshTokenIdle?: number;
     readonly refreshTokenAbsolute?: number;
     readonly refreshTokenGrace?: number;
+    readonly authenticationRequest?: number;
   };
   readonly allowedTenants?: readonly string[];
   readonly introspects: 'own' | 'all';
@@ -760,6 +761,7 @@ export interface Operations {
         readonly refreshTokenIdle?: number;
         readonly refreshTokenAbsolute?: number;
         readonly refreshTokenGrace?: number;
+        readonly authenticationRequest?: number;
       };
       readonly allowedTenants?: readonly string[];
       readonly introspects?: 'own' | 'all';
@@ -803,6 +805,7 @@ export interface Operations {
         readonly refreshTokenIdle?: number | null;
         readonly refreshTokenAbsolute?: number | null;
         readonly refreshTokenGrace?: number | null;
+        readonly authenticationRequest?: number | null;
       };
       readonly allowedTenants?: readonly string[] | null;
       readonly introspects?: 'own' | 'all';

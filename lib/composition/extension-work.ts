@@ -3,7 +3,7 @@
 import { isOwnName } from '../contract/collections.js';
 import type { Extension, ExtensionContext } from '../contract/extension.js';
 import { sharedClaims } from '../contract/shared-claims.js';
-import type { DeliveryHandler, Job, Seal } from '../contract/work.js';
+import type { DeliveryHandler, DeliveryKind, Job, Seal } from '../contract/work.js';
 import type { Directory } from '../directory/index.js';
 import { ConfigError, isToldAlready } from '../errors.js';
 import type { Logger } from '../logger.js';
@@ -83,7 +83,10 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
           started.push(extension);
           await extension.start?.(given);
         }
-        for (const [kind, handler] of handlers) directory.deliveries.handle(kind, handler);
+        for (const [kind, handler] of handlers) {
+          const { take, retryAfterSeconds } = typeof handler === 'function' ? { take: handler, retryAfterSeconds: undefined } : handler;
+          directory.deliveries.handle(kind, take, retryAfterSeconds);
+        }
         for (const job of jobs) running.push(runJob(job, artifacts, node, logger));
       } catch (error) {
         await closeStarted();
@@ -105,7 +108,7 @@ export function createExtensionWork(parts: ExtensionWorkParts): ExtensionWork {
 interface MadeWork {
   /** The extension's name. */
   readonly owner: string;
-  readonly deliveries: readonly (readonly [kind: string, handler: DeliveryHandler])[];
+  readonly deliveries: readonly (readonly [kind: string, handler: DeliveryHandler | DeliveryKind])[];
   readonly jobs: readonly Job[];
 }
 
@@ -119,6 +122,9 @@ function checkWork(made: readonly MadeWork[]): void {
     ...namesOf({ owner, ...work })
       .filter(({ name }) => !isOwnName(name, owner))
       .map(({ what, name }) => `${what} ${name} of ${owner} to be named ${owner}.<name>`),
+    ...work.deliveries
+      .filter(([, handler]) => typeof handler !== 'function' && !isBackOff(handler.retryAfterSeconds))
+      .map(([kind]) => `deliveries ${kind} to have retryAfterSeconds, each 1 to ${MAX_INTERVAL_SECONDS}`),
     ...work.jobs
       .filter(({ intervalSeconds }) => !(intervalSeconds >= 1 && intervalSeconds <= MAX_INTERVAL_SECONDS))
       .map(({ name }) => `job ${name} to have intervalSeconds, 1 to ${MAX_INTERVAL_SECONDS}`),
@@ -131,6 +137,9 @@ function checkWork(made: readonly MadeWork[]): void {
   const conflicts = sharedClaims(made, (work) => namesOf(work).map(({ what, name }) => `${what} ${name}`));
   if (conflicts.length > 0) throw new ConfigError('extension_conflict', conflicts);
 }
+
+const isBackOff = (seconds: unknown): boolean =>
+  Array.isArray(seconds) && seconds.every((each) => typeof each === 'number' && each >= 1 && each <= MAX_INTERVAL_SECONDS);
 
 const sealOf = (keyring: Keyring, purpose: string): Seal => ({
   seal: (record, value) => keyring.encrypt(purpose, record, value),

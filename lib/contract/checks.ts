@@ -74,6 +74,13 @@ const members: Readonly<Record<keyof Extension, Check>> = {
   ],
   clientMetadata: ['an object of functions by name', (value) => isObject(value) && Object.values(value as object).every(isFunction)],
   grantTypes: ['an object of functions by absolute URI', isGrantTypes],
+  clientProblems: callback,
+  clientEndpoints: [
+    'an object with a function for backchannel_authentication',
+    (value) =>
+      isObject(value) &&
+      Object.entries(value as object).every(([name, create]) => name === 'backchannel_authentication' && isFunction(create)),
+  ],
   close: callback,
 };
 
@@ -204,6 +211,7 @@ const findNameConflicts = (extensions: readonly Extension[]): readonly ConfigPro
       ...(extension.clients ? [`the applications ${owner}:`] : []),
       ...(extension.logoutParticipant ? [`the logout notices of ${owner}`] : []),
       ...namesIn(extension.grantTypes).map((name) => `the grant type ${name}`),
+      ...namesIn(extension.clientEndpoints).map((name) => `the endpoint ${name}`),
       ...namesIn(extension.clientMetadata).map((name) => `client metadata ${name}`),
     ],
   );

@@ -3,9 +3,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { Seed, SeedPiece } from '../directory/index.js';
 import { ConfigError, type ErrorEntry, errorTable } from '../errors.js';
-import type { ApiResource } from '../store/records/records.js';
+import type { ApiResource, Client } from '../store/records/records.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { Extension, ExtensionContext } from './extension.js';
-import type { GrantType } from './grant-type.js';
 import { ADMIN_API, findOperationProblems, type MountedOperation, type Operation, reachOf, routeOf } from './resources.js';
 import { sharedClaims } from './shared-claims.js';
 import type { ActingRule } from './sign-in/acting-rule.js';
@@ -66,6 +67,8 @@ export const clientRulesOf = (
   ownMetadata: configure !== undefined,
   takenPrefixes: extensions.flatMap(({ name, clients }) => (clients ? [`${name}:`] : [])),
   grantTypes: new Set(extensions.flatMap(({ grantTypes = {} }) => Object.keys(grantTypes))),
+  problemsOfMetadata: (metadata: Client['metadata']): Readonly<Record<string, string>> =>
+    Object.assign({}, ...extensions.map(({ clientProblems }) => clientProblems?.(metadata))),
   addedMetadata: new Map(extensions.flatMap(({ clientMetadata = {} }) => Object.entries(clientMetadata))),
 });
 
@@ -106,6 +109,13 @@ export function grantTypesOf(extensions: readonly Extension[], context: () => Ex
       return [name, () => (made ??= create(context()))];
     }),
   );
+}
+
+/** The endpoint of a name that an extension answers, made when it is first asked for; undefined where none does. */
+export function clientEndpointOf(extensions: readonly Extension[], context: () => ExtensionContext): (() => ClientEndpoint) | undefined {
+  const [create] = extensions.flatMap(({ clientEndpoints }) => clientEndpoints?.backchannel_authentication ?? []);
+  let made: ClientEndpoint | undefined;
+  return create && (() => (made ??= create(context())));
 }
 
 /** Forms of what seeds may give extensions, by their names. */

@@ -28,8 +28,10 @@ import type { Sessions } from '../sessions.js';
 import type { ArtifactKind, ExtensionArtifacts } from '../store/records/extension-artifacts.js';
 import type { ApiResource, Branding, Client } from '../store/records/records.js';
 import type { BearerState } from './bearer.js';
+import type { CibaNotification } from './clients/authentication-requests.js';
+import type { ClientEndpoint } from './clients/client-endpoint.js';
+import type { GrantType } from './clients/grant-type.js';
 import type { ConfigurationAddition } from './configuration.js';
-import type { GrantType } from './grant-type.js';
 import type { AccountSection } from './pages/account-section.js';
 import type { Look, Mail, WriteLetter } from './pages/letter.js';
 import type { ExtensionTexts, PageAddition } from './pages/page-additions.js';
@@ -40,10 +42,10 @@ import type { ActingHere } from './sign-in/acting.js';
 import type { ActingRule } from './sign-in/acting-rule.js';
 import type { Interactions } from './sign-in/interactions.js';
 import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
-import type { Requirement } from './sign-in/requirement.js';
+import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
 import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
-import type { DeliveryHandler, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
+import type { DeliveryHandler, DeliveryKind, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './sign-in/interaction.js';
 export type { Interactions } from './sign-in/interactions.js';
@@ -189,6 +191,15 @@ export interface ExtensionContext {
   /** Algorithms that there are keys for. */
   readonly signingAlgorithms: readonly string[];
   readonly sessions: Sessions;
+  /**
+   * Whether somebody who signed in like this has all that is asked for elsewhere, and that the tenant and the requirements that `refuse` ask of everybody: for
+   * approving in one place what begins in another. Whether the client is for people of the tenant is not asked here.
+   */
+  isSufficient(
+    account: Account,
+    signIn: Pick<BrowserSignIn, 'amr' | 'idp' | 'authTime' | 'provenAt' | 'act' | 'method'>,
+    asked: AskedElsewhere,
+  ): Promise<boolean>;
   /** Who is signed in in the browser that asks; undefined when nobody is. A page of another site that posts here brings no cookie, so nobody. */
   signedIn(ctx: Context): Promise<BrowserSignIn | undefined>;
   /**
@@ -231,6 +242,11 @@ export interface ExtensionContext {
   readonly mail?: Mail;
   /** The tenant of personal accounts: the option `personalTenant`. */
   readonly personalTenant?: string;
+  /** How people hear of requests to sign in: the option `ciba`. */
+  readonly ciba: {
+    readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+    readonly email?: boolean;
+  };
   /** The texts of all extensions in a language. */
   texts(locale: Locale): Readonly<Record<string, string>>;
   /** What extensions add to the pages of a sign-in. */
@@ -250,6 +266,8 @@ export interface ExtensionContext {
     readonly emailProof: number;
     /** Seconds that somebody may act as a user, at most. */
     readonly impersonation: number;
+    /** Seconds of an authentication request of CIBA. */
+    readonly authenticationRequest: number;
     /** Seconds that events are kept. */
     readonly events: number;
   };
@@ -259,6 +277,7 @@ export interface ExtensionContext {
     readonly signInFailuresPerAccount: number;
     readonly signInFailuresPerAddress: number;
     readonly adminRequestsPerMinute: number;
+    readonly authenticationRequestsPerMinute: number;
   };
   readonly logger: Logger;
   /** What names a request in the log, and on the page about an error. */
@@ -309,7 +328,7 @@ export interface Extension {
   /** What is wrong now, for `health().problems`; within two seconds. */
   readonly health?: (context: ExtensionContext) => Awaitable<readonly ExtensionProblem[]>;
   /** How deliveries of its kinds are taken, by kind: the extension's name, a dot, and a name of its own. */
-  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler>>;
+  readonly deliveries?: (context: ExtensionContext) => Readonly<Record<string, DeliveryHandler | DeliveryKind>>;
   readonly jobs?: (context: ExtensionContext) => readonly Job[];
   /** Types of its own events, as `EventMap` has them by declaration merging. */
   readonly events?: readonly EventName[];
@@ -337,6 +356,11 @@ export interface Extension {
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
+   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint: those that {@link configure} adds
+   * with their feature.
+   */
+  readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
+  /**
    * Adds names to `features`, `routes` and `ttl` of oidc-provider's configuration, which it gets to look at: for an endpoint of oidc-provider's own that the
    * service does not use. Called once for each set of signing keys.
    */
@@ -354,5 +378,10 @@ export interface Extension {
    * is checked when a client is written.
    */
   readonly clientMetadata?: Readonly<Record<string, (value: unknown) => string | undefined>>;
+  /**
+   * What is wrong with the metadata of a client as a whole: what it should be instead, by the name of the member. Asked when a client is written, beside
+   * {@link clientMetadata}.
+   */
+  readonly clientProblems?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
   readonly close?: () => Promise<void>;
 }

@@ -22,6 +22,13 @@ export interface ExtensionProblem {
 /** Takes what was delivered, at least once: what it rejects is delivered again, after 5 seconds, 30 seconds, and so on for about eight hours. */
 export type DeliveryHandler = (delivery: Pick<Delivery, 'id' | 'data' | 'attempts'>) => Promise<void>;
 
+/** A kind of deliveries that is tried again at times of its own. */
+export interface DeliveryKind {
+  readonly take: DeliveryHandler;
+  /** Seconds before the second attempt, the third …, 1 to 86400 each; after the last, a delivery is among `directory.deliveries.dead()`. */
+  readonly retryAfterSeconds: readonly number[];
+}
+
 /** Work that comes round, on one node at a time. */
 export interface Job {
   /** The extension's name, a dot, and a name of its own: `notes.reminders`. */

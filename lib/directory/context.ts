@@ -70,6 +70,8 @@ export interface ClientRules {
   readonly isProduction?: boolean;
   /** Client metadata of extensions: what the value should be instead, or undefined. @default none */
   readonly addedMetadata?: ReadonlyMap<string, (value: unknown) => string | undefined>;
+  /** What extensions find wrong with metadata as a whole, by the name of the member. @default nothing */
+  readonly problemsOfMetadata?: (metadata: Client['metadata']) => Readonly<Record<string, string>>;
 }
 
 /** Permissions that open more than an application to people. */

@@ -17,7 +17,7 @@ export interface GuardedRequest {
   readonly body?: string;
   /** Milliseconds for all of it, the name look-up and the body included. */
   readonly timeoutMs: number;
-  /** Bytes of the body, as they come over the wire. */
+  /** Bytes of the body, as they come over the wire. `0`: the body is not read, and the answer is its status and headers. */
   readonly maxBytes: number;
   /** Whether this machine may be called, over http as well: for development. @default false */
   readonly allowLoopback?: boolean;
@@ -77,6 +77,12 @@ export function createGuardedFetch(
       };
       request.on('error', fail);
       request.once('response', (response) => {
+        if (maxBytes === 0) {
+          resolve({ status: response.statusCode ?? 0, headers: plainHeaders(response.headers), body: Buffer.alloc(0) });
+          request.removeListener('error', fail).on('error', () => {});
+          request.destroy();
+          return;
+        }
         const chunks: Buffer[] = [];
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {

@@ -43,6 +43,9 @@ export const routes = {
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
 
+/** Where the feature is that extensions add. @see service specification 4.10 */
+export const BACKCHANNEL_PATH = '/connect/ciba';
+
 /** Claims of the protocol's own, which `openid` grants. */
 const protocolClaims = ['sub', 'tid', 'oid', 'sid', 'idp', 'amr', 'auth_time', 'act'];
 

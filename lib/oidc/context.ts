@@ -3,8 +3,9 @@ import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Awaitable } from '../claims/contract.js';
 import type { ClaimResolver } from '../claims/resolver.js';
+import type { ClientEndpoint } from '../contract/clients/client-endpoint.js';
+import type { GrantType } from '../contract/clients/grant-type.js';
 import type { ShowPage } from '../contract/extension.js';
-import type { GrantType } from '../contract/grant-type.js';
 import type { ActingRule } from '../contract/sign-in/acting-rule.js';
 import type { LogoutParticipant } from '../contract/sign-in/logout-participant.js';
 import type { InternalClients as ClientsOfExtension } from '../contract/sign-in/sign-in-request.js';
@@ -50,6 +51,8 @@ export interface OidcDependencies {
   readonly clientsOfExtensions: () => ReadonlyMap<string, ClientsOfExtension>;
   /** Grant types of extensions, by name. */
   readonly grantTypes: ReadonlyMap<string, () => GrantType>;
+  /** What an extension answers at the backchannel authentication endpoint; undefined where none does. */
+  readonly backchannel: (() => ClientEndpoint) | undefined;
 }
 
 /** {@link OidcDependencies} and what is made from them once. */

@@ -8,7 +8,7 @@ import { createPostedRequests } from './authorize/posted-requests.js';
 import type { RequestUris } from './authorize/request-uris.js';
 import type { RefusalCount } from './clients/authentication.js';
 import { callerOf } from './clients/clients.js';
-import { routes } from './configuration.js';
+import { BACKCHANNEL_PATH, routes } from './configuration.js';
 import type { OidcParts } from './context.js';
 import type { Instances } from './instances.js';
 import type { createLogout } from './sessions/logout.js';
@@ -28,20 +28,26 @@ export interface MiddlewareParts {
   /** Undefined where oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
   readonly parameters: ProviderHooks['parameters'];
+  /** Whether there is a backchannel authentication endpoint. */
+  readonly hasBackchannel: boolean;
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters } = made;
+  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters, hasBackchannel } = made;
   const provider = () => instances.current().provider;
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, provider, parameters);
   const plainAnswers = new Map<string, PlainDoor[keyof PlainDoor]>(
-    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [routes[endpoint as keyof typeof routes], answer]),
+    Object.entries(plainDoor ?? {}).map(([endpoint, answer]) => [endpoints[endpoint as keyof typeof endpoints], answer]),
   );
 
   /** Answers, or changes, what oidc-provider is not to see as it came. True when it was answered. */
   async function before(ctx: Context): Promise<boolean> {
     const path = foldedPath(ctx.path);
+    if (hasBackchannel && path === BACKCHANNEL_PATH) {
+      if (ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
+      return false;
+    }
     if (path === routes.end_session) {
       if (ctx.method !== 'POST') await postedSignOuts.resolve(ctx);
       else await postedSignOuts.redirect(ctx, provider().urlFor('end_session'));
@@ -87,7 +93,24 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
   };
 }
 
+const endpoints = { ...routes, backchannel_authentication: BACKCHANNEL_PATH };
+
+/** A GET whose query is the form: its client authenticates by header, so no secret is in the URL. @see service specification 4.10 */
+function asPosted(ctx: Context): void {
+  const body = Buffer.from(ctx.querystring);
+  Object.assign(ctx.req.headers, { 'content-type': 'application/x-www-form-urlencoded', 'content-length': `${body.length}` });
+  ctx.method = 'POST';
+  if (body.length > 0) ctx.req.unshift(body);
+}
+
 /** Endpoints whose answers no cache may keep. @see RFC 6749 §5.1 */
-const uncached = new Set(['token', 'userinfo', 'introspection', 'revocation', 'pushed_authorization_request']);
+const uncached = new Set([
+  'token',
+  'userinfo',
+  'introspection',
+  'revocation',
+  'pushed_authorization_request',
+  'backchannel_authentication',
+]);
 
 const notCached = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };

@@ -14,9 +14,12 @@ import { isLiveSecret } from '../directory/index.js';
 import type { ProtocolApp } from '../http/app.js';
 import type { Document } from '../http/documents.js';
 import type { Sessions } from '../sessions.js';
+import type { Client } from '../store/records/records.js';
 import { createAccounts } from './accounts/account.js';
 import { createAccountClaims } from './accounts/account-claims.js';
+import { createSufficient } from './accounts/requirements.js';
 import { createScopes } from './accounts/scopes.js';
+import { createClientEndpoint } from './authorize/backchannel/client-endpoints.js';
 import { createErrorPage } from './authorize/error-page.js';
 import { carryParameters } from './authorize/parameters.js';
 import { createRequestUris } from './authorize/request-uris.js';
@@ -67,6 +70,7 @@ export interface Protocol {
   readonly signature: ExtensionContext['keys']['signature'];
   readonly sessions: Sessions;
   readonly signedIn: ExtensionContext['signedIn'];
+  readonly isSufficient: ExtensionContext['isSufficient'];
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
@@ -114,6 +118,8 @@ export function createProtocol(
   const requestUris = createRequestUris(parts);
   const refusals = createRefusalCount(parts.countWrongSecret);
 
+  const answerClient = parts.backchannel && createClientEndpoint(parts, scopes, requestUris, provider, parts.backchannel);
+
   // Userinfo answers all that was granted; oidc-provider would have a parameter narrow it.
   const parameters: ProviderHooks['parameters'] = (route, given) =>
     route === 'userinfo' ? { ...given, scope: undefined } : wrapToken(route, carryParameters(route, given));
@@ -123,6 +129,13 @@ export function createProtocol(
     token: door.admit,
     grant: door.grant,
     lastSteps: door.lastSteps,
+    backchannel:
+      answerClient &&
+      (async (ctx) => {
+        const { client, body } = ctx.oidc;
+        if (!client) throw new TypeError('the client did not authenticate');
+        ctx.body = await answerClient({ ctx, client, record: clientOf(client) as Client, parameters: body ?? {} });
+      }),
     respond: createResponder(parts, signInRequests.answer),
     parameters,
     check(ctx) {
@@ -167,7 +180,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
-  const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient });
+  const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
     useKeys: instances.begin,
     get provider() {
@@ -187,6 +200,7 @@ export function createProtocol(
     sign: (typ, payload, alg) => signedJwt(parts.keys().signing(alg), typ, payload),
     sessions: createUserSessions(parts),
     signedIn,
+    isSufficient: createSufficient(parts),
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
@@ -197,7 +211,17 @@ export function createProtocol(
       return instances.current().routes;
     },
     document: (path) => instances.current().documents.peek(path),
-    middleware: createMiddleware({ parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters }),
+    middleware: createMiddleware({
+      parts,
+      instances,
+      scopes,
+      logout,
+      refusals,
+      requestUris,
+      plainDoor,
+      parameters,
+      hasBackchannel: answerClient !== undefined,
+    }),
   };
 }
 

@@ -19,10 +19,13 @@ export const findContradictions = (options: unknown): readonly ConfigProblem[] =
   ...findFeatureProblems(options),
 ];
 
+/** What people are to be told by a mail that nobody sends. */
 const findUntellable = (options: unknown): readonly ConfigProblem[] =>
-  valueAt(options, ['impersonation', 'notify']) === true && valueAt(options, ['mail']) === undefined
-    ? [wrong(['impersonation', 'notify'], 'the option mail, by which users are told', true)]
-    : [];
+  [['impersonation', 'notify'] as const, ['ciba', 'email'] as const].flatMap((path) =>
+    valueAt(options, path) === true && valueAt(options, ['mail']) === undefined
+      ? [wrong(path, 'the option mail, by which users are told', true)]
+      : [],
+  );
 
 const listAt = (options: unknown, path: OptionPath): readonly unknown[] => {
   const value = valueAt(options, path);

@@ -2,6 +2,7 @@
 import { locales } from '../display/locales.js';
 import type { LogFields, Logger } from '../logger.js';
 import type {
+  CibaOptions,
   IdentityProviderOptions,
   KeyOptions,
   LifetimeOptions,
@@ -53,6 +54,7 @@ export const defaults = {
     passwordReset: 3_600,
     emailProof: DAY_SECONDS,
     impersonation: 1_800,
+    authenticationRequest: 120,
     events: 365 * DAY_SECONDS,
   },
   limits: {
@@ -61,9 +63,11 @@ export const defaults = {
     signInFailuresPerAccount: 100,
     signInFailuresPerAddress: 100,
     adminRequestsPerMinute: 600,
+    authenticationRequestsPerMinute: 60,
     requestsAtOnce: 1000,
     requestsAtOncePerConnection: 10,
   },
+  ciba: { email: false },
   outgoing: { allowHosts: [] },
   passwords: { algorithm: 'scrypt', scryptCost: 2 ** 14 },
   branding: { accentColor: '#4450b8', radius: 10, font: 'system' },
@@ -71,7 +75,7 @@ export const defaults = {
   features: {},
 } as const satisfies Partial<IdentityProviderOptions>;
 
-type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'outgoing' | 'passwords' | 'trustProxy';
+type Groups = 'keys' | 'paths' | 'lifetimes' | 'limits' | 'ciba' | 'outgoing' | 'passwords' | 'trustProxy';
 type Always = Exclude<keyof typeof defaults, Groups>;
 type Sometimes = Exclude<keyof IdentityProviderOptions, keyof typeof defaults>;
 
@@ -81,6 +85,7 @@ export interface ResolvedOptions extends Pick<IdentityProviderOptions, Sometimes
   readonly paths: Required<PathOptions>;
   readonly lifetimes: Required<LifetimeOptions>;
   readonly limits: Required<LimitOptions>;
+  readonly ciba: Required<Pick<CibaOptions, 'email'>> & CibaOptions;
   readonly outgoing: Required<OutgoingOptions>;
   readonly passwords: Required<Pick<PasswordOptions, 'algorithm' | 'scryptCost'>> & PasswordOptions;
   /** How many proxies are in front, or what answers the client's address. */

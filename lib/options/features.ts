@@ -58,6 +58,7 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
   resourceIndicators: option({ defaultResource: callback, getResourceServerInfo: callback, useGrantedResource: callback }),
 
   backchannelLogout: alwaysOn(),
+  ciba: alwaysOn(),
   clientCredentials: alwaysOn(),
   introspection: alwaysOn(),
   jwtIntrospection: alwaysOn(),
@@ -69,7 +70,6 @@ export const featureStandings: Readonly<Record<string, Standing>> = {
   userinfo: alwaysOn(),
 
   attestClientAuth: experimental,
-  ciba: notYet('backchannel authentication'),
   clientIdMetadataDocument: refused('clients are records of the directory'),
   deviceFlow: notYet('the device flow'),
   devInteractions: refused('the service has pages of its own'),

@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import type { Configuration, Provider } from 'oidc-provider';
 import type { ClaimSet } from '../claims/contract.js';
+import type { CibaNotification } from '../contract/clients/authentication-requests.js';
 import type { Extension } from '../contract/extension.js';
 import type { MailMessage } from '../contract/pages/letter.js';
 import type { RefusedPasswords, Seed } from '../directory/index.js';
@@ -96,6 +97,8 @@ export interface LifetimeOptions {
   readonly emailProof?: number;
   /** A sign-in as somebody else, at most; the operator may choose less. 60 to 3,600. @default 1_800 */
   readonly impersonation?: number;
+  /** An authentication request of CIBA; clients and requests may have less. 10 to 600. @default 120 @see CIBA Core §7.3 */
+  readonly authenticationRequest?: number;
   /** An event in the feed, which is the audit as well. 86,400 to 3,153,600,000. @default 31_536_000 */
   readonly events?: number;
 }
@@ -123,6 +126,19 @@ export interface ImpersonationOptions {
   readonly permission: string;
   /** Whether users are told by mail that somebody acted as them; needs the option `mail`. @default nobody is told */
   readonly notify?: boolean;
+}
+
+/** How people hear of requests to sign in on a device of their own. */
+export interface CibaOptions {
+  /**
+   * Tells the person's device of a request: a push message, an SMS. Called at least once for each request, from whichever node is there. What it rejects, or
+   * has not done within 10 seconds, is tried again after 2, 5, 15 and 30 seconds, as long as the request waits for an answer.
+   * @param signal aborted when the 10 seconds are over
+   * @default nothing: people look at `/idp/ciba`
+   */
+  readonly notify?: (notification: CibaNotification, signal: AbortSignal) => unknown;
+  /** Whether people are told by mail as well; needs the option `mail`. @default false */
+  readonly email?: boolean;
 }
 
 export interface MailOptions {
@@ -153,6 +169,8 @@ export interface LimitOptions {
   readonly signInFailuresPerAddress?: number;
   /** Requests of one client to the admin API in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 600 */
   readonly adminRequestsPerMinute?: number;
+  /** Authentication requests (CIBA) of one client in a minute, at all nodes together: what goes beyond is answered 429. 1 to 1,000,000. @default 60 */
+  readonly authenticationRequestsPerMinute?: number;
   /** Requests that one process works on at once; more are answered 503. 10 to 100,000. @default 1_000 */
   readonly requestsAtOnce?: number;
   /** The same of one HTTP/1 connection, which may send one before another was answered. 1 to 1,000. @default 10 */
@@ -300,6 +318,8 @@ export interface IdentityProviderOptions {
    * @see service specification 4.2
    */
   readonly impersonation?: ImpersonationOptions;
+  /** How people hear of requests to sign in on a device of their own. @default {} */
+  readonly ciba?: CibaOptions;
   /** What the service may call. @default {} */
   readonly outgoing?: OutgoingOptions;
   /** How passwords are kept. @default {} */

@@ -54,6 +54,7 @@ function complete(options: IdentityProviderOptions, production: boolean): Resolv
       sessionIdle: Math.min(lifetimes.sessionIdle, lifetimes.sessionAbsolute),
     }),
     ...(options.impersonation ? { impersonation: Object.freeze({ ...options.impersonation }) } : {}),
+    ciba: Object.freeze({ ...defaults.ciba, ...present(options.ciba) }),
     limits: Object.freeze({ ...defaults.limits, ...present(options.limits) }),
     outgoing: Object.freeze({ allowHosts: frozenCopy(options.outgoing?.allowHosts ?? defaults.outgoing.allowHosts) }),
     passwords: Object.freeze({ ...defaults.passwords, ...present(options.passwords) }),

@@ -64,6 +64,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       passwordReset: seconds(60, DAY_SECONDS),
       emailProof: seconds(60, 30 * DAY_SECONDS),
       impersonation: seconds(60, 3600),
+      authenticationRequest: seconds(10, 600),
       events: seconds(DAY_SECONDS, 36_500 * DAY_SECONDS),
     }),
     limits: closed<options.LimitOptions>({
@@ -72,6 +73,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       signInFailuresPerAccount: count(1, 100),
       signInFailuresPerAddress: count(1, 100_000),
       adminRequestsPerMinute: count(1, 1_000_000),
+      authenticationRequestsPerMinute: count(1, 1_000_000),
       requestsAtOnce: count(10, 100_000),
       requestsAtOncePerConnection: count(1, 1000),
     }),
@@ -81,6 +83,7 @@ export const optionsShape = closed<options.IdentityProviderOptions>(
       { permission: 'the id of a permission' },
     ),
     personalTenant: only(values.checkTenantId, true),
+    ciba: closed<options.CibaOptions>({ notify: callback(), email: flag() }),
     outgoing: closed<options.OutgoingOptions>({
       allowHosts: list(only(values.checkHost, true), 'an array of hosts'),
     }),

@@ -153,7 +153,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'lib/contract/': [
     ['checks.ts', 'contributions.ts', 'added-configuration.ts', 'own-page.ts', 'seed.ts', 'sign-in-offers.ts'],
     ['extension.ts'],
-    ['artifacts.ts', 'bearer.ts', 'configuration.ts', 'grant-type.ts', 'resources.ts', 'work.ts', 'pages/'],
+    ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],
     ['shared-claims.ts'],
   ],

@@ -136,9 +136,10 @@ describe('the tables of the documentation', () => {
   });
 
   test('coverage says of a section that something works exactly when tests of the protocol are named after it', () => {
-    const names = readdirSync('test/protocol', { encoding: 'utf8', recursive: true })
+    const names = ['test/protocol', 'test/ciba']
+      .flatMap((folder) => readdirSync(folder, { encoding: 'utf8', recursive: true }).map((file) => `${folder}/${file}`))
       .filter((file) => file.endsWith('.test.ts'))
-      .flatMap((file) => [...readFileSync(`test/protocol/${file}`, 'utf8').matchAll(/\b(?:describe|test)\b[^'"`]*(['"`])(.*?)\1/g)])
+      .flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/\b(?:describe|test)\b[^'"`]*(['"`])(.*?)\1/g)])
       .map(([, , name = '']) => name);
     const rows = reference.table('Spec coverage', 'Section').flatMap(([name = '', works = '']) => {
       const [number] = name.match(/^4\.\d+/) ?? [];

@@ -70,7 +70,7 @@ describe('option `features`: each feature of oidc-provider is carried, on for go
     ]);
   });
 
-  test.each(['deviceFlow', 'registration', 'ciba'])('`configure` does not get %s in by the back door', async (name) => {
+  test.each(['deviceFlow', 'registration'])('`configure` does not get %s in by the back door', async (name) => {
     const configure: IdentityProviderOptions['configure'] = (configuration) =>
       void Object.assign(configuration.features ?? {}, { [name]: { enabled: true } });
     await expect(createIdentityProvider({ issuer: 'http://localhost:3000', configure })).rejects.toMatchObject({

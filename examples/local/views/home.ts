@@ -31,6 +31,7 @@ ${accounts.map(
 </ul>
 <p class="more">Without a server: <a href="/spa">the same sign-in in the browser alone</a>, as a public client.</p>
 <p class="more">For the operator: <a href="/back-office">the back office</a>, and <a href="/mail">the mail</a> that is sent.</p>
+<p class="more">On another device: <a href="/call-centre">the call centre</a> asks, and <a href="/phone">a phone</a> shows it.</p>
 </section>
 </div>`,
   });

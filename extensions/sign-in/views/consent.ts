@@ -1,20 +1,10 @@
 /** What an application of somebody else's may know and do. */
 import { type Html, html } from '../../../lib/extension-door.js';
-import { isScopeText } from '../texts/index.js';
-import type { ConsentScope, PageView } from '../view-models.js';
+import type { PageView } from '../view-models.js';
 import { person } from './parts/form.js';
 import { hiddenFields } from './parts/hidden-fields.js';
-import { checkIcon } from './parts/icons.js';
 import type { PageContent, PageContext } from './parts/layout.js';
-
-/** The words of the page, else of who declared the scope: in the page's language, else in English, else in whichever there is. */
-function scopeText({ name, description, api }: ConsentScope, { text, frame }: PageContext): string {
-  const key = `scope.${name}`;
-  if (isScopeText(key)) return text(key);
-  if (typeof description === 'string') return description;
-  const said = description?.[frame.locale] ?? description?.en ?? Object.values(description ?? {})[0];
-  return said ?? (api === undefined ? name : text('consent.api', { api, scope: name }));
-}
+import { scopeList } from './parts/scope-list.js';
 
 /** What the application says of itself. It opens beside the question, which stays. */
 function aboutClient({ text, frame: { client } }: PageContext): Html | false {
@@ -43,10 +33,7 @@ export function consentView(view: PageView<'consent'>, context: PageContext): Pa
 ${hiddenFields({ csrf: view.csrf })}
 <div class="account">${person(view.personName, [view.userName, view.tenantName])}
 ${view.other !== undefined && html`<a class="text-link" href="${view.other}">${text('password.restart')}</a>`}</div>
-<div>
-<h2>${text(view.isMore ? 'consent.more' : 'consent.lead')}</h2>
-<ul class="scopes">${view.scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>
-</div>
+${scopeList(text(view.isMore ? 'consent.more' : 'consent.lead'), view.scopes, context)}
 <div class="pair">
 <button class="button" type="submit" name="decision" value="allow">${text('consent.allow')}</button>
 <button class="button quiet" type="submit" name="decision" value="deny">${text('cancel')}</button>

@@ -4,12 +4,21 @@
  * This file is the view of a page: the parts on it, and not their look. The sign-in pages draw it. `page-additions` has texts, links and buttons
  * that an extension adds.
  */
+import type { Locale } from '../../display/locales.js';
 import type { Html } from '../../http/pages/html.js';
 import type { Client, Tenant } from '../../store/records/records.js';
 import type { Interaction } from '../sign-in/interaction.js';
+import type { ScopeWords } from './scope-words.js';
 
-/** Words: a key of the extension's `texts`, one with the values of its placeholders, or a name that is the same in every language. */
-export type Text = string | { readonly key: string; readonly values: Readonly<Record<string, string>> } | { readonly plain: string };
+/**
+ * Words: a key of the extension's `texts`, one with the values of its placeholders, a name that is the same in every language, or what a language makes
+ * of a time or a number.
+ */
+export type Text =
+  | string
+  | { readonly key: string; readonly values: Readonly<Record<string, string>> }
+  | { readonly plain: string }
+  | { readonly inLanguage: (locale: Locale) => string };
 
 /** @typeParam Words as the extension gives them, or in the page's language. */
 export type ViewPart<Words = Text> =
@@ -70,6 +79,12 @@ export type ViewPart<Words = Text> =
       readonly name: string;
       readonly choices: readonly { readonly value: string; readonly title: Words; readonly lines?: readonly Words[] }[];
     }
+  /** What is known of something, each under its label. */
+  | { readonly part: 'facts'; readonly facts: readonly { readonly label: Words; readonly value: Words }[] }
+  /** What somebody else says, set apart from the page's own words: markup that the extension made of it, within which nothing is drawn outside. */
+  | { readonly part: 'quote'; readonly label: Words; readonly quote: Html }
+  /** Scopes in words, as where a person is asked for consent. */
+  | { readonly part: 'scopes'; readonly label: Words; readonly scopes: readonly ({ readonly name: string } & ScopeWords)[] }
   /** Submits the form. The first is the one that Enter presses. */
   | { readonly part: 'button'; readonly text: Words; readonly name?: string; readonly value?: string; readonly look?: 'neutral' | 'quiet' }
   /** Markup of the template `html`, without styles or scripts of its own: none would be applied. */

@@ -51,6 +51,14 @@ export interface Ask {
   readonly isSilent: boolean;
 }
 
+/** What was asked for elsewhere than in the browser that somebody is signed in in. */
+export interface AskedElsewhere {
+  readonly client: Client;
+  readonly scopes: readonly string[];
+  /** `idp:`, `tenant:` and `mfa`, as at the authorization endpoint. */
+  readonly acrValues?: string | undefined;
+}
+
 export interface Requirement {
   /** Lower-case letters, digits and hyphens; the `requirement` of its {@link Interaction}. */
   readonly name: string;

@@ -41,6 +41,9 @@ export interface SignInMethod {
   /**
    * Takes the browser over: shows a page, or sends it elsewhere. What comes back goes to a route of the extension, which ends in `interactions.signIn`
    * with this `idp` (`local` for a method that is), or in `abort`.
+   *
+   * The `parameters` of the interaction have `eid_user_visible_data` and `eid_user_visible_data_format` as the application sent them. For a person who
+   * approves a request of CIBA they are its `binding_message`, and `eid_call_initiator` says who began: an e-ID tells `user` from `RP`.
    */
   begin(ctx: Context, interaction: Interaction, idp: string): Awaitable<void>;
 }

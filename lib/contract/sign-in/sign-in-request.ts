@@ -40,10 +40,23 @@ export interface SignInAsk {
   readonly maxAge?: number;
   readonly uiLocales?: string;
   /**
+   * What the sign-in method is told of, as it came, in the `parameters` of its interaction: a text for an e-ID to show, its format, and who began.
+   * @see service specification §4.2, §4.10
+   */
+  readonly eid?: EidParameters;
+  /**
    * A sign-in that was proven on a page of the extension, in this browser and within a minute: it takes the place of the sign-in page, where `prompt` is
    * `login`. Where it holds no more, the page is shown.
    */
   readonly signIn?: ProvenSignIn;
+}
+
+/** Parameters of a national e-ID, unchanged. */
+export interface EidParameters {
+  readonly eid_user_visible_data?: string;
+  readonly eid_user_visible_data_format?: 'plaintext' | 'simpleMarkdownV1';
+  /** `user`: the person began. `RP`: the application called. */
+  readonly eid_call_initiator?: 'user' | 'RP';
 }
 
 /** A sign-in with its proof, as {@link SignIn} has it. */

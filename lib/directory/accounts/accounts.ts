@@ -4,6 +4,8 @@
  * Here are how accounts are found, linked accounts, their credentials and self-registration, and the cut-off that invalidates sign-ins.
  * `linking` proves at its top that no order of steps breaks a family.
  */
+
+import { comparedText } from '../../store/records/derived-keys.js';
 import type { ExternalIdentity, Group, PersonWithUser, Subsidiary, Tenant } from '../../store/records/records.js';
 import type { DirectoryContext } from '../context.js';
 import { isId, USER_NAME_LENGTH, userNameKey } from '../identifiers.js';
@@ -43,6 +45,8 @@ export interface Accounts {
   nameKey(userName: string): string;
   /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
   candidates(userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
+  /** Usable accounts of persons with this e-mail address, whoever else has it. Of more than a hundred, some. */
+  withEmail(email: string, tids: readonly string[] | undefined): Promise<readonly Account[]>;
   /** Those of these `oid`s alone. */
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
   /** A promise only if it is not at hand. */
@@ -61,7 +65,18 @@ export const subOf = (user: PersonWithUser['user']): string => user.parentUserId
 /** Whose credentials sign the user in: while linked, the parent's. */
 export const credentialOwner = ({ id, parentUserId }: PersonWithUser['user']): string => parentUserId ?? id;
 
-/** Whether the account may sign in, or go on with what began at `loginAt`. */
+/**
+ * Whether the account may sign in, or go on with what began at `loginAt`.
+ * @example
+ * ```ts
+ * import { type ExtensionContext, isUsable } from 'tenant-idp/extension';
+ *
+ * export async function mayGoOn({ directory }: ExtensionContext, oid: string, since: Date): Promise<boolean> {
+ *   const account = await directory.accounts.findByOid(oid);
+ *   return account !== undefined && isUsable(account, since);
+ * }
+ * ```
+ */
 export const isUsable = (account: Account, loginAt?: Date): boolean => !isVoid(account, loginAt) && account.unmetPolicy === undefined;
 
 /** Whether a sign-in of `loginAt` is over for good. A policy that nothing meets ends no sign-in, because it may be changed back. */
@@ -222,6 +237,17 @@ export function createAccounts(
         if (ofOwners(known).length < known.length) break;
       }
       return ofOwners([...known, ...selfMade]);
+    },
+
+    async withEmail(email, tids) {
+      const key = comparedText(email);
+      if (key === '') return [];
+      const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
+      const rows = isFew
+        ? (await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat()
+        : await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE });
+      const found = await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true));
+      return found.filter((account) => isUsable(account));
     },
 
     async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {

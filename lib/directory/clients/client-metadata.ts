@@ -30,14 +30,9 @@ const known: ReadonlySet<string> = new Set([
   ...encrypted,
 ]);
 
-const noCiba = 'nothing, because backchannel authentication (CIBA) is not served yet';
 const noEncryptedRequests = 'nothing, because request objects are not encrypted here';
 /** Names of the standards that are refused, and why. */
 const refused: Readonly<Record<string, string>> = {
-  backchannel_token_delivery_mode: noCiba,
-  backchannel_client_notification_endpoint: noCiba,
-  backchannel_authentication_request_signing_alg: noCiba,
-  backchannel_user_code_parameter: noCiba,
   client_id: 'nothing, because it is the id of the record',
   client_name: 'nothing, because it is the name of the record',
   client_secret: 'nothing, because it would be kept as it is; the field secret is hashed',
@@ -46,7 +41,6 @@ const refused: Readonly<Record<string, string>> = {
 };
 
 const refusedGrants: Readonly<Record<string, string>> = {
-  'urn:openid:params:grant-type:ciba': 'a grant type that is served; backchannel authentication (CIBA) is not yet',
   'urn:ietf:params:oauth:grant-type:device_code': 'a grant type that is served; the device flow is not yet',
 };
 
@@ -75,7 +69,9 @@ export function findClientProblems(
   if (alg !== 'RS256' && alg !== 'ES256') report('/metadata/introspection_signed_response_alg', 'RS256 or ES256');
   // Secrets belong to the record, and end when they are rotated.
   if (secretEnd !== 0) report('/metadata/client_secret_expires_at', 'nothing, or 0');
-  return [...problems, ...listProblems(metadata, rules), ...logoutUriProblems(metadata), ...pageUriProblems(metadata)];
+  const found = Object.entries(rules.problemsOfMetadata?.(metadata) ?? {});
+  const ofExtensions = found.map(([name, expected]) => ({ path: `/metadata/${name}`, expected }));
+  return [...problems, ...ofExtensions, ...listProblems(metadata, rules), ...logoutUriProblems(metadata), ...pageUriProblems(metadata)];
 }
 
 function problemOfName(name: string, value: unknown, { ownMetadata, addedMetadata }: ClientRules): RecordProblem | undefined {

@@ -43,6 +43,7 @@ const lifetimes = inputSchema({
   refreshTokenIdle: seconds(),
   refreshTokenAbsolute: seconds(),
   refreshTokenGrace: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
+  authenticationRequest: Type.Optional(Type.Integer({ minimum: 10, maximum: 600 })),
 });
 const fields = {
   name: line(),

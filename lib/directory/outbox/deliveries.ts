@@ -11,8 +11,11 @@ import { newRecord } from '../input.js';
  * delivery that is not due, however many wait, and a delivery that is put off gets another id.
  */
 export interface Deliveries {
-  /** Registers the sender of a kind, which rejects when a delivery was not taken. Deliveries of a kind without a sender wait. */
-  handle(kind: string, send: (delivery: Delivery) => Promise<void>): void;
+  /**
+   * Registers the sender of a kind, which rejects when a delivery was not taken. Deliveries of a kind without a sender wait.
+   * @param backOffSeconds before the second attempt, the third …; after the last, a delivery is given up. @default about eight hours in all
+   */
+  handle(kind: string, send: (delivery: Delivery) => Promise<void>, backOffSeconds?: readonly number[]): void;
   enqueue(deliveries: readonly NewDelivery[]): Promise<Enqueued>;
   /** Those of a batch that were not taken yet. */
   pending(batch: string): Promise<readonly Delivery[]>;
@@ -49,7 +52,7 @@ const CONCURRENCY = 16;
 
 /** @param interval milliseconds between two looks at what is due. */
 export function createDeliveries(rows: Collection<Delivery>, logger: Logger, interval = 1_000): DeliveryQueue {
-  const handlers = new Map<string, (delivery: Delivery) => Promise<void>>();
+  const handlers = new Map<string, { readonly send: (delivery: Delivery) => Promise<void>; readonly backOffSeconds: readonly number[] }>();
   const attempts = new Set<Promise<void>>();
   let running: Promise<void> | undefined;
   let closed = false;
@@ -65,19 +68,19 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   }
 
   async function attempt(delivery: Delivery): Promise<void> {
-    const send = handlers.get(delivery.kind);
-    if (!send || !(await claim(delivery))) return;
+    const handler = handlers.get(delivery.kind);
+    if (!handler || !(await claim(delivery))) return;
     try {
-      await send(delivery);
+      await handler.send(delivery);
     } catch (error) {
-      return postpone(delivery, error);
+      return postpone(delivery, error, handler.backOffSeconds);
     }
     await rows.remove(delivery.id);
   }
 
-  async function postpone(delivery: Delivery, error: unknown): Promise<void> {
+  async function postpone(delivery: Delivery, error: unknown, backOffSeconds: readonly number[]): Promise<void> {
     const { id, kind, attempts: before } = delivery;
-    const seconds = BACK_OFF_SECONDS[before];
+    const seconds = backOffSeconds[before];
     const state = seconds === undefined ? 'dead' : 'waiting';
     const wait = seconds === undefined ? KEPT_WHEN_DEAD_MS : seconds * 1000 * (0.75 + Math.random() / 2);
     const problem = error instanceof Error ? error.message : String(error);
@@ -140,7 +143,7 @@ export function createDeliveries(rows: Collection<Delivery>, logger: Logger, int
   const timer = setInterval(poll, interval).unref();
 
   return {
-    handle: (kind, send) => void handlers.set(kind, send),
+    handle: (kind, send, backOffSeconds = BACK_OFF_SECONDS) => void handlers.set(kind, { send, backOffSeconds }),
 
     async enqueue(deliveries) {
       const due = new Date(Date.now() + HELD_MS);

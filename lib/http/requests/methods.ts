@@ -9,6 +9,7 @@ const methods: Readonly<Record<string, readonly string[]>> = {
   end_session: ['GET', 'HEAD', 'POST'],
   end_session_confirm: ['POST'],
   end_session_success: ['GET', 'HEAD'],
+  backchannel_authentication: ['POST'],
   jwks: ['GET', 'HEAD', 'OPTIONS'],
   discovery: ['GET', 'HEAD', 'OPTIONS'],
 };

@@ -58,6 +58,8 @@ export interface GrantRecord {
   readonly sid?: string;
   readonly login?: PinnedLogin;
   readonly exp?: number;
+  /** Of no browser's session: it is a sign-in by itself. */
+  readonly isOwn?: true;
   readonly openid?: { readonly scope?: string };
 }
 

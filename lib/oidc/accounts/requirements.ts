@@ -3,8 +3,9 @@
  * a grant's, of which nobody can be asked anything, gives no tokens.
  */
 import { type AcrValues, parseAcrValues } from '../../acr-values.js';
+import type { ExtensionContext } from '../../contract/extension.js';
 import type { Ask, Demand, Requirement, SignedIn } from '../../contract/sign-in/requirement.js';
-import type { Account } from '../../directory/index.js';
+import { type Account, isUsable } from '../../directory/index.js';
 import type { Client } from '../../store/records/records.js';
 import type { OidcDependencies } from '../context.js';
 import type { OurSession, PinnedLogin } from './login-context.js';
@@ -70,6 +71,21 @@ export async function judge(
   if (found !== 'met' || serves === undefined) return found;
   return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';
 }
+
+/** {@link ExtensionContext.isSufficient} */
+export const createSufficient =
+  ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['isSufficient'] =>
+  async (account, signIn, { client, scopes, acrValues }) => {
+    const acr = parseAcrValues(acrValues);
+    const { authTime } = signIn;
+    if (!isUsable(account, new Date(authTime * 1000)) || !isAllowedMethod(account, signIn) || !isAskedMethod(acr.idp, signIn)) return false;
+    if (acr.tenant !== undefined && acr.tenant !== account.tenant.id) return false;
+    if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
+    const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };
+    for (const requirement of offers.requirements())
+      if (requirement.silent === 'refuse' && (await judge(requirement, account, signIn, ask)) !== 'met') return false;
+    return true;
+  };
 
 export interface SilentMint {
   readonly client: Client;

@@ -1,4 +1,4 @@
-import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
@@ -42,18 +42,18 @@ export const createLoginHintCheck =
     const record = clientOf(client);
     const token = params?.login_hint_token ?? params?.sso_token;
     if (typeof token !== 'string' || !params || !client || !record) return;
-    const hint = await read(parts, client, token);
+    const hint = await readHintToken(parts, client, token);
     // What is pushed is read for the client to know; it counts when the browser comes with it.
     if (ctx.oidc.route !== 'authorization') return;
     const tids = allowedTenants(record.allowedTenants, params.acr_values as string | undefined);
-    const account = await accountOf(parts, client, hint, tids);
+    const account = await accountOfHint(parts, client, hint, tids);
     if (!account) return;
     if (record.trustedLoginHint && (await signIn(parts, ctx, hint, account))) return;
     params.login_hint ??= account.person.user.userName;
   };
 
-/** @throws InvalidRequest */
-async function read({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
+/** @throws InvalidRequest, {@link HintTokenExpired} */
+export async function readHintToken({ options, keys }: OidcParts, client: Client, token: string): Promise<Hint> {
   try {
     const { typ, alg, kid = '' } = decodeProtectedHeader(token);
     if (typ !== TYPE || !algorithms.has(alg)) throw new TypeError(`its typ is ${TYPE}, and it is signed with a key pair`);
@@ -63,9 +63,14 @@ async function read({ options, keys }: OidcParts, client: Client, token: string)
       : await verifiedByClient(client, token, CLOCK_TOLERANCE_SECONDS);
     return checked(payload, options.issuer, own ? options.issuer : client.clientId);
   } catch (cause) {
+    const isExpired = cause instanceof joseErrors.JWTExpired || (cause instanceof Error && cause.message === 'jwt expired');
+    if (isExpired) throw new HintTokenExpired('login_hint_token has expired', undefined, { cause } as never);
     throw new errors.InvalidRequest('login_hint_token is not valid', undefined, { cause } as never);
   }
 }
+
+/** One whose signature is good. */
+export class HintTokenExpired extends errors.InvalidRequest {}
 
 function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayload, issuer: string, signer: string): Hint {
   const now = epochSeconds();
@@ -87,7 +92,7 @@ function checked({ iss, aud, exp, iat, jti, sub, auth_time, ...claims }: JWTPayl
 }
 
 /** The account that is meant, if it may sign in here: by `oid`, or of those that share `sub` the one of the tenant, else the one it names. */
-async function accountOf(
+export async function accountOfHint(
   parts: OidcParts,
   client: Client,
   { sub, oid, tid }: Hint,
@@ -103,8 +108,15 @@ async function accountOf(
   return meant.find(({ person }) => person.user.id === named.person.user.id) ?? (meant.length === 1 ? meant[0] : undefined);
 }
 
+/** Counts a token as used; false where it was before. */
+export async function useOnce({ artifacts }: OidcParts, { iss, jti, exp }: Hint): Promise<boolean> {
+  const key = hashedKey('LoginHint', JSON.stringify([iss, jti]));
+  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
+  return (await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok;
+}
+
 /** Makes the account the session's; false where it takes more than a token. */
-async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
+async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
   const session = sessionOf(ctx);
   const { prompts, params } = ctx.oidc;
   const { user } = account.person;
@@ -118,11 +130,7 @@ async function signIn({ artifacts }: OidcParts, ctx: KoaContextWithOIDC, hint: H
   const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
-  const key = hashedKey('LoginHint', JSON.stringify([hint.iss, hint.jti]));
-  const { ok } = await artifacts.commit([
-    { op: 'put', key, value: '', expiresAt: (hint.exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000, if: 'absent' },
-  ]);
-  if (!ok) return false;
+  if (!(await useOnce(parts, hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
   startSignIn(session, { sub: subOf(user), idp });
   session.resetIdentifier();

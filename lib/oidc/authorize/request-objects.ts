@@ -11,22 +11,22 @@ import { carriedNothing, carriedParameter, carryParameters, mergedParameters } f
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Seconds that a request object may be valid for. */
-const MAX_LIFETIME_SECONDS = 3600;
+export const MAX_LIFETIME_SECONDS = 3600;
 
 /** Media types of a JWT that may be one; the `typ` of any other JWT says that it is something else. @see RFC 9101 §4, RFC 8725 §3.11 */
-const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
+export const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt']);
 
 const invalid = (description: string): Error => new errors.InvalidRequestObject(description);
 
 /** What says that RFC 9101 was meant, where OpenID Connect Core §6.1 could be too. */
-const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
+export const EXPLICIT_TYPE = 'oauth-authz-req+jwt';
 
 /** @throws InvalidRequestObject for one that is unlimited in time, or was made for something else. */
 export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, header: Claims): void {
   // What was pushed as a form is kept as an unsigned one, and no client can bring that.
   if (header.alg === 'none' && ctx.oidc.entities.PushedAuthorizationRequest) return;
   const { aud, sub, exp, nbf, iat } = claims;
-  const typ = typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ;
+  const typ = typeOf(header);
   if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
   if (aud !== ctx.oidc.issuer) throw invalid('aud must be the issuer, as a single string');
   const params = ctx.oidc.params as Params;
@@ -46,6 +46,9 @@ export function checkRequestObject(ctx: KoaContextWithOIDC, claims: Claims, head
   afterRequestObject(ctx, (taken) => Object.assign(taken, mergedParameters(claims, inside, beside)));
 }
 
+/** The media type of a JWT, as {@link types} has it. @see RFC 7515 §4.1.9 */
+export const typeOf = ({ typ }: Claims): unknown => (typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ);
+
 type Params = Record<string, unknown>;
 
 /** Whether nothing beside the request object counts, however it is typed. @see RFC 9101 §6.3, §10.5; RFC 9126 §3; FAPI 1.0 Part 2 §5.2.2 */
@@ -56,15 +59,14 @@ function countsAlone({ oidc }: KoaContextWithOIDC): boolean {
 }
 
 /** The members of a request object as parameters are sent: what is no string as its JSON text, a list as one that is repeated. */
-function parametersIn(claims: Claims): Record<string, string | string[]> {
+export function parametersIn(claims: Claims): Record<string, string | string[]> {
   const parameters = Object.entries(claims).filter(([name, value]) => value !== null && !registeredClaims.has(name));
   return Object.fromEntries(parameters.map(([name, value]) => [name, Array.isArray(value) ? value.map(textOf) : textOf(value)]));
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** @see RFC 9101 §4, CIBA Core §7.1.1, FAPI 2.0 Message Signing §5.3.1 */
+/** @see RFC 9101 §4, FAPI 2.0 Message Signing §5.3.1 */
 function requiredMembers({ oidc }: KoaContextWithOIDC): string[] {
-  if (oidc.route === 'backchannel_authentication') return ['exp', 'iat', 'nbf', 'jti'];
   return ['client_id', 'exp', ...(oidc.isFapi('1.0 Final', '2.0') ? ['nbf'] : [])];
 }

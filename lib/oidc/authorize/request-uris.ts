@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { GuardedResponse } from '../../fetch/guarded-fetch.js';
+import type { Client } from '../../store/records/records.js';
 import { pushedIdOf } from '../artifacts/ids.js';
 import { perRequest } from '../artifacts/per-request.js';
 import { findCaller, isClient } from '../clients/clients.js';
@@ -26,6 +27,8 @@ export function checkRequestUris(_ctx: unknown, _name: string, uris: unknown): v
 export interface RequestUris {
   /** Puts the request object that a registered URL has in the place of the URL. */
   resolve(ctx: Context): Promise<void>;
+  /** The request object that a URL of the client has; undefined where it is not registered, or cannot be read. */
+  fetch(client: Client, uri: string): Promise<string | undefined>;
   /** @throws InvalidRequest, InvalidRequestUri */
   check(ctx: KoaContextWithOIDC): void;
 }
@@ -49,26 +52,35 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
     return text;
   }
 
+  /** Whoever asks does not learn why it cannot be read: it would tell them about the network. */
+  async function readable({ id }: Client, uri: string): Promise<string | undefined> {
+    try {
+      return await read(uri);
+    } catch (error) {
+      logger.info({ err: error, client: id }, 'request_uri could not be read');
+      return undefined;
+    }
+  }
+
   return {
     async resolve(ctx) {
       const { client_id: clientId, request_uri: uri, request } = ctx.query;
       if (typeof uri !== 'string' || pushedIdOf(uri) !== undefined || typeof clientId !== 'string' || request !== undefined) return;
       const client = await findCaller(directory, clientId);
       if (!isClient(client)) return;
-      const { request_uris: registered } = client.metadata;
-      if (!Array.isArray(registered) || !registered.includes(uri)) {
+      if (!isRegistered(client, uri)) {
         problems(ctx).uri = 'request_uri is not registered';
         return;
       }
-      try {
-        const { request_uri: _, ...query } = ctx.query;
-        Object.defineProperty(ctx, 'query', { configurable: true, value: { ...query, request: await read(uri) } });
-      } catch (error) {
-        // Whoever asks does not learn why: it would tell them about the network.
-        logger.info({ err: error, client: clientId }, 'request_uri could not be read');
+      const found = await readable(client, uri);
+      if (found === undefined) {
         problems(ctx).uri = 'request_uri could not be read';
+        return;
       }
+      const { request_uri: _, ...query } = ctx.query;
+      Object.defineProperty(ctx, 'query', { configurable: true, value: { ...query, request: found } });
     },
+    fetch: async (client, uri) => (isRegistered(client, uri) ? readable(client, uri) : undefined),
     check(ctx) {
       const { route, params } = ctx.oidc;
       if (route !== 'authorization' && route !== 'pushed_authorization_request') return;
@@ -78,6 +90,10 @@ export function createRequestUris({ directory, remote, logger }: OidcParts): Req
       if (uri !== undefined) throw new errors.InvalidRequestUri(uri);
     },
   };
+}
+
+function isRegistered({ metadata: { request_uris: registered } }: Client, uri: string): boolean {
+  return Array.isArray(registered) && registered.includes(uri);
 }
 
 function requestObjectOf({ status, headers, body }: GuardedResponse): string {

@@ -51,7 +51,7 @@ export function createSignInRequests(
       return true;
     },
 
-    async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, signIn }) {
+    async require(ctx, { client, state, prompt, acrValues, loginHint, maxAge, uiLocales, eid, signIn }) {
       const found = (await provider().Client.find(client)) as { redirectUris?: readonly string[] } | undefined;
       const [redirectUri] = found?.redirectUris ?? [];
       if (!redirectUri || !internalClients.owns(client)) throw new TypeError(`there is no internal client ${client}`);
@@ -62,6 +62,7 @@ export function createSignInRequests(
         login_hint: loginHint,
         max_age: maxAge === undefined ? undefined : String(maxAge),
         ui_locales: uiLocales,
+        ...eid,
       };
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined && value !== ''));
       const request = { client_id: client, response_type: 'none', redirect_uri: redirectUri, scope: 'openid', ...given };

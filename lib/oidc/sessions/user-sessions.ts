@@ -14,6 +14,15 @@ import { endSignIn } from './sessions.js';
 const rememberedAs = ({ clientId, accountId, sid, login }: GrantRecord, expiresAt: number): SessionGrant[] =>
   sid === undefined || !login ? [] : [{ clientId, grantId: '', accountId, sid, sub: login.sub, exp: expiresAt / 1000 }];
 
+/** A grant that is a sign-in by itself, as a session is described. */
+function describedGrant({ key, value, expiresAt }: Artifact): readonly UserSession[] {
+  const { isOwn, clientId, login } = JSON.parse(value) as GrantRecord;
+  if (!isOwn || !login) return [];
+  const { authTime, amr, idp, act } = login;
+  const signedIn = { signedInAt: new Date(authTime * 1000), expiresAt: new Date(expiresAt), amr, idp, ...(act ? { act } : {}) };
+  return [{ id: digestOfKey(key), ...signedIn, clientIds: [clientId] }];
+}
+
 interface Found extends Artifact {
   readonly session: SessionPayload;
 }
@@ -87,23 +96,31 @@ export function createUserSessions(parts: OidcParts): Sessions {
   return {
     async list(user) {
       const account = await accountOf(user);
-      const { sessions } = await recordsOf(user.userId);
-      return sessions
+      const { sessions, grants } = await recordsOf(user.userId);
+      const inBrowsers = sessions
         .filter(({ session: { endsAt } }) => typeof endsAt !== 'number' || endsAt * 1000 > Date.now())
-        .filter(({ session }) => !isVoid(account, new Date((session.loginTs ?? 0) * 1000)))
-        .map(described)
+        .map(described);
+      return [...inBrowsers, ...grants.flatMap(describedGrant)]
+        .filter(({ signedInAt }) => !isVoid(account, signedInAt))
         .sort((a, b) => b.signedInAt.getTime() - a.signedInAt.getTime());
     },
 
     async end(user, id, by = {}) {
       const account = await accountOf(user);
-      const { sessions } = await recordsOf(user.userId);
+      const { sessions, grants } = await recordsOf(user.userId);
       const found = sessions.find(({ key }) => digestOfKey(key) === id);
+      const own = grants.find((artifact) => describedGrant(artifact).some((each) => each.id === id));
       const notices = new LogoutNotices(parts);
       const isOfUser = ({ accountId }: SessionPayload) => accountId === user.userId;
       // Told first: a node that dies in between leaves a session that can be ended again, and one event.
       const data = { AggregateId: user.userId, SessionId: id };
-      if (found) await directory.as(by).accountEvents.raise('SessionEnded', account, data, id);
+      if (found ?? own) await directory.as(by).accountEvents.raise('SessionEnded', account, data, id);
+      if (own) {
+        await notices.enqueue({ grants: rememberedAs(JSON.parse(own.value) as GrantRecord, own.expiresAt) });
+        await artifacts.commit([{ op: 'remove', key: own.key, until: own.expiresAt }]);
+        notices.release();
+        return true;
+      }
       const ended = await endSignIn(artifacts, found?.key, (before, ended) => notices.enqueue(before, ended), isOfUser);
       notices.release();
       return ended !== undefined;

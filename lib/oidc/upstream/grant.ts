@@ -7,7 +7,7 @@ export type Held = (ctx: KoaContextWithOIDC, scopes: readonly string[]) => reado
 /** A grant gives no more than its client may have by now. The scope of every token, and the claims of userinfo, are asked for here. */
 export function customiseGrant({ Grant }: Provider, held: Held): void {
   // Fields of our own that oidc-provider keeps.
-  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid'] });
+  Object.defineProperty(Grant, 'IN_PAYLOAD', { value: [...membersOf(Grant), 'login', 'sid', 'isOwn'] });
   const { getOIDCScopeFiltered, getResourceScopeFiltered } = Grant.prototype;
   const narrowed = (granted: string): string => {
     const ctx = Provider.ctx;

@@ -41,6 +41,15 @@ export async function idTokenHint(ctx: KoaContextWithOIDC): Promise<Payload | un
   return hint.payload;
 }
 
+/** The claims of an ID token that was issued to the client, expired or not; undefined for anything else. */
+export async function claimsOfIdToken({ IdToken }: Pick<Provider, 'IdToken'>, client: Client, jwt: string): Promise<Payload | undefined> {
+  try {
+    return (await (IdToken as unknown as HintModel).validate(jwt, client)).payload as Payload;
+  } catch {
+    return undefined;
+  }
+}
+
 interface HintModel {
   validate(jwt: string, client: Client): Promise<{ payload: { sub?: unknown; sid?: unknown } }>;
 }

@@ -7,6 +7,8 @@ export interface StepHooks {
   token(ctx: KoaContextWithOIDC): Promise<void>;
   /** The last steps of endpoints, in place of oidc-provider's own; absent: its own. */
   readonly lastSteps: Readonly<Partial<Record<keyof typeof lastSteps, (ctx: KoaContextWithOIDC) => Promise<void>>>>;
+  /** Answers a backchannel authentication request once its client authenticated; absent: oidc-provider does. */
+  readonly backchannel?: ((ctx: KoaContextWithOIDC) => Promise<void>) | undefined;
 }
 
 type Step = (ctx: never, next: () => Promise<void>) => unknown;
@@ -20,7 +22,8 @@ const lastSteps = { introspection: 'renderTokenResponse', revocation: 'revokeTok
 const isNamed = <Names extends object>(names: Names, name: string): name is keyof Names & string => Object.hasOwn(names, name);
 
 /**
- * Adds a step to the token endpoint, after the one that authenticates the client, and puts ours in place of the last ones of other endpoints. The
+ * Adds a step to the token endpoint, after the one that authenticates the client, and puts ours in place of the last ones of other endpoints, and of all that
+ * come after authentication at the backchannel authentication endpoint (actions/authorization/index.js). The
  * constructor of Provider registers grants before it registers routes, by the router: helpers/initialize_app.js, actions/token.js.
  */
 export function placeSteps(provider: Provider, hooks: StepHooks): void {
@@ -36,6 +39,12 @@ export function placeSteps(provider: Provider, hooks: StepHooks): void {
       const at = steps.findIndex((each) => each.name === 'authenticateClient');
       if (at < 0) throw new TypeError('The token endpoint authenticates its clients in another way than this was written for.');
       return steps.toSpliced(at + 1, 0, step);
+    }
+    if (name === 'backchannel_authentication' && hooks.backchannel) {
+      const at = steps.findIndex((each) => each.name === 'assembleAuthorizationParams');
+      if (at < 0)
+        throw new TypeError('The backchannel authentication endpoint reads its parameters in another way than this was written for.');
+      return [...steps.slice(0, at), hooks.backchannel];
     }
     const last = isNamed(lastSteps, name) ? hooks.lastSteps[name] : undefined;
     if (!last || !isNamed(lastSteps, name)) return steps;

@@ -37,6 +37,7 @@ export const collections = {
       byGroup: { fields: ['user.groupIds'] },
       byOutbox,
       byEmail: { fields: ['tid', 'emailKey'] },
+      byEmailAnywhere: { fields: ['emailKey'] },
       bySecondEmail: { fields: ['tid', 'secondEmailKey'] },
       ...listed('tid'),
       withUserInOrderOfName: { fields: ['tid', 'hasUser', 'nameKey'], order: 'text' },

@@ -31,6 +31,12 @@ export interface ExtensionArtifacts {
   /** False when there is one with this id, taken or not, or its grant is over: then nothing is written. @param value JSON. */
   put(id: string, value: unknown, options?: PutArtifact): Promise<boolean>;
   read(id: string): Promise<unknown>;
+  /**
+   * Compare-and-swap: `change` may run again when another write came between. Its argument is undefined where there is none; where it returns its
+   * argument, or undefined, nothing is written. With `lifetimeSeconds` the record ends so long from now, else when it would have ended.
+   * @returns what is kept then; undefined also for a record that was taken or removed, which stays so.
+   */
+  update(id: string, change: (value: unknown) => unknown, options?: PutArtifact): Promise<unknown>;
   /** Takes the value: one caller gets it, all others get undefined, also at the same time. @throws TypeError where the kind is not `once`. */
   take(id: string): Promise<unknown>;
   /** It reads as absent from now on, and its id can be used again once it would have ended. */
@@ -81,19 +87,25 @@ export function createExtensionArtifacts(
   const opened = ({ key, value }: Artifact): unknown =>
     JSON.parse(keyring.decrypt(PURPOSE, key, (JSON.parse(value) as Envelope).sealed)) as unknown;
 
-  return {
+  function withinKind(lifetimeSeconds: number): number {
+    if (lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds) return lifetimeSeconds;
+    throw new RangeError(`${kind.name}: a lifetime within the kind's`);
+  }
+
+  const sealed = (key: ArtifactKey, value: unknown): string => keyring.encrypt(PURPOSE, key, JSON.stringify(value));
+
+  const handle: ExtensionArtifacts = {
     async put(id, value, { oid, grantId, lifetimeSeconds = kind.lifetimeSeconds } = {}) {
       if ((oid !== undefined) !== (kind.account === true))
         throw new TypeError(`${kind.name}: an oid is for kinds with account, and for each of them`);
-      if (!(lifetimeSeconds > 0 && lifetimeSeconds <= kind.lifetimeSeconds))
-        throw new RangeError(`${kind.name}: a lifetime within the kind's`);
+      withinKind(lifetimeSeconds);
       if ((grantId !== undefined) !== (kind.ofGrant === true))
         throw new TypeError(`${kind.name}: a grant is for kinds with ofGrant, and for each of them`);
       const grant = grantId === undefined ? undefined : artifactKey('Grant', grantId);
       if (grantId !== undefined && !(grant && (await isLive(grant)))) return false;
       const key = keyFor(id);
       const at = Date.now();
-      const envelope: Envelope = { at, ...(grant && { grant }), sealed: keyring.encrypt(PURPOSE, key, JSON.stringify(value)) };
+      const envelope: Envelope = { at, ...(grant && { grant }), sealed: sealed(key, value) };
       const result: CommitResult = await artifacts.commit([
         {
           op: 'put',
@@ -112,6 +124,27 @@ export function createExtensionArtifacts(
       return artifact && opened(artifact);
     },
 
+    async update(id, change, options) {
+      const key = keyFor(id);
+      for (;;) {
+        const artifact = await live(key);
+        const before = artifact && opened(artifact);
+        const after = change(before);
+        if (after === before || after === undefined) return before;
+        if (!artifact) {
+          if (await handle.put(id, after, options)) return after;
+          // Taken, removed or cut off, which lasts; or another was faster.
+          if (!(await live(key))) return undefined;
+          continue;
+        }
+        const { version, ...kept } = artifact;
+        const value = JSON.stringify({ ...(JSON.parse(artifact.value) as Envelope), sealed: sealed(key, after) });
+        const seconds = options?.lifetimeSeconds;
+        const expiresAt = seconds === undefined ? kept.expiresAt : Date.now() + withinKind(seconds) * 1000;
+        if ((await artifacts.commit([{ op: 'put', if: { version }, ...kept, expiresAt, value }])).ok) return after;
+      }
+    },
+
     async take(id) {
       if (!kind.once) throw new TypeError(`${kind.name} is not a kind that is taken once`);
       const artifact = await live(keyFor(id));
@@ -128,4 +161,5 @@ export function createExtensionArtifacts(
       if (artifact) await artifacts.commit([{ op: 'remove', key, until: artifact.expiresAt }]);
     },
   };
+  return handle;
 }

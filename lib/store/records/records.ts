@@ -257,6 +257,8 @@ export interface Lifetimes {
   readonly refreshTokenAbsolute?: number;
   /** 0 for public clients that do not prove possession of a key, because their retries look like a thief's. */
   readonly refreshTokenGrace?: number;
+  /** Of CIBA; requests may ask for less. */
+  readonly authenticationRequest?: number;
 }
 
 /** A registered application. Its id is the `client_id`; not a UUID. */

@@ -199,6 +199,7 @@ const rowChecks: {
       refreshTokenIdle: seconds,
       refreshTokenAbsolute: seconds,
       refreshTokenGrace: seconds,
+      authenticationRequest: seconds,
     }),
     allowedTenants: optional(texts),
     introspects: oneOf('own', 'all'),

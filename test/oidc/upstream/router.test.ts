@@ -13,6 +13,17 @@ test('the token endpoint is registered by `router.post` after the grants; a step
   expectInOrder('actions/token.js', '...clientAuth,', 'rejectDupes.bind(undefined, { only: grantTypeSet })', 'stripGrantIrrelevantParams');
 });
 
+test('the backchannel authentication endpoint reads its parameters after the client authenticated, by a step of a name', () => {
+  expectInOrder(
+    'actions/authorization/index.js',
+    'for (const clientAuthMiddlware of clientAuth)',
+    'use(authenticatedClientId,                    DA,                 BA);',
+    'use(assembleAuthorizationParams,           A, DA,            PAR, BA);',
+  );
+  expectInOrder('actions/authorization/request_parameters.js', 'export function assembleAuthorizationParams(ctx, next)');
+  expectInOrder('helpers/initialize_app.js', "error('backchannel_authentication.error'), ...ciba)");
+});
+
 test('what answers at the end of an endpoint is its last step, by a name', () => {
   expectInOrder('actions/introspection.js', 'export default [', 'async function renderTokenResponse(ctx) {', '},\n];');
   expectInOrder('actions/revocation.js', 'export default [', 'async function revokeToken(ctx) {', '},\n];');

@@ -2,6 +2,9 @@
  * Pages of extensions for the gallery. An extension adds a list here, of views as it shows them: `viewsOf` catches what its pages show, `stateOf` draws
  * one view.
  */
+import { createPages as cibaPages, type Shown } from '../../../extensions/ciba/person/pages.js';
+import type { AuthenticationRequest, MessageFormat } from '../../../extensions/ciba/requests/record.js';
+import { texts as cibaTexts } from '../../../extensions/ciba/texts/index.js';
 import { createPages as impersonationPages } from '../../../extensions/impersonation/pages.js';
 import type { ImpersonationRow } from '../../../extensions/impersonation/records.js';
 import { texts as impersonationTexts } from '../../../extensions/impersonation/texts/index.js';
@@ -9,7 +12,7 @@ import { createPages as linkedAccountsPages } from '../../../extensions/linked-a
 import { texts as linkedAccountsTexts } from '../../../extensions/linked-accounts/texts/index.js';
 import { resolveView } from '../../../extensions/sign-in/extension-view.js';
 import type { PageFrame, PageView } from '../../../extensions/sign-in/view-models.js';
-import type { Account, ExtensionContext, ExtensionTexts, Interaction, Locale, View } from '../../../lib/extension-door.js';
+import type { Account, Client, ExtensionContext, ExtensionTexts, Interaction, Locale, View } from '../../../lib/extension-door.js';
 
 interface State {
   readonly name: string;
@@ -20,8 +23,12 @@ interface State {
 /** A page as an extension shows it, in a language. */
 const stateOf = (name: string, view: View, texts: ExtensionTexts, locale: Locale = 'en'): State => ({
   name,
-  view: resolveView(view, texts[locale], { csrf: 'token' }),
-  frame: { locale, tenant: { name: view.tenant?.name ?? 'Acme Industries AS' } },
+  view: resolveView(view, { locale, texts: texts[locale] }, { csrf: 'token' }),
+  frame: {
+    locale,
+    tenant: { name: view.tenant?.name ?? 'Acme Industries AS' },
+    ...(view.client && { client: { name: view.client.name } }),
+  },
 });
 
 /** What the pages of an extension show when they are called with a context that shows nothing. */
@@ -66,6 +73,62 @@ const linked = await viewsOf(linkedAccountsPages, (pages) => [
   pages.lost(ctx),
 ]);
 
+const callCentre = { id: 'calls', name: 'Acme Call Centre' } as Client;
+const authentication: AuthenticationRequest = {
+  id: 'request',
+  oid: '1',
+  tid: '1',
+  clientId: 'calls',
+  scopes: ['openid', 'profile', 'orders.read'],
+  bindingMessage: 'W4SCT',
+  messageFormat: 'plaintext',
+  initiator: 'user',
+  state: 'pending',
+  isPing: false,
+  createdAt: new Date(),
+  expiresAt: new Date(Date.now() + 120_000),
+};
+const shown: Shown = { request: authentication, client: callCentre, account: acme, missing: [], canApprove: true };
+const formatted = '# Pay **900 NOK**\n## To\n### The *council*\n- for water\n- for \u05d0\u05d1\n\nToday\nor tomorrow';
+const overs = (['approved', 'denied', 'replaced', 'expired'] as const).map((state) => ({ ...authentication, state }));
+const here = { session: 's' };
+
+const asked = await viewsOf(cibaPages, (pages) => [
+  pages.inbox(ctx, acme, []),
+  pages.inbox(ctx, long, [shown, { request: authentication, client: { ...callCentre, name: long.tenant.name } }]),
+  pages.request(ctx, here, shown),
+  pages.request(ctx, here, {
+    ...shown,
+    request: { ...authentication, bindingMessage: formatted, messageFormat: 'simpleMarkdownV1', initiator: 'RP' },
+    account: long,
+    missing: [{ name: 'openid' }, { name: 'orders.read', description: 'Read your orders' }],
+    canApprove: false,
+    isInsufficient: true,
+  }),
+  pages.request(ctx, here, { ...shown, request: (({ bindingMessage: _, ...rest }) => rest)(authentication) }),
+  ...overs.map((request) => pages.over(ctx, acme, { request, client: callCentre })),
+  ...(['unrecognised', 'host'] as const).map((denial) =>
+    pages.over(ctx, acme, { request: { ...authentication, state: 'denied', denial }, client: callCentre }),
+  ),
+  pages.refused(ctx, acme, { client: callCentre }),
+  pages.gone(ctx, acme),
+  pages.other(ctx, globex, 'request'),
+  pages.lost(ctx, acme, 'request'),
+  pages.unsigned(ctx),
+]);
+
+/** The page of a request with a message, in Chromium as `servePages` serves it. */
+export async function cibaRequestPage({ message, format, name }: { message: string; format: MessageFormat; name: string }): Promise<State> {
+  const [view] = await viewsOf(cibaPages, (pages) => [
+    pages.request(ctx, here, { ...shown, request: { ...authentication, bindingMessage: message, messageFormat: format } }),
+  ]);
+  if (!view) throw new TypeError('the request has no page');
+  return stateOf(name, view, cibaTexts);
+}
+
+/** Those of a language with long words; the one of all parts is in each. */
+const cibaStates = asked.map((view, at) => stateOf(`ciba-${at + 1}`, view, cibaTexts, at === 3 ? 'de' : 'en'));
+
 const step = { uid: 'uid' } as Interaction;
 const bounds = { characters: 500, minutes: 30 };
 const typed = { reason: 'x'.repeat(600), minutes: '31' };
@@ -82,6 +145,7 @@ const impersonation = await viewsOf(impersonationPages, (pages) => [
 ]);
 
 export const galleryOfExtensions: readonly State[] = [
+  ...cibaStates,
   ...linked.map((view, at) => stateOf(`linked-accounts-${at + 1}`, view, linkedAccountsTexts, at === 1 ? 'de' : 'en')),
   ...impersonation.map((view, at) => stateOf(`impersonation-${at + 1}`, view, impersonationTexts, at % 2 === 0 ? 'fi' : 'en')),
 ];

@@ -1,6 +1,6 @@
 /** What an attacker would have stored as a name, or sent as a parameter. */
 
-const notFreeText = ['page', 'problem', 'problems', 'method', 'locale'];
+const notFreeText = ['page', 'part', 'kind', 'look', 'script', 'problem', 'problems', 'method', 'locale'];
 
 /** Every string in a value replaced, and the names of hidden fields; what is not free text stays, and the keys to `keep`. */
 export function fill<Value>(value: Value, text: string, keep: readonly string[] = [], key = ''): Value {
@@ -8,7 +8,8 @@ export function fill<Value>(value: Value, text: string, keep: readonly string[] 
     return (notFreeText.includes(key) || keep.includes(key) ? value : text) as Value;
   }
   if (Array.isArray(value)) return value.map((item) => fill(item, text, keep, key)) as Value;
-  if (typeof value !== 'object' || value === null) return value;
+  // Markup is not text: what makes it is tested by itself.
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value).map(([name, item]) => [key === 'fields' ? text : name, fill(item, text, keep, name)]);
   return Object.fromEntries(entries) as Value;
 }

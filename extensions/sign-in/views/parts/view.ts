@@ -6,6 +6,7 @@ import { hiddenFields } from './hidden-fields.js';
 import { chevronIcon } from './icons.js';
 import type { PageContent, PageContext } from './layout.js';
 import { qrCode } from './qr-code.js';
+import { scopeList } from './scope-list.js';
 
 export function extensionView({ title, lead, problem, form, parts, script }: PageView<'view'>, context: PageContext): PageContent {
   const fields = parts.filter((part) => part.part === 'field');
@@ -88,6 +89,12 @@ function renderPart(part: PartModel, focused: string | undefined, context: PageC
       return html`<button class="button${part.look !== undefined && html` ${part.look}`}" type="button" hidden data-action="${part.action}"${
         part.value !== undefined && html` data-value="${part.value}"`
       }${part.done !== undefined && html` data-done="${part.done}"`}>${part.text}</button>`;
+    case 'facts':
+      return html`<dl class="facts">${part.facts.map(({ label, value }) => html`<div><dt>${label}</dt><dd><bdi>${value}</bdi></dd></div>`)}</dl>`;
+    case 'quote':
+      return html`<figure class="quote"><figcaption>${part.label}</figcaption><blockquote>${part.quote}</blockquote></figure>`;
+    case 'scopes':
+      return scopeList(part.label, part.scopes, context);
     case 'markup':
       return part.markup;
   }

@@ -11,6 +11,7 @@ import type { CallerState } from '../../../contract/extension.js';
 import { isLiveSecret } from '../../../directory/index.js';
 import type { GrantRecord } from '../../accounts/login-context.js';
 import { LostWrite } from '../../artifacts/unit-of-work.js';
+import type { AnswerClient } from '../../authorize/backchannel/client-endpoints.js';
 import { type Caller, callerOf, clientOf } from '../../clients/clients.js';
 import type { OidcParts } from '../../context.js';
 import type { TokenResponse } from '../token-request.js';
@@ -25,12 +26,14 @@ export interface PlainDoorOptions {
   readonly parts: OidcParts;
   readonly handlers: Handlers;
   readonly findClient: (id: string) => Promise<Client | undefined>;
+  /** What an extension answers at the backchannel authentication endpoint. */
+  readonly answerClient: AnswerClient | undefined;
 }
 
 /** By endpoint. */
-export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo', Answer>>;
+export type PlainDoor = Readonly<Record<'token' | 'introspection' | 'revocation' | 'userinfo' | 'backchannel_authentication', Answer>>;
 
-export function createPlainDoor({ parts: { adapters }, handlers, findClient }: PlainDoorOptions): PlainDoor {
+export function createPlainDoor({ parts: { adapters }, handlers, findClient, answerClient }: PlainDoorOptions): PlainDoor {
   /** A form whose client authenticated by its secret. */
   async function callOf(ctx: Context) {
     const form = await plainForm(ctx);
@@ -56,6 +59,19 @@ export function createPlainDoor({ parts: { adapters }, handlers, findClient }: P
         return false;
       }
       return send(ctx, body);
+    },
+
+    async backchannel_authentication(ctx) {
+      const call = answerClient && (await callOf(ctx));
+      const record = clientOf(call?.caller);
+      if (!call || !record) return false;
+      try {
+        const body = await answerClient({ ctx, client: call.caller, record, parameters: call.fields });
+        return send(ctx, body, {});
+      } catch (error) {
+        if (((error as { status?: number }).status ?? 500) >= 500) throw error;
+        return false;
+      }
     },
 
     async introspection(ctx) {
@@ -105,8 +121,8 @@ const isRefusal = (error: unknown): boolean => error instanceof LostWrite || (er
 const isPlainToken = ({ structured, jkt, aud, scope, ...token }: Readonly<Record<string, unknown>>): boolean =>
   !structured && jkt === undefined && token['x5t#S256'] === undefined && aud === undefined && String(scope).split(' ').includes('openid');
 
-function send(ctx: Context, body: object): true {
-  ctx.set(headers);
+function send(ctx: Context, body: object, cors: Readonly<Record<string, string>> = headers): true {
+  ctx.set(cors);
   ctx.set('Content-Type', 'application/json; charset=utf-8');
   ctx.body = JSON.stringify(body);
   return true;

@@ -1,6 +1,6 @@
 /** Grant types of extensions: each exchange makes a grant of its own, and the mint does the rest. */
 import { type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/grant-type.js';
+import type { GrantedSignIn, GrantRefusal, GrantType as OurGrantType } from '../../../contract/clients/grant-type.js';
 import { subOf } from '../../../directory/index.js';
 import { IdpError } from '../../../errors.js';
 import type { Client } from '../../../store/records/records.js';
@@ -21,7 +21,7 @@ import { getsRefreshToken } from './refresh-token.js';
 
 /** A grant that is about to be made, and what its tokens are made from. */
 interface Made {
-  readonly grant: { readonly exp: number; readonly login: PinnedLogin; readonly sid: string; readonly scope: string };
+  readonly grant: { readonly exp: number; readonly login: PinnedLogin; readonly sid: string; readonly isOwn: true; readonly scope: string };
   readonly source: AdapterPayload & { readonly accountId: string; readonly scope: string };
 }
 
@@ -49,7 +49,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
   /** @throws InvalidGrant where the user may not sign in to the client, or nothing is left of the scopes. */
   async function made({ ctx, client, record }: Asked, given: GrantedSignIn): Promise<Made> {
     const signIn = boundActing(given, options.lifetimes.impersonation);
-    const { oid, amr, idp, authTime, act, nonce, offline } = signIn;
+    const { oid, amr, idp, authTime, method, provenAt, startedAt = authTime, act, nonce, offline } = signIn;
     const endsAt = signIn.endsAt === undefined ? Number.POSITIVE_INFINITY : Math.floor(signIn.endsAt.getTime() / 1000);
     const { lifetimes } = options;
     const now = epochSeconds();
@@ -60,13 +60,15 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const granted = scopes.held(ctx, record, [...new Set(signIn.scopes)].filter(isLeft));
     const account = await accounts.load(ctx, oid);
     if (!account || granted.length === 0) throw new errors.InvalidGrant('nothing was granted');
-    const sessionEndsAt = Math.min(endsAt, authTime + lifetimes.sessionAbsolute);
+    const sessionEndsAt = Math.min(endsAt, startedAt + lifetimes.sessionAbsolute);
     const login: PinnedLogin = {
       sub: subOf(account.person.user),
       idp,
       amr: [...amr],
       authTime,
       sessionEndsAt,
+      ...(method === undefined ? {} : { method }),
+      ...(provenAt && Object.keys(provenAt).length > 0 ? { provenAt } : {}),
       ...(act ? { act } : {}),
       ...(signIn.endsAt ? { endsAt } : {}),
     };
@@ -79,7 +81,7 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
     const sid = createSalt();
     const scope = granted.join(' ');
     return {
-      grant: { exp, login, sid, scope },
+      grant: { exp, login, sid, isOwn: true, scope },
       source: { accountId: oid, amr: [...amr], authTime, scope, sid, clientId: client.clientId, ...(nonce === undefined ? {} : { nonce }) },
     };
   }
@@ -91,11 +93,11 @@ export function createExtensionGrants(parts: OidcParts, accounts: Accounts, scop
       const proof = await request.proof();
       requireProof(client, proof);
       const {
-        grant: { exp, login, sid, scope },
+        grant: { exp, scope, ...members },
         source,
       } = await made(request, await exchange(type(), request));
       const grantId = createId('Grant');
-      const grant = { iat: epochSeconds(), exp, accountId: source.accountId, clientId: client.clientId, openid: { scope }, login, sid };
+      const grant = { iat: epochSeconds(), exp, accountId: source.accountId, clientId: client.clientId, openid: { scope }, ...members };
       adapters.tokens.put(unit, 'Grant', grantId, grant as AdapterPayload, exp);
       return issue(request, {
         source: { ...source, grantId },

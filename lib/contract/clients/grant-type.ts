@@ -1,7 +1,7 @@
 /** A grant type of an extension: what its client shows is the extension's to judge, tokens are the service's to mint. */
 import type { Context } from 'koa';
-import type { Awaitable } from '../claims/contract.js';
-import type { Client } from '../store/records/records.js';
+import type { Awaitable } from '../../claims/contract.js';
+import type { Client } from '../../store/records/records.js';
 
 /** A token request whose client authenticated and is registered for the grant type. */
 export interface GrantRequest {
@@ -20,6 +20,12 @@ export interface GrantedSignIn {
   readonly idp: string;
   /** When the user proved who they are, in seconds since the epoch. What voids sign-ins of before voids this one. */
   readonly authTime: number;
+  /** The sign-in method, where it is neither the password nor called as its `idp`. */
+  readonly method?: string;
+  /** When members of `amr` were proven that joined the sign-in later, in seconds since the epoch. */
+  readonly provenAt?: Readonly<Record<string, number>>;
+  /** When what is granted began, in seconds since the epoch: without `offline_access` it lasts as long as a session from then on. @default `authTime` */
+  readonly startedAt?: number;
   /** Those that were granted. The client gets of them what it may have, and, where it needs consent, what the user allowed it. */
   readonly scopes: readonly string[];
   readonly nonce?: string;

@@ -1,0 +1,73 @@
+/** The backchannel authentication endpoint: a client asks for a person. @see CIBA Core §7 */
+import {
+  type Account,
+  type Client,
+  type ClientEndpoint,
+  type ClientRequest,
+  type ExtensionContext,
+  type GrantRefusal,
+  IdpError,
+} from '../../lib/extension-door.js';
+import { createHints, tenantsOf } from './hints.js';
+import { checkParameters, type Hint, parameterNames } from './parameters.js';
+import { INTERVAL_SECONDS } from './polling.js';
+import { GRANT_TYPE, mayAsk, type Requests } from './requests/requests.js';
+import type { createTellBegun } from './telling/events.js';
+
+const MINUTE_MS = 60_000;
+
+/** Every miss: nobody, several, a person of another tenant, one who is disabled. */
+const unknownUser: GrantRefusal = { error: 'unknown_user_id', description: 'no user was found by the hint' };
+
+const isPing = ({ metadata }: Client): boolean => metadata.backchannel_token_delivery_mode === 'ping';
+
+/** @param tellBegun tells of a request once it was stored. */
+export function createEndpoint(
+  context: ExtensionContext,
+  requests: Pick<Requests, 'start'>,
+  tellBegun: ReturnType<typeof createTellBegun>,
+): ClientEndpoint {
+  const { attempts, lifetimes, limits, requestId } = context;
+  const hints = createHints(context);
+
+  /** @throws IdpError `too_many_requests` */
+  async function countRequest({ id }: Client): Promise<void> {
+    const { count, resetsAt } = await attempts(`ciba requests of ${id}`, MINUTE_MS);
+    if (count <= limits.authenticationRequestsPerMinute) return;
+    throw new IdpError('too_many_requests', { retryAfterSeconds: Math.max(1, Math.ceil((resetsAt.getTime() - Date.now()) / 1000)) });
+  }
+
+  async function accountOf(request: ClientRequest, hint: Hint, acrValues: string | undefined): Promise<Account | GrantRefusal> {
+    const tids = tenantsOf(request.client, acrValues);
+    if (hint.name === 'login_hint') return (await hints.ofText(request, hint.value, tids)) ?? unknownUser;
+    const found = await (hint.name === 'id_token_hint'
+      ? request.accountOfIdToken(hint.value)
+      : request.accountOfHintToken(hint.value, tids));
+    if ('problem' in found) return { error: found.isExpired ? 'expired_login_hint_token' : 'invalid_request', description: found.problem };
+    return (await hints.ofToken(found.account, tids)) ?? unknownUser;
+  }
+
+  return {
+    grantType: GRANT_TYPE,
+    parameters: parameterNames,
+    async answer(request) {
+      const { client, parameters } = request;
+      await countRequest(client);
+      const checked = checkParameters(parameters, isPing(client));
+      if ('error' in checked) return checked;
+      const { asked, hint, requestedExpiry = Number.POSITIVE_INFINITY, notificationToken } = checked;
+      const account = await accountOf(request, hint, asked.acrValues);
+      if ('error' in account) return account;
+      if (!mayAsk(client, account)) return unknownUser;
+      const lifetimeSeconds = Math.min(client.lifetimes.authenticationRequest ?? lifetimes.authenticationRequest, requestedExpiry);
+      const { tenant, person } = account;
+      const start = await requests.start(
+        { ...asked, oid: person.user.id, tid: tenant.id, clientId: client.id },
+        { lifetimeSeconds, ...(notificationToken === undefined ? {} : { notificationToken }) },
+      );
+      if (!start) return { error: 'access_denied', description: 'the user has as many requests as one may have; try again later' };
+      await tellBegun(start.request, account, { actor: `client:${client.id}`, requestId: requestId(request.ctx) });
+      return { auth_req_id: start.authReqId, expires_in: lifetimeSeconds, interval: INTERVAL_SECONDS };
+    },
+  };
+}

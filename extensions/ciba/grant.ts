@@ -1,0 +1,34 @@
+/** The grant of CIBA: what a client gets for its `auth_req_id`. @see CIBA Core §10.1, §11 */
+import type { ExtensionContext, GrantedSignIn, GrantRefusal, GrantType } from '../../lib/extension-door.js';
+import { createCountPoll } from './polling.js';
+import { isOver, type KeptRequest } from './requests/record.js';
+import { createRequests } from './requests/requests.js';
+
+const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed' };
+
+export function createCibaGrant(context: ExtensionContext): GrantType {
+  const requests = createRequests(context);
+  const countPoll = createCountPoll(context);
+
+  return {
+    parameters: ['auth_req_id'],
+    async exchange({ client, parameters: { auth_req_id: authReqId } }) {
+      if (!authReqId) return { error: 'invalid_request', description: "missing required parameter 'auth_req_id'" };
+      const held = await requests.heldBy(authReqId);
+      if (!held || held.kept.clientId !== client.id) return unknown;
+      const { id, kept } = held;
+      if (kept.state === 'denied' || kept.state === 'replaced') return { error: 'access_denied', description: 'the request was denied' };
+      if (isOver(kept)) return { error: 'expired_token', description: 'auth_req_id has expired' };
+      if (kept.state === 'approved') return granted(await requests.redeem(id));
+      return (await countPoll(id))
+        ? { error: 'slow_down', description: 'polled before the interval was over, which is 5 seconds longer from now on' }
+        : { error: 'authorization_pending', description: 'nobody has approved the request yet' };
+    },
+  };
+}
+
+function granted(redeemed: KeptRequest | undefined): GrantedSignIn | GrantRefusal {
+  const { approval, decidedAt, oid, scopes } = redeemed ?? {};
+  if (!approval || decidedAt === undefined || oid === undefined || !scopes) return unknown;
+  return { oid, scopes, ...approval, startedAt: Math.floor(decidedAt / 1000) };
+}

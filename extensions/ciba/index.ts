@@ -1,0 +1,53 @@
+/**
+ * Decoupled sign-in (CIBA): an application asks for a person, who approves on a device of their own.
+ *
+ * `endpoint` takes the request, with `parameters` and `hints`; `requests/` keeps it and what becomes of it; `grant` gives the client its tokens, as often as
+ * `polling` lets it ask; `clients` says what clients are registered with. `person/` are the pages of who is asked, `telling/` brings requests to them, and
+ * decisions to clients and listeners.
+ * @see OpenID Connect Client-Initiated Backchannel Authentication Flow, Core 1.0
+ */
+import type { AuthenticationRequests, Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { clientMetadata, clientProblems } from './clients.js';
+import { createEndpoint } from './endpoint.js';
+import { createCibaGrant } from './grant.js';
+import { inboxPath } from './person/pages.js';
+import { createPersonClients, personRoutes } from './person/routes.js';
+import { bookKind } from './requests/book.js';
+import { requestKind } from './requests/record.js';
+import { createRequests, GRANT_TYPE, type Requests } from './requests/requests.js';
+import { createDeliveries } from './telling/deliveries.js';
+import { createAnnounce, createTellBegun, eventTypes } from './telling/events.js';
+import { texts } from './texts/index.js';
+
+export const ciba = (): Extension => ({
+  name: 'ciba',
+  artifacts: [requestKind, bookKind],
+  clientMetadata,
+  clientProblems,
+  configure: () => ({
+    features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } },
+    routes: { backchannel_authentication: '/connect/ciba' },
+  }),
+  clientEndpoints: {
+    backchannel_authentication: (context) => createEndpoint(context, announcedRequests(context), createTellBegun(context)),
+  },
+  grantTypes: { [GRANT_TYPE]: createCibaGrant },
+  events: eventTypes,
+  texts,
+  accountSections: [{ name: 'ciba', title: 'ciba.inbox.title', summary: 'ciba.inbox.summary', href: (host) => host.url(inboxPath(host)) }],
+  clients: createPersonClients,
+  routes(router, context) {
+    personRoutes(router, context, announcedRequests(context));
+  },
+  deliveries: (context) => createDeliveries(context, createRequests(context)),
+  discovery: () => ({ backchannel_user_code_parameter_supported: false }),
+});
+
+/** Requests whose decisions reach everybody who waits for them. */
+const announcedRequests = (context: ExtensionContext): Requests => createRequests(context, createAnnounce(context));
+
+/** The same for the host, in process. */
+export function cibaFor(context: ExtensionContext): AuthenticationRequests {
+  const { pendingOf, read, approve, deny } = announcedRequests(context);
+  return { pendingOf, read, approve, deny };
+}

@@ -1,0 +1,91 @@
+/** Parameters of an authentication request, checked one by one. @see service specification 4.10, CIBA Core §7.1 */
+import type { GrantRefusal } from '../../lib/extension-door.js';
+import { parseAcrValues } from '../../lib/extension-door.js';
+import { isPresentable, MAX_MESSAGE_CHARACTERS } from './person/binding-message.js';
+import type { Asked } from './requests/record.js';
+
+export const parameterNames = [
+  'scope',
+  'acr_values',
+  'login_hint',
+  'login_hint_token',
+  'id_token_hint',
+  'binding_message',
+  'requested_expiry',
+  'ui_locales',
+  'client_notification_token',
+  'eid_user_visible_data_format',
+  'eid_call_initiator',
+] as const;
+
+type Name = (typeof parameterNames)[number];
+export type Parameters = Readonly<Partial<Record<Name, string>>>;
+
+export type Hint = { readonly name: 'login_hint' | 'login_hint_token' | 'id_token_hint'; readonly value: string };
+
+/** What a request asks for, but for whom: that takes a look-up. */
+export interface Checked {
+  readonly asked: Omit<Asked, 'oid' | 'tid' | 'clientId'>;
+  readonly hint: Hint;
+  /** Seconds. */
+  readonly requestedExpiry?: number;
+  /** Of a client that is notified. */
+  readonly notificationToken?: string;
+}
+
+const LOCALES_LENGTH = 256;
+const TOKEN_LENGTH = 1024;
+
+/** @see RFC 6750 §2.1 */
+const bearer = /^[\w.~+/-]+=*$/;
+/** @see CIBA Core §7.1 */
+const positive = /^[1-9]\d{0,14}$/;
+
+const invalid = (description: string): GrantRefusal => ({ error: 'invalid_request', description });
+
+export function checkParameters(parameters: Parameters, isPing: boolean): Checked | GrantRefusal {
+  const { scope = '', acr_values: acrValues, binding_message: message, requested_expiry: expiry, ui_locales: uiLocales } = parameters;
+  const { eid_user_visible_data_format: format = 'plaintext', eid_call_initiator: initiator = 'user' } = parameters;
+  const scopes = [...new Set(scope.split(' ').filter(Boolean))];
+  if (!scopes.includes('openid')) return invalid("'scope' must include openid");
+  if (parseAcrValues(acrValues).impersonate !== false) return invalid('nobody acts as somebody else by such a request');
+  const hint = hintIn(parameters);
+  if ('error' in hint) return hint;
+  if (format !== 'plaintext' && format !== 'simpleMarkdownV1')
+    return invalid("'eid_user_visible_data_format' is plaintext or simpleMarkdownV1");
+  if (initiator !== 'user' && initiator !== 'RP') return invalid("'eid_call_initiator' is user or RP");
+  if (message !== undefined && !isPresentable(message, format))
+    return {
+      error: 'invalid_binding_message',
+      description: `'binding_message' has at most ${MAX_MESSAGE_CHARACTERS} characters, none of which is invisible or turns text round`,
+    };
+  if (expiry !== undefined && !positive.test(expiry)) return invalid("'requested_expiry' is a whole number of seconds, 1 or more");
+  if ((uiLocales?.length ?? 0) > LOCALES_LENGTH) return invalid(`'ui_locales' has at most ${LOCALES_LENGTH} characters`);
+  const token = isPing ? parameters.client_notification_token : undefined;
+  if (isPing && token === undefined) return invalid("missing required parameter 'client_notification_token'");
+  if (token !== undefined && !(token.length <= TOKEN_LENGTH && bearer.test(token)))
+    return invalid(`'client_notification_token' is a bearer token of at most ${TOKEN_LENGTH} characters`);
+  return {
+    asked: {
+      scopes,
+      messageFormat: format,
+      initiator,
+      ...(acrValues === undefined ? {} : { acrValues }),
+      ...(message === undefined ? {} : { bindingMessage: message }),
+      ...(uiLocales === undefined ? {} : { uiLocales }),
+    },
+    hint,
+    ...(expiry === undefined ? {} : { requestedExpiry: Number(expiry) }),
+    ...(token === undefined ? {} : { notificationToken: token }),
+  };
+}
+
+function hintIn(parameters: Parameters): Hint | GrantRefusal {
+  const names = ['login_hint', 'login_hint_token', 'id_token_hint'] as const;
+  const found = names.flatMap((name) => {
+    const value = parameters[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  const [hint, ...others] = found;
+  return hint && others.length === 0 ? hint : invalid('exactly one of login_hint, login_hint_token and id_token_hint is required');
+}

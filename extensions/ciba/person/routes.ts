@@ -1,0 +1,150 @@
+/**
+ * Where people answer. A request is shown to its person alone, and answered by a form. Looking at it, and denying it, takes any sign-in; approving takes one
+ * of a moment ago, of the strength that is asked for. Nothing changes by GET.
+ */
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import {
+  type Attribution,
+  type BrowserSignIn,
+  createOwnPage,
+  type ExtensionContext,
+  form,
+  formField,
+  type InternalClients,
+  type OwnPage,
+  redirectByGet,
+  type SignInAsk,
+} from '../../../lib/extension-door.js';
+import type { AuthenticationRequest } from '../requests/record.js';
+import { mayAsk, type Requests } from '../requests/requests.js';
+import { type AskedBy, createPages, formSubject, inboxPath } from './pages.js';
+
+/** How long ago a sign-in may be that approves, in seconds. */
+const RECENT_SECONDS = 600;
+
+const pageOf = (context: ExtensionContext): OwnPage => createOwnPage(context, 'ciba:page', inboxPath(context), RECENT_SECONDS);
+
+/** The application that people sign in to for an answer. */
+export const createPersonClients = (context: ExtensionContext): InternalClients => pageOf(context).clients;
+
+/** What the answer takes, as a sign-in is asked for it. */
+function askOf({ acrValues = '', tid, bindingMessage, messageFormat, initiator, uiLocales }: AuthenticationRequest): Partial<SignInAsk> {
+  const names = acrValues.split(' ').filter((name) => name !== '' && !name.startsWith('tenant:'));
+  return {
+    acrValues: [...names, `tenant:${tid}`].join(' '),
+    ...(uiLocales === undefined ? {} : { uiLocales }),
+    eid: {
+      eid_call_initiator: initiator,
+      ...(bindingMessage === undefined ? {} : { eid_user_visible_data: bindingMessage, eid_user_visible_data_format: messageFormat }),
+    },
+  };
+}
+
+export function personRoutes(router: Router, context: ExtensionContext, requests: Requests): void {
+  const { url, csrf, directory, inPerson, signedIn, isSufficient, requestId, scopeDescriptions } = context;
+  const base = inboxPath(context);
+  const pages = createPages(context);
+  const ownPage = pageOf(context);
+  const pathOf = (id: string): string => `/requests/${encodeURIComponent(id)}`;
+
+  /** Who is signed in here, in person; undefined once the browser was sent to sign in. */
+  async function present(ctx: Context, next: string, ask?: Partial<SignInAsk>): Promise<BrowserSignIn | undefined> {
+    const here = await signedIn(ctx);
+    if (here && !here.act) return here;
+    await ownPage.signIn(ctx, next, undefined, ask);
+    return undefined;
+  }
+
+  /** The request of the path with who it asks; undefined once something else was shown. */
+  async function asked(ctx: Context): Promise<(AskedBy & { readonly here: BrowserSignIn }) | undefined> {
+    const id = String(ctx.params.id);
+    const request = await requests.read(id);
+    const here = await present(ctx, pathOf(id), request && askOf(request));
+    if (!here) return undefined;
+    const client = request && (await directory.clients.get(request.clientId));
+    if (!request || !client) return void (await pages.gone(ctx, here.account));
+    if (request.oid !== here.oid) return void (await pages.other(ctx, here.account, id));
+    return { here, request, client };
+  }
+
+  const isEnough = async ({ here, request, client }: AskedBy & { readonly here: BrowserSignIn }): Promise<boolean> =>
+    ownPage.isRecent(here) && (await isSufficient(here.account, here, { client, scopes: request.scopes, acrValues: request.acrValues }));
+
+  /** Scopes that the person has not allowed a client that needs it. */
+  async function missingOf({ request: { oid, scopes }, client }: AskedBy): Promise<readonly string[]> {
+    if (!client.requireConsent) return [];
+    const consent = await directory.consents.get(oid, client.id);
+    return scopes.filter((scope) => consent?.scopes.includes(scope) !== true);
+  }
+
+  router.get(base, inPerson, async (ctx: Context) => {
+    const here = await present(ctx, '');
+    if (!here) return;
+    const waiting = await requests.pendingOf(here.oid);
+    const found = await Promise.all(
+      waiting.map(async (request) => {
+        const client = await directory.clients.get(request.clientId);
+        return client ? [{ request, client }] : [];
+      }),
+    );
+    await pages.inbox(ctx, here.account, found.flat());
+  });
+
+  router.get(`${base}/return`, async (ctx: Context) => {
+    const next = await ownPage.returned(ctx);
+    return next === undefined ? pages.unsigned(ctx) : redirectByGet(ctx, url(base + next));
+  });
+
+  router.get(`${base}/requests/:id`, inPerson, async (ctx: Context) => {
+    const found = await asked(ctx);
+    if (!found) return;
+    const { here, request, client } = found;
+    if (request.state !== 'pending') return pages.over(ctx, here.account, found);
+    if (!mayAsk(client, here.account)) return pages.refused(ctx, here.account, found);
+    const [canApprove, missing, words] = await Promise.all([isEnough(found), missingOf(found), scopeDescriptions()]);
+    await pages.request(ctx, here, {
+      request,
+      client,
+      account: here.account,
+      missing: missing.map((name) => ({ name, ...words.get(name) })),
+      canApprove,
+      isInsufficient: !canApprove && ctx.query.after === 'sign-in',
+    });
+  });
+
+  /** For who is signed in as somebody else. */
+  router.get(`${base}/requests/:id/sign-in`, inPerson, async (ctx: Context) => {
+    const id = String(ctx.params.id);
+    const request = await requests.read(id);
+    await ownPage.signIn(ctx, pathOf(id), undefined, { ...(request && askOf(request)), prompt: 'select_account' });
+  });
+
+  router.post(`${base}/requests/:id`, inPerson, form, async (ctx: Context) => {
+    const found = await asked(ctx);
+    if (!found) return;
+    const { here, request, client } = found;
+    const { id } = request;
+    if (!csrf.check(ctx, formSubject(id, here), formField(ctx, 'csrf'))) return pages.lost(ctx, here.account, id);
+    const by: Attribution = { actor: `user:${here.oid}`, requestId: requestId(ctx) };
+    switch (formField(ctx, 'decision')) {
+      case 'approve': {
+        if (request.state !== 'pending' || !mayAsk(client, here.account)) break;
+        if (!(await isEnough(found))) return ownPage.signIn(ctx, `${pathOf(id)}?after=sign-in`, here, askOf(request));
+        const missing = await missingOf(found);
+        // Before the approval: whoever redeems it at once finds the consent.
+        if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
+        await requests.approve(id, here, by);
+        break;
+      }
+      case 'deny':
+        await requests.deny(id, 'declined', by);
+        break;
+      case 'unrecognise':
+        await requests.deny(id, 'unrecognised', by);
+        break;
+    }
+    // Its page tells what became of it, whoever was first.
+    redirectByGet(ctx, url(base + pathOf(id)));
+  });
+}

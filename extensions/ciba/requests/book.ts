@@ -1,0 +1,70 @@
+/**
+ * What each user has of authentication requests: the ones that may wait, and when the last ones began. One record each, so that two requests that come at
+ * once are counted one after the other. What became of a request its own record says; a request that the book does not name was replaced.
+ */
+import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
+import { MAX_LIFETIME_SECONDS } from './record.js';
+
+/** No person is worn down by requests. @see OWASP ASVS 6.6.4 */
+const MAX_PENDING = 3;
+const MAX_RECENT = 5;
+const RECENT_MS = 600_000;
+
+/** Beyond the end of the last request in it, and of the time in which requests are counted. */
+export const bookKind: ArtifactKind = { name: 'ciba.books', lifetimeSeconds: Math.max(MAX_LIFETIME_SECONDS, RECENT_MS / 1000) + 60 };
+
+export interface Entry {
+  readonly id: string;
+  readonly clientId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+interface Book {
+  readonly entries: readonly Entry[];
+  /** When requests began, in milliseconds since the epoch. */
+  readonly begun: readonly number[];
+}
+
+const empty: Book = { entries: [], begun: [] };
+
+export interface Books {
+  /** Requests of a user that may be pending. */
+  entriesOf(oid: string): Promise<readonly Entry[]>;
+  /**
+   * Enters a request, unless the user has as many as one may have.
+   * @param isDecided whether an entry waits no more
+   * @returns the entries of the same client that it takes the place of; undefined where it is one too many
+   */
+  enter(oid: string, entry: Entry, isDecided: (id: string) => boolean): Promise<readonly Entry[] | undefined>;
+}
+
+export function createBooks({ artifact }: Pick<ExtensionContext, 'artifact'>): Books {
+  const books = () => artifact(bookKind);
+  const isWaiting = ({ expiresAt }: Entry): boolean => expiresAt > Date.now();
+  return {
+    async entriesOf(oid) {
+      const { entries } = ((await books().read(oid)) ?? empty) as Book;
+      return entries.filter(isWaiting);
+    },
+    async enter(oid, entry, isDecided) {
+      let replaced: readonly Entry[] | undefined;
+      await books().update(
+        oid,
+        (value) => {
+          const book = (value ?? empty) as Book;
+          const now = Date.now();
+          const begun = book.begun.filter((at) => at > now - RECENT_MS);
+          const waiting = book.entries.filter((one) => isWaiting(one) && !isDecided(one.id));
+          const others = waiting.filter(({ clientId }) => clientId !== entry.clientId);
+          replaced = undefined;
+          if (begun.length >= MAX_RECENT || others.length >= MAX_PENDING) return value;
+          replaced = waiting.filter(({ clientId }) => clientId === entry.clientId);
+          return { entries: [...others, entry], begun: [...begun, now] } satisfies Book;
+        },
+        { lifetimeSeconds: bookKind.lifetimeSeconds },
+      );
+      return replaced;
+    },
+  };
+}

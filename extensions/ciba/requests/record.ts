@@ -1,0 +1,66 @@
+/**
+ * Authentication requests: one record each, and what becomes of it.
+ *
+ * A request is `pending` until one of `approved`, `denied` and `replaced` takes its place, by compare-and-swap: whoever comes second finds the outcome of the
+ * first. It is `expired` when its time is over while it is pending; an approval that nobody redeemed in time is worth nothing. This file is the form of the record, `book`
+ * what each user has of them, `requests` what may be done with them.
+ */
+import type { ArtifactKind, Attribution, AuthenticationRequest, DenialReason, SignedIn } from '../../../lib/extension-door.js';
+
+/** Seconds that a request is kept beyond its end, to answer `expired_token`. */
+export const KEPT_SECONDS = 600;
+/** Longest that a request can live, in seconds. */
+export const MAX_LIFETIME_SECONDS = 600;
+
+export const requestKind: ArtifactKind = {
+  name: 'ciba.requests',
+  lifetimeSeconds: MAX_LIFETIME_SECONDS + KEPT_SECONDS,
+  account: true,
+};
+
+/** What a client asks for. */
+export type Asked = Pick<
+  AuthenticationRequest,
+  'oid' | 'tid' | 'clientId' | 'scopes' | 'acrValues' | 'bindingMessage' | 'messageFormat' | 'initiator' | 'uiLocales'
+>;
+
+/** The sign-in that a person approved with. */
+export interface Approval extends Pick<SignedIn, 'amr' | 'idp' | 'authTime' | 'provenAt'> {
+  /** Where it is neither the password nor called as its `idp`. */
+  readonly method?: string;
+}
+
+export type { AuthenticationRequest, DenialReason };
+export type MessageFormat = AuthenticationRequest['messageFormat'];
+export type State = Exclude<AuthenticationRequest['state'], 'expired'>;
+
+/** As it is kept, encrypted; times in milliseconds since the epoch. */
+export interface KeptRequest extends Asked {
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly state: State;
+  readonly decidedAt?: number;
+  /** Who decided, and by which request. */
+  readonly decidedBy?: Attribution;
+  /** When the client redeemed the approval. */
+  readonly redeemedAt?: number;
+  readonly approval?: Approval;
+  readonly denial?: DenialReason;
+  /** Of a client that is to be notified. */
+  readonly notification?: { readonly authReqId: string; readonly token: string };
+}
+
+export const isOver = ({ expiresAt }: Pick<KeptRequest, 'expiresAt'>): boolean => expiresAt <= Date.now();
+
+export function described(id: string, kept: KeptRequest): AuthenticationRequest {
+  const { createdAt, expiresAt, decidedAt, redeemedAt: _, state, approval: __, notification, ...asked } = kept;
+  return {
+    ...asked,
+    id,
+    createdAt: new Date(createdAt),
+    expiresAt: new Date(expiresAt),
+    ...(decidedAt === undefined ? {} : { decidedAt: new Date(decidedAt) }),
+    state: state === 'pending' && isOver(kept) ? 'expired' : state,
+    isPing: notification !== undefined,
+  };
+}

@@ -1,0 +1,189 @@
+/** What may be done with authentication requests: start one, show it, approve it, deny it, redeem it. */
+import { createHash, randomBytes } from 'node:crypto';
+import type {
+  Account,
+  Approver,
+  AuthenticationRequest,
+  AuthenticationRequests,
+  Client,
+  ExtensionContext,
+  RequestDecision,
+} from '../../../lib/extension-door.js';
+import { createBooks } from './book.js';
+import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
+
+export type { Approver, RequestDecision as Decision };
+
+/** A notification that waits for a decision to be written. */
+export interface Announcement {
+  /** Once it is written; also where it was not, because another one was. */
+  release(): void;
+}
+
+/** Told of a decision before it is written, so that a node that dies in between keeps it from nobody. What it tells is to be read from the request then. */
+export type Announce = (request: AuthenticationRequest) => Promise<Announcement>;
+
+export interface StartedRequest {
+  /** The client's secret: what it redeems. */
+  readonly authReqId: string;
+  readonly request: AuthenticationRequest;
+}
+
+export interface Requests extends AuthenticationRequests {
+  /** @returns undefined where the user has as many requests as one may have. */
+  start(
+    asked: Asked,
+    options: { readonly lifetimeSeconds: number; readonly notificationToken?: string },
+  ): Promise<StartedRequest | undefined>;
+  /** Where the client of a request is notified: undefined for one that polls. */
+  notificationOf(id: string): Promise<{ readonly authReqId: string; readonly token: string } | undefined>;
+  /** The request that a client holds, with its approval; undefined once it was redeemed. */
+  heldBy(authReqId: string): Promise<{ readonly id: string; readonly kept: KeptRequest } | undefined>;
+  /** Redeems an approval: one caller gets it. */
+  redeem(id: string): Promise<KeptRequest | undefined>;
+}
+
+/** An id that names the request of a secret, and opens nothing. */
+const idOf = (authReqId: string): string => createHash('sha256').update(authReqId).digest('base64url').slice(0, 32);
+
+export const GRANT_TYPE = 'urn:openid:params:grant-type:ciba';
+
+/** Whether the client may sign people of the account's tenant in by this grant. */
+export const mayAsk = (client: Client | undefined, { tenant }: Account): boolean =>
+  client?.status === 'active' &&
+  (client.allowedTenants?.includes(tenant.id) ?? true) &&
+  Array.isArray(client.metadata.grant_types) &&
+  client.metadata.grant_types.includes(GRANT_TYPE);
+
+export function createRequests(context: ExtensionContext, announce?: Announce): Requests {
+  const { artifact, directory } = context;
+  const books = createBooks(context);
+  const kept = () => artifact(requestKind);
+  const find = async (id: string): Promise<KeptRequest | undefined> => (await kept().read(id)) as KeptRequest | undefined;
+
+  /** Whether the user's book names it: one that another of the same client took the place of is over, whatever its own record says yet. */
+  const isEntered = async (id: string, { oid }: KeptRequest): Promise<boolean> =>
+    (await books.entriesOf(oid)).some((entry) => entry.id === id);
+
+  async function settle(id: string, change: (request: KeptRequest) => KeptRequest): Promise<RequestDecision> {
+    let isOurs = false;
+    const after = (await kept().update(id, (value) => {
+      const request = value as KeptRequest | undefined;
+      isOurs = request?.state === 'pending' && !isOver(request);
+      return isOurs ? change(request as KeptRequest) : value;
+    })) as KeptRequest | undefined;
+    if (!after) return { outcome: 'unknown' };
+    return { outcome: isOurs ? 'decided' : 'over', request: described(id, after) };
+  }
+
+  /** Decides it, and has told who waits for that. */
+  async function decide(
+    id: string,
+    request: KeptRequest,
+    change: Partial<KeptRequest> & Pick<KeptRequest, 'state'>,
+  ): Promise<RequestDecision> {
+    const announcement = await announce?.(described(id, request));
+    const decision = await settle(id, (before) => ({ ...before, ...change, decidedAt: Date.now() }));
+    announcement?.release();
+    return decision;
+  }
+
+  /** What is in the way of a decision; undefined where nothing is. */
+  async function obstacle(id: string, request: KeptRequest | undefined): Promise<RequestDecision | undefined> {
+    if (!request) return { outcome: 'unknown' };
+    if (request.state !== 'pending' || isOver(request)) return { outcome: 'over', request: described(id, request) };
+    if (!(await isEntered(id, request))) return { outcome: 'over', request: { ...described(id, request), state: 'replaced' } };
+    return undefined;
+  }
+
+  return {
+    async start(asked, { lifetimeSeconds, notificationToken: token }) {
+      const authReqId = randomBytes(32).toString('base64url');
+      const id = idOf(authReqId);
+      const createdAt = Date.now();
+      const expiresAt = createdAt + lifetimeSeconds * 1000;
+      const request: KeptRequest = {
+        ...asked,
+        createdAt,
+        expiresAt,
+        state: 'pending',
+        ...(token === undefined ? {} : { notification: { authReqId, token } }),
+      };
+      const [entries] = await Promise.all([
+        books.entriesOf(asked.oid),
+        kept().put(id, request, { oid: asked.oid, lifetimeSeconds: lifetimeSeconds + KEPT_SECONDS }),
+      ]);
+      const others = await Promise.all(entries.map(async (entry) => [entry.id, await find(entry.id)] as const));
+      const decided = new Set(others.flatMap(([other, found]) => (found?.state === 'pending' ? [] : [other])));
+      const replaced = await books.enter(asked.oid, { id, clientId: asked.clientId, expiresAt }, (other) => decided.has(other));
+      if (!replaced) {
+        await kept().remove(id);
+        return undefined;
+      }
+      await Promise.all(
+        replaced.map(async (entry) => {
+          const before = await find(entry.id);
+          if (before) await decide(entry.id, before, { state: 'replaced' });
+        }),
+      );
+      return { authReqId, request: described(id, request) };
+    },
+
+    async pendingOf(oid) {
+      const entries = await books.entriesOf(oid);
+      const found = await Promise.all(entries.map(async ({ id }) => [id, await find(id)] as const));
+      return found
+        .flatMap(([id, request]) => (request?.state === 'pending' && !isOver(request) ? described(id, request) : []))
+        .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
+    },
+
+    async read(id) {
+      const request = await find(id);
+      if (!request) return undefined;
+      const isReplaced = request.state === 'pending' && !isOver(request) && !(await isEntered(id, request));
+      return isReplaced ? { ...described(id, request), state: 'replaced' } : described(id, request);
+    },
+
+    async approve(id, { oid, act, amr, idp, authTime, provenAt = {}, method }, decidedBy = {}) {
+      const request = await find(id);
+      if (request && (request.oid !== oid || act !== undefined)) return { outcome: 'not-theirs' };
+      const inTheWay = await obstacle(id, request);
+      if (inTheWay || !request) return inTheWay ?? { outcome: 'unknown' };
+      const [account, client] = await Promise.all([directory.accounts.findByOid(oid), directory.clients.get(request.clientId)]);
+      if (!account || account.tenant.id !== request.tid) return { outcome: 'unknown' };
+      if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: described(id, request) };
+      const approval: Approval = { amr, idp, authTime, provenAt, ...(method === undefined ? {} : { method }) };
+      if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
+        return { outcome: 'insufficient', request: described(id, request) };
+      return decide(id, request, { state: 'approved', approval, decidedBy });
+    },
+
+    async deny(id, why = 'host', decidedBy = {}) {
+      const request = await find(id);
+      const inTheWay = await obstacle(id, request);
+      if (inTheWay || !request) return inTheWay ?? { outcome: 'unknown' };
+      return decide(id, request, { state: 'denied', denial: why, decidedBy });
+    },
+
+    async notificationOf(id) {
+      return (await find(id))?.notification;
+    },
+
+    async heldBy(authReqId) {
+      const id = idOf(authReqId);
+      const request = await find(id);
+      return request && request.redeemedAt === undefined ? { id, kept: request } : undefined;
+    },
+
+    async redeem(id) {
+      let isOurs = false;
+      // It stays to be read: its event, and the page of its person, may be later than its tokens.
+      const after = (await kept().update(id, (value) => {
+        const request = value as KeptRequest | undefined;
+        isOurs = request?.state === 'approved' && request.redeemedAt === undefined && !isOver(request);
+        return isOurs ? { ...request, redeemedAt: Date.now() } : value;
+      })) as KeptRequest | undefined;
+      return isOurs ? after : undefined;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** Brings a request to its person: by the host's push or SMS, and by mail. Neither has anything in it that answers the request. */
+import type { Account, CibaNotification, Client, DeliveryHandler, ExtensionContext, Letter, Mail } from '../../../lib/extension-door.js';
+import { requestPath } from '../person/pages.js';
+import { byTheClock } from '../person/times.js';
+import type { AuthenticationRequest } from '../requests/record.js';
+import type { Requests } from '../requests/requests.js';
+
+/** Milliseconds that the host has to take a notification. */
+const TIMEOUT_MS = 10_000;
+
+interface Waiting {
+  readonly request: AuthenticationRequest;
+  readonly account: Account;
+  readonly client: Client;
+}
+
+/** A request that still waits for its person; undefined for one that takes no answer any more. */
+async function waiting({ directory }: ExtensionContext, requests: Pick<Requests, 'read'>, id: string): Promise<Waiting | undefined> {
+  const request = await requests.read(id);
+  if (request?.state !== 'pending') return undefined;
+  const [account, client] = await Promise.all([directory.accounts.findByOid(request.oid), directory.clients.get(request.clientId)]);
+  return account && client && { request, account, client };
+}
+
+/** @throws Error where the host did not take it: another attempt follows. */
+export const createNotify =
+  (context: ExtensionContext, requests: Pick<Requests, 'read'>): DeliveryHandler =>
+  async ({ data }) => {
+    const { ciba, logger, url } = context;
+    const found = await waiting(context, requests, String(data.id));
+    if (!found || !ciba.notify) return;
+    const { clientId, tid } = found.request;
+    try {
+      await inTime(ciba.notify, notificationOf(found, url(requestPath(context, found.request.id))));
+    } catch (err) {
+      logger.warn({ err, clientId, tid }, 'the host did not take a request to sign in; another attempt follows');
+      // The queue keeps what this says, and the host's own words may be about the person.
+      throw new Error('the host did not take the request');
+    }
+  };
+
+function notificationOf({ request, account, client }: Waiting, url: string): CibaNotification {
+  const { id, oid, tid, scopes, bindingMessage, messageFormat, initiator, acrValues, uiLocales, createdAt, expiresAt } = request;
+  const { givenName, familyName, email, phoneNumber, user } = account.person;
+  return Object.freeze({
+    id,
+    url,
+    oid,
+    tid,
+    userName: user.userName,
+    givenName,
+    familyName,
+    ...(email === undefined ? {} : { email }),
+    ...(phoneNumber === undefined ? {} : { phoneNumber }),
+    clientId: client.id,
+    clientName: client.name,
+    ...(bindingMessage === undefined ? {} : { bindingMessage }),
+    bindingMessageFormat: messageFormat,
+    callInitiator: initiator,
+    ...(acrValues === undefined ? {} : { acrValues }),
+    scopes: [...scopes],
+    ...(uiLocales === undefined ? {} : { uiLocales }),
+    createdAt,
+    expiresAt,
+  });
+}
+
+/** What hangs is given up. */
+async function inTime(notify: NonNullable<ExtensionContext['ciba']['notify']>, notification: CibaNotification): Promise<void> {
+  const over = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      over.abort();
+      reject(new Error(`not taken after ${TIMEOUT_MS} ms`));
+    }, TIMEOUT_MS).unref();
+  });
+  try {
+    await Promise.race([notify(notification, over.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Mails the person a link to the request, to an address that is theirs. */
+export const createSendMail =
+  (context: ExtensionContext, requests: Pick<Requests, 'read'>, mail: Mail): DeliveryHandler =>
+  async ({ data }) => {
+    const found = await waiting(context, requests, String(data.id));
+    const to = found && context.directory.accounts.emailOf(found.account.person);
+    if (found && to !== undefined) await mail.send(letterOf(context, found, to));
+  };
+
+function letterOf(context: ExtensionContext, { request, account, client }: Waiting, to: string): Letter {
+  const { person, tenant } = account;
+  const locale = request.uiLocales?.split(' ')[0];
+  const values = {
+    client: client.name,
+    tenant: tenant.name,
+    name: person.givenName,
+    userName: person.user.userName,
+  };
+  const said = (name: string) => ({ key: `ciba.mail.${name}`, values });
+  return {
+    to,
+    kind: 'ciba',
+    tid: tenant.id,
+    clientId: client.id,
+    ...(locale === undefined ? {} : { locale }),
+    subject: said('subject'),
+    parts: [
+      { part: 'text', text: said('greeting') },
+      { part: 'text', text: said('text') },
+      { part: 'button', text: 'ciba.mail.button', href: context.url(requestPath(context, request.id)) },
+      { part: 'note', text: { inLanguage: (language) => untilIn(context, language, request) } },
+      { part: 'note', text: 'ciba.mail.ignore' },
+    ],
+  };
+}
+
+/** When the request ends, in a sentence of the mail's language. */
+const untilIn = ({ texts }: ExtensionContext, language: Parameters<ExtensionContext['texts']>[0], { expiresAt }: AuthenticationRequest) =>
+  (texts(language)['ciba.mail.until'] ?? '').replace('{time}', () => byTheClock(language, expiresAt));

@@ -1,0 +1,20 @@
+/** What an application may do, in words. */
+import { type Html, html } from '../../../../lib/extension-door.js';
+import { isScopeText } from '../../texts/index.js';
+import type { ConsentScope } from '../../view-models.js';
+import { checkIcon } from './icons.js';
+import type { PageContext } from './layout.js';
+
+/** The words of the page, else of who declared the scope: in the page's language, else in English, else in whichever there is. */
+function scopeText({ name, description, api }: ConsentScope, { text, frame }: PageContext): string {
+  const key = `scope.${name}`;
+  if (isScopeText(key)) return text(key);
+  if (typeof description === 'string') return description;
+  const said = description?.[frame.locale] ?? description?.en ?? Object.values(description ?? {})[0];
+  return said ?? (api === undefined ? name : text('consent.api', { api, scope: name }));
+}
+
+export const scopeList = (label: string, scopes: readonly ConsentScope[], context: PageContext): Html => html`<div>
+<h2>${label}</h2>
+<ul class="scopes">${scopes.map((scope) => html`<li>${checkIcon}<span>${scopeText(scope, context)}</span></li>`)}</ul>
+</div>`;

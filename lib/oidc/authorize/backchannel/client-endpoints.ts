@@ -1,0 +1,92 @@
+/**
+ * Requests that clients send by themselves, without a browser.
+ *
+ * This file hands them to the extension that answers the endpoint, once client, parameters and request object were found good. `client-request-objects`
+ * reads what a client signed.
+ */
+import type { Context } from 'koa';
+import { errors } from 'oidc-provider';
+import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
+import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
+import { IdpError } from '../../../errors.js';
+import type { Scopes } from '../../accounts/scopes.js';
+import { perRequest } from '../../artifacts/per-request.js';
+import { userIdOf } from '../../clients/pairwise.js';
+import type { OidcParts } from '../../context.js';
+import { claimsOfIdToken } from '../../upstream/id-token.js';
+import { checkScopes } from '../checks.js';
+import { accountOfHint, HintTokenExpired, readHintToken, useOnce } from '../login-hint-tokens.js';
+import type { RequestUris } from '../request-uris.js';
+import { type AuthenticatedRequest, createClientRequestObjects } from './client-request-objects.js';
+
+/** Answers a request. @throws errors of oidc-provider; an IdpError for what is no error of OAuth */
+export type AnswerClient = (request: AuthenticatedRequest) => Promise<Readonly<Record<string, unknown>>>;
+
+export function createClientEndpoint(
+  parts: OidcParts,
+  scopes: Scopes,
+  requestUris: RequestUris,
+  provider: () => { readonly IdToken: unknown },
+  endpoint: () => ClientEndpoint,
+): AnswerClient {
+  const readRequestObject = createClientRequestObjects(parts, requestUris);
+  /** A request that one door leaves to the other is answered once. */
+  const answers = perRequest((): { outcome?: Promise<Outcome> } => ({}));
+
+  const requestOf = (asked: AuthenticatedRequest, parameters: ClientRequest['parameters']): ClientRequest => {
+    const { ctx, client, record } = asked;
+    return {
+      ctx,
+      client: record,
+      parameters,
+      userIdOf: (identifier) => userIdOf(parts, client, identifier),
+      async accountOfIdToken(token): Promise<HintedAccount> {
+        const claims = await claimsOfIdToken(provider() as never, client, token);
+        if (!claims) return { problem: 'id_token_hint is not an ID token of this client' };
+        const oid = userIdOf(parts, client, String(claims.oid ?? claims.sub));
+        return { account: oid === undefined ? undefined : await parts.directory.accounts.findByOid(oid) };
+      },
+      async accountOfHintToken(token, tids): Promise<HintedAccount> {
+        try {
+          const hint = await readHintToken(parts, client, token);
+          if (!(await useOnce(parts, hint))) return { problem: 'login_hint_token was used before' };
+          return { account: await accountOfHint(parts, client, hint, tids) };
+        } catch (error) {
+          if (error instanceof HintTokenExpired) return { problem: 'login_hint_token has expired', isExpired: true };
+          if (error instanceof errors.InvalidRequest) return { problem: 'login_hint_token is not valid' };
+          throw error;
+        }
+      },
+    };
+  };
+
+  async function outcomeOf(request: AuthenticatedRequest): Promise<Outcome> {
+    const { grantType, parameters: names, answer } = endpoint();
+    if (!request.client.grantTypeAllowed(grantType)) throw new errors.UnauthorizedClient(`${grantType} is not allowed for this client`);
+    const parameters = await readRequestObject(request, new Set(names));
+    const { scope } = parameters;
+    if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record.allowedScopes, scopes.known(request.ctx));
+    return answer(requestOf(request, parameters));
+  }
+
+  return async (request) => {
+    const once = answers(request.ctx);
+    once.outcome ??= outcomeOf(request);
+    const outcome = await once.outcome.catch((error: unknown) => refused(request.ctx, error));
+    if (isRefusal(outcome)) throw new errors.CustomOIDCProviderError(outcome.error, outcome.description ?? '');
+    return outcome;
+  };
+}
+
+type Outcome = Readonly<Record<string, unknown>> | GrantRefusal;
+
+const isRefusal = (outcome: Outcome): outcome is GrantRefusal => typeof (outcome as Partial<GrantRefusal>).error === 'string';
+
+/** An error of the service that the caller caused, as one of OAuth. */
+function refused(ctx: Context, error: unknown): GrantRefusal {
+  if (!(error instanceof IdpError) || error.status >= 500) throw error;
+  if (error.status === 400) return { error: 'invalid_request', description: error.message };
+  const { retryAfterSeconds } = error.details;
+  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+  throw Object.assign(new errors.OIDCProviderError(error.status, error.code), { error_description: error.message });
+}

@@ -1,0 +1,102 @@
+/** Requests that a client signed and sends by itself, without a browser. @see CIBA Core §7.1.1 */
+import { decodeProtectedHeader } from 'jose';
+import type { Context } from 'koa';
+import { type Client, errors } from 'oidc-provider';
+import { hashedKey } from '../../../store/artifact-key.js';
+import type { Client as ClientRecord } from '../../../store/records/records.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin } from '../../clients/jwts.js';
+import type { OidcParts } from '../../context.js';
+import { registeredClaims } from '../../keys/jwt.js';
+import { verifiedByClient } from '../../upstream/client.js';
+import { EXPLICIT_TYPE, MAX_LIFETIME_SECONDS, parametersIn, typeOf, types } from '../request-objects.js';
+import type { RequestUris } from '../request-uris.js';
+
+/** A request whose client authenticated. */
+export interface AuthenticatedRequest {
+  readonly ctx: Context;
+  readonly client: Client;
+  readonly record: ClientRecord;
+  /** As they came. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** oidc-provider's name for the registered `backchannel_authentication_request_signing_alg`. */
+const signingAlgOf = (client: Client): unknown =>
+  (client as { backchannelAuthenticationRequestSigningAlg?: unknown }).backchannelAuthenticationRequestSigningAlg;
+
+const algorithms: ReadonlySet<unknown> = new Set(clientAlgorithms);
+
+/** Every refusal is `invalid_request`. @see CIBA Core §13 */
+const invalid = (description: string): Error => new errors.InvalidRequest(description);
+
+/**
+ * The parameters of a request: those of its request object, and those beside it where the object has none. With an explicit type, and for clients that must
+ * sign, the object alone counts.
+ */
+export function createClientRequestObjects({ artifacts, options }: OidcParts, requestUris: RequestUris) {
+  async function verified(client: Client, jwt: string, alg: unknown): Promise<Readonly<Record<string, unknown>>> {
+    if (!algorithms.has(alg)) throw invalid('the request object is not signed with a key of the client');
+    const pinned = signingAlgOf(client);
+    if (pinned !== undefined && pinned !== alg) throw invalid('the request object is not signed with the registered algorithm');
+    try {
+      return await verifiedByClient(client, jwt, CLOCK_TOLERANCE_SECONDS);
+    } catch {
+      throw invalid('the request object could not be verified');
+    }
+  }
+
+  /** @throws InvalidRequest */
+  async function claimsOf(
+    { client }: AuthenticatedRequest,
+    jwt: string,
+  ): Promise<{ claims: Readonly<Record<string, unknown>>; typ: unknown }> {
+    let header: { readonly alg?: unknown; readonly typ?: unknown };
+    try {
+      header = decodeProtectedHeader(jwt);
+    } catch {
+      throw invalid('the request object is no JWT');
+    }
+    const typ = typeOf(header);
+    if (!types.has(typ)) throw invalid('typ is of another kind of JWT');
+    const claims = await verified(client, jwt, header.alg);
+    const { iss, aud, exp, nbf, iat, jti, client_id: clientId } = claims;
+    const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);
+    if (missing) throw invalid(`${missing} must be in the request object`);
+    if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId)) throw invalid('iss must be the client');
+    if (aud !== options.issuer) throw invalid('aud must be the issuer, as a single string');
+    if (![exp, iat, nbf].every((time) => typeof time === 'number')) throw invalid('exp, iat and nbf must be numbers');
+    if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf)) throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
+    if (typeof jti !== 'string' || jti === '') throw invalid('jti must be a text');
+    if (claims.request !== undefined || claims.request_uri !== undefined) throw invalid('a request object holds no other');
+    const key = hashedKey('RequestObject', JSON.stringify([client.clientId, jti]));
+    const expiresAt = (Number(exp) + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
+    if (!(await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok)
+      throw invalid('the request object was used before');
+    return { claims, typ };
+  }
+
+  return async (request: AuthenticatedRequest, names: ReadonlySet<string>): Promise<Parameters> => {
+    const { client, record, parameters } = request;
+    const given = textsIn(parameters, new Set([...names, 'request', 'request_uri', 'client_id']));
+    const { request: byValue, request_uri: uri, client_id: _, ...beside } = given;
+    if (byValue !== undefined && uri !== undefined) throw invalid('request and request_uri cannot be used together');
+    const jwt = uri === undefined ? byValue : await requestUris.fetch(record, uri);
+    if (uri !== undefined && jwt === undefined) throw invalid('request_uri is not registered, or could not be read');
+    const mustSign = client.requireSignedRequestObject === true || signingAlgOf(client) !== undefined;
+    if (jwt === undefined && mustSign) throw invalid('this client must sign its requests');
+    if (jwt === undefined) return beside;
+    const { claims, typ } = await claimsOf(request, jwt);
+    const inside = textsIn(parametersIn(claims), new Set([...names].filter((name) => !registeredClaims.has(name))));
+    return typ === EXPLICIT_TYPE || mustSign ? inside : { ...beside, ...inside };
+  };
+}
+
+/** Those that are named and not empty. @throws InvalidRequest for one that is there twice */
+function textsIn(given: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): Parameters {
+  const found = Object.entries(given).filter(([name, value]) => names.has(name) && value !== undefined && value !== '');
+  const repeated = found.find(([, value]) => typeof value !== 'string');
+  if (repeated) throw invalid(`'${repeated[0]}' parameter must not be provided twice`);
+  return Object.fromEntries(found) as Parameters;
+}

@@ -1,0 +1,124 @@
+/** Issue 16: one outcome, one redemption and one interval, whichever node is asked. Threats D1, D2. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { MongoClient } from 'mongodb';
+import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
+import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
+import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
+import { withServer } from '../servers/when.js';
+import { postForm } from '../support/client/agent.js';
+import { CIBA_GRANT, callsTo, cibaClient } from '../support/client/call-centre.js';
+import { credentialsOf } from '../support/client/endpoints.js';
+import { testKeys } from '../support/service/keys.js';
+import { type Nodes, startNodes } from '../support/service/nodes.js';
+import { testSeed } from '../support/service/seed.js';
+import { atOnce } from '../support/time/rounds.js';
+
+/** Few with the suite; `npm run prove` plays as many as the issue asks for. */
+const rounds = process.env.PROVE ? { redemptions: 200, races: 300, uses: 50 } : { redemptions: 1, races: 4, uses: 20 };
+jest.setTimeout(180_000 + 10_000 * rounds.races);
+
+/** A person for each five rounds, because nobody is asked more often. */
+const people = Array.from({ length: Math.ceil((rounds.redemptions + rounds.races + 2) / 4) }, (_, index) => `person${index}@acme.test`);
+const seed = {
+  ...testSeed,
+  tenants: testSeed.tenants.map((tenant, index) =>
+    index > 0
+      ? tenant
+      : {
+          ...tenant,
+          persons: [
+            ...tenant.persons,
+            ...people.map((userName) => ({
+              givenName: 'P',
+              familyName: userName,
+              user: { userName, emailVerified: true, devPassword: 'p' },
+            })),
+          ],
+        },
+  ),
+  clients: [...testSeed.clients, cibaClient('desk'), cibaClient('kiosk')],
+} as never;
+const limits = { authenticationRequestsPerMinute: 100_000 };
+
+function outcomesOver(redis: string | undefined, mongo: string): void {
+  const space = `ciba-${randomUUID()}`;
+  let nodes: Nodes;
+  /** One more node, in this process: people answer here. */
+  let here: IdentityProvider;
+  let client: MongoClient;
+  let cache: Redis | undefined;
+  let asked = 0;
+  beforeAll(async () => {
+    nodes = await startNodes({ artifacts: redis ?? mongo, directory: mongo, space, seed, options: { limits } });
+    client = new MongoClient(mongo, { ...mongoOptions });
+    const db = client.db(space);
+    cache = redis === undefined ? undefined : new Redis(redis, redisOptions);
+    here = await createIdentityProvider({
+      issuer: nodes.issuer,
+      artifacts: cache === undefined ? mongoArtifacts({ db }) : redisArtifacts({ client: cache, prefix: `${space}:` }),
+      directory: mongoDirectory({ db }),
+      keys: { signing: testKeys, encryption: ['what the nodes of the tests encrypt with'] },
+      cookies: { keys: ['what the nodes of the tests sign cookies with'] },
+      subjectSalt: 'salt of the test tenant identities',
+      limits,
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    });
+  });
+  afterAll(async () => {
+    await here?.close();
+    await client?.close();
+    cache?.disconnect();
+    await nodes?.close();
+  });
+
+  const calls = () => callsTo({ idp: here, issuer: nodes.issuer });
+  /** Someone who has not been asked too often, and the request. */
+  async function request(): Promise<{ readonly who: string; readonly id: string }> {
+    const who = people[Math.floor(asked / 4)] ?? '';
+    asked += 1;
+    const { json } = await calls().ask({ login_hint: who });
+    return { who, id: json.auth_req_id };
+  }
+  const pollAt = (node: number, id: string) =>
+    postForm(`${nodes.at(node)}/connect/token`, { grant_type: CIBA_GRANT, auth_req_id: id }, credentialsOf('desk'));
+
+  test(`D1: ${rounds.uses} parallel redemptions of one auth_req_id × ${rounds.redemptions}, over three processes: one success each`, async () => {
+    let successes = 0;
+    for (let round = 0; round < rounds.redemptions; round += 1) {
+      const { who, id } = await request();
+      await calls().approve(who);
+      const answers = await atOnce(rounds.uses, () => calls().poll(id));
+      successes += answers.filter(({ status }) => status === 200).length;
+      expect(answers.filter(({ json }) => json.error === 'invalid_grant')).toHaveLength(rounds.uses - 1);
+    }
+    expect(successes).toBe(rounds.redemptions);
+  });
+
+  test('D2: ten polls at once over two nodes: slow_down from the second on', async () => {
+    const { id } = await request();
+    const answers = await atOnce(10, (index) => pollAt(index % 2, id));
+    const errors = answers.map(({ json }) => json.error).sort();
+    expect(errors).toEqual(['authorization_pending', ...Array(9).fill('slow_down')]);
+  });
+
+  test(`approve and deny raced ${rounds.races} times: one outcome, the same for client and person`, async () => {
+    for (let round = 0; round < rounds.races; round += 1) {
+      const { who, id } = await request();
+      const { id: name } = await calls().newestOf(who);
+      const decisions = await Promise.all([here.ciba.approve(name, await calls().approverOf(who)), here.ciba.deny(name, 'declined')]);
+      expect(decisions.filter(({ outcome }) => outcome === 'decided')).toHaveLength(1);
+      const state = (await here.ciba.read(name))?.state;
+      const { status, json } = await calls().poll(id);
+      expect([state, status === 200 ? 'approved' : json.error]).toEqual(
+        state === 'approved' ? ['approved', 'approved'] : ['denied', 'access_denied'],
+      );
+    }
+  });
+}
+
+withServer('MONGODB_URL', (mongo) => {
+  if (process.env.PROVE) describe('three nodes over MongoDB', () => outcomesOver(undefined, mongo));
+  withServer('REDIS_URL', (redis) => describe('three nodes over Redis', () => outcomesOver(redis, mongo)));
+});
