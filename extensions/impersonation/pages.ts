@@ -198,5 +198,3 @@ export function createPages({ url, own, view, brandingOf }: Pick<ExtensionContex
       }),
   };
 }
-
-export type Pages = ReturnType<typeof createPages>;

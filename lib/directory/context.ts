@@ -50,14 +50,6 @@ export interface SignInMeans {
   offers(method: string, tid?: string): boolean | Promise<boolean>;
 }
 
-/** What opens more than an application to people. */
-export interface Privileges {
-  /** Whether a permission is of the admin API, or the one that lets people act as others. */
-  isPrivileged(permissionId: string): boolean;
-  /** Those that members of these groups have. */
-  in(groups: readonly Pick<Group, 'permissionIds'>[]): readonly string[];
-}
-
 /** What clients may be registered with beyond the service's own. */
 export interface ClientRules {
   /** Whether a host may have names of its own (`extraClientMetadata` by `configure`). Likely misspellings are refused even so. */

@@ -2,7 +2,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type {
   Account,
-  Approver,
   AuthenticationRequest,
   AuthenticationRequests,
   Client,
@@ -11,8 +10,6 @@ import type {
 } from '../../../lib/extension-door.js';
 import { createBooks } from './book.js';
 import { type Approval, type Asked, described, isOver, KEPT_SECONDS, type KeptRequest, requestKind } from './record.js';
-
-export type { Approver, RequestDecision as Decision };
 
 /** A notification that waits for a decision to be written. */
 export interface Announcement {

@@ -6,7 +6,7 @@ import { createRequests, type Requests, type StartedRequest } from '../../../ext
 import { createAnnounce, createTellBegun } from '../../../extensions/ciba/telling/events.js';
 import { basic, postForm } from '../client/agent.js';
 
-export const grantType = 'urn:openid:params:grant-type:ciba';
+const grantType = 'urn:openid:params:grant-type:ciba';
 
 /** A client that asks, as a seed has it. */
 export const cibaClient = (id: string, more: { readonly metadata?: object; readonly [member: string]: unknown } = {}) => ({
