@@ -82,6 +82,7 @@ export type {
   Seal,
   Signature,
 } from './contract/work.js';
+export { isUsable } from './directory/accounts/accounts.js';
 export { isAdminScope } from './directory/clients/client-scopes.js';
 export type { Privileges } from './directory/context.js';
 export type {
@@ -115,7 +116,6 @@ export type {
   SeedPiece,
   TenantDirectory,
 } from './directory/index.js';
-export { isUsable } from './directory/index.js';
 export { recordForms } from './directory/record-forms.js';
 export { contrastRatio, mixed, READABLE, shadeOn } from './display/contrast.js';
 export { type Locale, locales } from './display/locales.js';

@@ -183,6 +183,7 @@ describe('the account page', () => {
     expect(linksOf(page)).toEqual([
       [pageAt('/idp/linked-accounts'), 'Linked accounts'],
       [pageAt('/idp/factors'), 'Your sign-<wbr>in factors'],
+      [pageAt('/idp/ciba'), 'Requests to sign in'],
       [pageAt('/idp/preferences'), 'Preferences [en]'],
     ]);
     expect(page.body).toContain('What you &lt;like&gt; [en]');
