@@ -50,9 +50,9 @@ export function createEndpoint(
   return {
     grantType: GRANT_TYPE,
     parameters: parameterNames,
+    admit: countRequest,
     async answer(request) {
       const { client, parameters } = request;
-      await countRequest(client);
       const checked = checkParameters(parameters, isPing(client));
       if ('error' in checked) return checked;
       const { asked, hint, requestedExpiry = Number.POSITIVE_INFINITY, notificationToken } = checked;

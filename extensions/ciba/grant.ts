@@ -3,11 +3,12 @@ import type { ExtensionContext, GrantedSignIn, GrantRefusal, GrantType } from '.
 import { createCountPoll } from './polling.js';
 import { isOver, type KeptRequest } from './requests/record.js';
 import { createRequests } from './requests/requests.js';
+import { createAnnounce } from './telling/events.js';
 
 const unknown: GrantRefusal = { error: 'invalid_grant', description: 'auth_req_id is unknown or was redeemed' };
 
 export function createCibaGrant(context: ExtensionContext): GrantType {
-  const requests = createRequests(context);
+  const requests = createRequests(context, createAnnounce(context));
   const countPoll = createCountPoll(context);
 
   return {

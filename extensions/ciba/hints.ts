@@ -58,8 +58,8 @@ export function createHints({ directory }: Pick<ExtensionContext, 'directory'>) 
         byNationalId(hint, tids),
       ]);
       if (id) return id;
-      // A name is the person's own; an address may be written into anybody's record.
-      return onlyOne([byName, byEmail, byNumber].find((found) => found.length > 0) ?? []);
+      // A name can be made of the address of somebody else: what two accounts have means nobody.
+      return onlyOne([...byName, ...byEmail, ...byNumber]);
     },
 
     /** The account that a token means, if it may be meant here. */

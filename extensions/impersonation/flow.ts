@@ -49,11 +49,19 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
   const operatorIn = ({ operators }: Step, tid: string | undefined): Account | undefined =>
     operators.find(({ tenant }) => tenant.id === tid);
 
+  /** Whether the target has still to allow the client something: nobody does that in their name. */
+  async function lacksConsent({ interaction: { client, parameters } }: Step, { person }: Account): Promise<boolean> {
+    if (!client.requireConsent) return false;
+    const consent = await directory.consents.get(person.user.id, client.id);
+    const asked = (parameters.scope ?? '').split(' ').filter((scope) => scope !== '' && scope !== 'offline_access');
+    return asked.some((scope) => consent?.scopes.includes(scope) !== true);
+  }
+
   /** The account of a user id, if the operator may act as them. */
   async function targetOf(step: Step, oid: string): Promise<Account | undefined> {
     const target = await directory.accounts.findByOid(oid);
     const operator = target && operatorIn(step, target.tenant.id);
-    if (!operator || target.unmetPolicy !== undefined) return undefined;
+    if (!operator || target.unmetPolicy !== undefined || (await lacksConsent(step, target))) return undefined;
     return (await rules.obstacleTo(operator, target)) === undefined ? target : undefined;
   }
 
@@ -154,10 +162,14 @@ export function createFlow(context: ExtensionContext, book: Book, rules: Rules) 
     // What goes on is judged at each use of its tokens.
     silent: 'pass',
 
-    async check({ person, tenant }, { act }, { acr: { impersonate, tenant: wanted }, client }) {
+    async check({ person, tenant }, { act }, { acr: { impersonate, tenant: wanted }, client, parameters }) {
       if (impersonate === false) return 'met';
       // Who acts as somebody acts as nobody else.
       if (act) return impersonate === true || (await claims.userIdOf(impersonate, client)) === person.user.id ? 'met' : 'refused';
+      // Refused once somebody acts, so nothing begins: what nobody does for another, and a hint, which is of the operator.
+      const prompts = parameters.prompt?.split(' ') ?? [];
+      const isHinted = parameters.id_token_hint !== undefined && !prompts.includes('none');
+      if (isHinted || prompts.includes('consent') || prompts.includes('create')) return 'refused';
       const isWelcome = (tid: string): boolean => (client.allowedTenants?.includes(tid) ?? true) && (wanted ?? tid) === tid;
       const family = (await directory.accounts.family(person)).filter((account) => isWelcome(account.tenant.id));
       return isWelcome(tenant.id) && (await rules.operatorsAmong(family)).length > 0 ? 'met' : 'refused';

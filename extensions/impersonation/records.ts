@@ -113,18 +113,21 @@ async function ofPerson(rows: ExtensionRows<Impersonation>, personId: string): P
 async function withoutReasons(rows: ExtensionRows<Impersonation>, { personId }: PersonRef): Promise<void> {
   const at = new Date();
   const waiting: (readonly [id: string, events: readonly string[]])[] = [];
-  for (const { id, targetPersonId, endedAt } of await ofPerson(rows, personId)) {
+  for (const { id, targetPersonId } of await ofPerson(rows, personId)) {
     const end: End = { at, by: targetPersonId === personId ? 'target' : 'permission' };
+    // As it was when it was written: others may have ended it since it was found, and told the reason.
+    let wasEnded = false;
     await rows.update(
       id,
       (row) => {
+        wasEnded = row.endedAt !== undefined;
         if (row.reason === undefined && row.endedAt) return row;
         const { reason: _, ...rest } = ended(row, end);
         return rest;
       },
       ({ reason: _, ...row }) => (row.endedAt ? [] : [endEvent(row, end, {})]),
     );
-    waiting.push([id, endedAt ? [eventIds(id).started, eventIds(id).ended] : [eventIds(id).started]]);
+    waiting.push([id, wasEnded ? [eventIds(id).started, eventIds(id).ended] : [eventIds(id).started]]);
   }
   for (const [id, events] of waiting) await rows.redact(id, events, ['Reason']);
 }

@@ -81,12 +81,13 @@ export default class NodeRuntime {
   /** Jest's own modules that hold the state of one test file. */
   requireInternalModule(path: string): unknown {
     delete require.cache[path];
-    const { AsyncLocalStorage } = asyncHooks;
-    asyncHooks.AsyncLocalStorage = OneAtATime as unknown as typeof AsyncLocalStorage;
+    // A getter, as Node 24 has it, takes no assignment.
+    const { AsyncLocalStorage } = Object.getOwnPropertyDescriptors(asyncHooks);
+    Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: OneAtATime, configurable: true, enumerable: true, writable: true });
     try {
       return require(path);
     } finally {
-      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+      Object.defineProperty(asyncHooks, 'AsyncLocalStorage', AsyncLocalStorage);
     }
   }
 

@@ -20,9 +20,12 @@ const allUnseen = new RegExp(unseen.source, 'gu');
 /** The same without the line feed. */
 const unseenInLines = new RegExp(`(?!\\n)${unseen.source}`, 'u');
 
+/** Nothing to be seen: spaces, and characters without a form. */
+const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
 /** Whether a message can be shown as it is. Only formatted messages have lines. */
 export function isPresentable(text: string, format: MessageFormat): boolean {
-  return text.trim() !== '' && [...text].length <= MAX_MESSAGE_CHARACTERS && !(format === 'plaintext' ? unseen : unseenInLines).test(text);
+  return !blank.test(text) && [...text].length <= MAX_MESSAGE_CHARACTERS && !(format === 'plaintext' ? unseen : unseenInLines).test(text);
 }
 
 /** The message as markup of ours. A record that somebody else wrote is shown too, with a mark for each character that has no place in it. */

@@ -89,7 +89,11 @@ export function createPages(context: Pick<ExtensionContext, 'own' | 'url' | 'vie
         ...(uiLocales === undefined ? {} : { uiLocales }),
         title: of('title'),
         ...(isInsufficient ? { problem: 'ciba.insufficient' } : {}),
-        form: { action: addressOf(id), subject: formSubject(id, here) },
+        form: {
+          // What the person is shown to consent to is what the form allows.
+          action: `${addressOf(id)}?${new URLSearchParams({ listed: missing.map(({ name }) => name).join(' ') })}`,
+          subject: formSubject(id, here),
+        },
         parts: [
           bindingMessage === undefined
             ? { part: 'text', text: of('noMessage') }

@@ -132,6 +132,9 @@ export function personRoutes(router: Router, context: ExtensionContext, requests
         if (request.state !== 'pending' || !mayAsk(client, here.account)) break;
         if (!(await isEnough(found))) return ownPage.signIn(ctx, `${pathOf(id)}?after=sign-in`, here, askOf(request));
         const missing = await missingOf(found);
+        const listed = String(ctx.query.listed ?? '').split(' ');
+        // Its page is shown again: it did not list all that is to be allowed.
+        if (missing.some((name) => !listed.includes(name))) break;
         // Before the approval: whoever redeems it at once finds the consent.
         if (missing.length > 0) await directory.consents.allow(here.oid, client.id, missing);
         await requests.approve(id, here, by);

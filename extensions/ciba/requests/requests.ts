@@ -149,7 +149,9 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
       const [account, client] = await Promise.all([directory.accounts.findByOid(oid), directory.clients.get(request.clientId)]);
       if (!account || account.tenant.id !== request.tid) return { outcome: 'unknown' };
       if (!client || !mayAsk(client, account)) return { outcome: 'not-allowed', request: described(id, request) };
-      const approval: Approval = { amr, idp, authTime, provenAt, ...(method === undefined ? {} : { method }) };
+      // One in the future would outlive what cuts sign-ins off.
+      const provedAt = Math.min(authTime, Math.floor(Date.now() / 1000));
+      const approval: Approval = { amr, idp, authTime: provedAt, provenAt, ...(method === undefined ? {} : { method }) };
       if (!(await context.isSufficient(account, approval, { client, scopes: request.scopes, acrValues: request.acrValues })))
         return { outcome: 'insufficient', request: described(id, request) };
       return decide(id, request, { state: 'approved', approval, decidedBy });
@@ -168,7 +170,12 @@ export function createRequests(context: ExtensionContext, announce?: Announce): 
 
     async heldBy(authReqId) {
       const id = idOf(authReqId);
-      const request = await find(id);
+      let request = await find(id);
+      // Whoever entered the next one may have died before this one was ended.
+      if (request?.state === 'pending' && !isOver(request) && !(await isEntered(id, request))) {
+        await decide(id, request, { state: 'replaced' });
+        request = await find(id);
+      }
       return request && request.redeemedAt === undefined ? { id, kept: request } : undefined;
     },
 

@@ -47,7 +47,9 @@ export const createTellDecision =
     const request = await requests.read(String(data.id));
     const account = request && (await directory.accounts.findByOid(request.oid));
     if (!request || !account) return;
-    const { id, state, denial = 'declined', decidedBy = {} } = request;
+    const { id, denial = 'declined', decidedBy = {} } = request;
+    // The book says `replaced` before the record does, and the record may yet say something else.
+    const state = request.state === 'replaced' && request.decidedAt === undefined ? 'pending' : request.state;
     const cause = `ciba ${id} decided`;
     if (state === 'approved') return emit('BackchannelAuthenticationApproved', account, about(request), cause, decidedBy);
     if (state === 'denied' || state === 'replaced') {

@@ -17,7 +17,7 @@ export const createPing =
     const id = String(data.id);
     const [request, notification] = await Promise.all([requests.read(id), requests.notificationOf(id)]);
     if (!request || !notification || request.expiresAt.getTime() <= Date.now()) return;
-    if (request.state === 'pending') throw new Error('the decision is not written yet');
+    if (request.state === 'pending' || request.decidedAt === undefined) throw new Error('the decision is not written yet');
     const client = await directory.clients.get(request.clientId);
     const endpoint = client?.status === 'active' ? client.metadata.backchannel_client_notification_endpoint : undefined;
     if (typeof endpoint !== 'string' || !endpoint.startsWith('https://')) return;

@@ -36,6 +36,8 @@ export interface ClientEndpoint {
   readonly grantType: string;
   /** Names of its parameters. What else comes is ignored. */
   readonly parameters: readonly string[];
+  /** Called before anything of the request is read or fetched. @throws IdpError as {@link ClientEndpoint.answer} does. */
+  readonly admit?: (client: Client) => Awaitable<void>;
   /**
    * Called once for each request. Requests by POST, and by GET with parameters in the query for clients that authenticate by header. A request object
    * (`request`, `request_uri`) was verified and counted as used.

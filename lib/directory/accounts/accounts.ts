@@ -45,7 +45,7 @@ export interface Accounts {
   nameKey(userName: string): string;
   /** Usable accounts with this user name, of at most three credential owners: first those that are verified, or that others made for them. */
   candidates(userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
-  /** Usable accounts of persons with this e-mail address, whoever else has it. Of more than a hundred, some. */
+  /** Usable accounts of persons with this e-mail address, whoever else has it. Of more than one, at least two. */
   withEmail(email: string, tids: readonly string[] | undefined): Promise<readonly Account[]>;
   /** Those of these `oid`s alone. */
   candidatesAmong(oids: readonly string[], userName: string, narrowed?: Narrowed): Promise<readonly Account[]>;
@@ -243,11 +243,18 @@ export function createAccounts(
       const key = comparedText(email);
       if (key === '') return [];
       const isFew = tids !== undefined && tids.length <= MANY_TENANTS;
-      const rows = isFew
-        ? (await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat()
-        : await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE });
-      const found = await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true));
-      return found.filter((account) => isUsable(account));
+      const usable = async (rows: Awaited<ReturnType<typeof persons.find>>): Promise<readonly Account[]> =>
+        (await accounts(rows.filter(hasUser).filter(({ tid }) => tids?.includes(tid) ?? true))).filter((account) => isUsable(account));
+      if (isFew) return usable((await Promise.all(tids.map((tid) => persons.find({ byEmail: [tid, key] })))).flat());
+      const found: Account[] = [];
+      // Two are enough to know that it is not one's alone.
+      for (let after: string | undefined; found.length < 2; ) {
+        const rows = await persons.find({ byEmailAnywhere: [key] }, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+        found.push(...(await usable(rows)));
+        after = rows.at(-1)?.id;
+        if (rows.length < PAGE) break;
+      }
+      return found;
     },
 
     async candidatesAmong(oids, userName, { tids, organisation = '', method } = {}) {

@@ -199,10 +199,11 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
     },
 
     async allow(ctx, interaction) {
-      // Nobody allows anything in the name of somebody else.
-      if (interaction.act) return this.abort(ctx, interaction);
       const { oid, client, parameters } = interaction;
-      if (oid) await directory.consents.allow(oid, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
+      const { accountId, act } = (await provider().Session.get(ctx)) as OurSession;
+      // Nobody allows anything in the name of somebody else: neither who acts, nor who is not signed in here as that user by now.
+      if (act || accountId === undefined || accountId !== oid) return this.abort(ctx, interaction);
+      await directory.consents.allow(accountId, client.id, scopesOf(interaction), claimsAskedFor(parameters.claims));
       return finish(ctx, { consent: {} });
     },
 

@@ -61,8 +61,9 @@ export function createClientEndpoint(
   };
 
   async function outcomeOf(request: AuthenticatedRequest): Promise<Outcome> {
-    const { grantType, parameters: names, answer } = endpoint();
+    const { grantType, parameters: names, admit, answer } = endpoint();
     if (!request.client.grantTypeAllowed(grantType)) throw new errors.UnauthorizedClient(`${grantType} is not allowed for this client`);
+    await admit?.(request.record);
     const parameters = await readRequestObject(request, new Set(names));
     const { scope } = parameters;
     if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record.allowedScopes, scopes.known(request.ctx));

@@ -65,6 +65,8 @@ export function createClientRequestObjects({ artifacts, options }: OidcParts, re
     const missing = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti'].find((name) => claims[name] === undefined);
     if (missing) throw invalid(`${missing} must be in the request object`);
     if (iss !== client.clientId || (clientId !== undefined && clientId !== client.clientId)) throw invalid('iss must be the client');
+    // It would pass for a client assertion. @see RFC 9101 §10.8
+    if (claims.sub === client.clientId) throw invalid('sub must not be the client_id');
     if (aud !== options.issuer) throw invalid('aud must be the issuer, as a single string');
     if (![exp, iat, nbf].every((time) => typeof time === 'number')) throw invalid('exp, iat and nbf must be numbers');
     if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf)) throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
