@@ -36,7 +36,7 @@ export const createRequestCheck =
 const maxBytes = { state: 4096, nonce: 1024, login_hint: 1024, ui_locales: 512, acr_values: 2048 } as const;
 
 /** @throws InvalidRequest */
-function checkLengths(params: Readonly<Record<string, unknown>>): void {
+export function checkLengths(params: Readonly<Record<string, unknown>>): void {
   for (const name of parameterNames) {
     const value = params[name];
     if (typeof value === 'string' && value.length * 3 > maxBytes[name] && Buffer.byteLength(value) > maxBytes[name])
@@ -51,7 +51,7 @@ const parameterNames = Object.keys(maxBytes) as (keyof typeof maxBytes)[];
  * @throws InvalidRequest for a tenant that nobody can belong to; UnmetAuthenticationRequirements
  * @see OpenID Connect Core Error Code unmet_authentication_requirements
  */
-function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void | Promise<void> {
+export function checkAuthenticationRequirements(acrValues: string | undefined, offers: SignInOffers): void | Promise<void> {
   const { idp = 'local', tenant, mfa, impersonate } = parseAcrValues(acrValues);
   if (tenant === '') throw new errors.InvalidRequest('tenant: in acr_values must name one tenant');
   const asked = [mfa && !offers.serves('mfa') && 'mfa', impersonate && !offers.serves('impersonate') && 'impersonate'];

@@ -13,6 +13,7 @@ import { requestIdOf } from '../../http/requests/request-id.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import type { Aside, GrantRecord, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
+import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import type { SessionHooks } from '../upstream/session.js';
@@ -89,7 +90,12 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const isSelf =
         current && actor && [current, actor].every((account) => isUsable(account, since) && subOf(account.person.user) === session.sub);
       if (!isSelf || session.act || browser === undefined || sub !== session.sub || tid !== actor.tenant.id) return undefined;
-      if (name !== undefined) await changeSession(artifacts, keyOf('Session', session.uid), (now) => ({ ...now, actsAs: name }));
+      const { sessionIdle, sessionAbsolute } = options.lifetimes;
+      const end = endsAt === undefined ? epochSeconds() : Math.floor(endsAt.getTime() / 1000);
+      // Nothing prolongs it meanwhile, and it is to be there at the end.
+      const keptUntil = Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) * 1000;
+      const setAside = (now: SessionPayload): SessionPayload => (name === undefined ? now : { ...now, actsAs: name });
+      await changeSession(artifacts, keyOf('Session', session.uid), setAside, undefined, undefined, keptUntil);
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;
       await details.persist();

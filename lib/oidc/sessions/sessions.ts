@@ -8,7 +8,7 @@ import type { Session } from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
-import type { Aside } from '../accounts/login-context.js';
+import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
@@ -18,7 +18,10 @@ import { epochSeconds } from '../epoch-seconds.js';
 export function sessionTtl({ lifetimes }: Pick<ResolvedOptions, 'lifetimes'>, session: Session | undefined): number {
   if (!session?.loginTs) return lifetimes.interaction;
   const left = session.loginTs + lifetimes.sessionAbsolute - epochSeconds();
-  return Math.max(1, Math.min(lifetimes.sessionIdle, left));
+  const untilEnd = ((session as OurSession).endsAt ?? Number.POSITIVE_INFINITY) - epochSeconds();
+  // One that ends before it is idle is kept beyond its end, because it names the session that was set aside for it.
+  const idle = untilEnd <= lifetimes.sessionIdle ? Math.max(0, untilEnd) + lifetimes.sessionIdle : lifetimes.sessionIdle;
+  return Math.max(1, Math.min(idle, left));
 }
 
 /** Writes what a request leaves behind. A session that was ended while it ran stays ended. */
@@ -38,6 +41,7 @@ type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
  * nothing is changed.
  * @param removing what goes with the record as it was, in the same commit.
  * @param announce is done before the commit, and again when another request was faster.
+ * @param keptUntil milliseconds since the epoch until which it is kept at least.
  * @returns the record before; undefined when the session is gone, or was not changed.
  */
 export async function changeSession(
@@ -46,6 +50,7 @@ export async function changeSession(
   change: (session: SessionPayload) => SessionPayload | undefined,
   removing: (before: SessionPayload) => readonly Remove[] = () => [],
   announce: Announce = async () => {},
+  keptUntil = 0,
 ): Promise<SessionPayload | undefined> {
   if (!key) return undefined;
   for (;;) {
@@ -60,6 +65,7 @@ export async function changeSession(
       ...record,
       op: 'put',
       value: JSON.stringify(after),
+      expiresAt: Math.max(record.expiresAt, keptUntil),
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },
     } as const;

@@ -6,6 +6,7 @@
  */
 import type { Context } from 'koa';
 import { errors } from 'oidc-provider';
+import { parseAcrValues } from '../../../acr-values.js';
 import type { ClientEndpoint, ClientRequest, HintedAccount } from '../../../contract/clients/client-endpoint.js';
 import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
 import { IdpError } from '../../../errors.js';
@@ -14,7 +15,7 @@ import { perRequest } from '../../artifacts/per-request.js';
 import { userIdOf } from '../../clients/pairwise.js';
 import type { OidcParts } from '../../context.js';
 import { claimsOfIdToken } from '../../upstream/id-token.js';
-import { checkScopes } from '../checks.js';
+import { checkAuthenticationRequirements, checkLengths, checkScopes } from '../checks.js';
 import { accountOfHint, HintTokenExpired, readHintToken, useOnce } from '../login-hint-tokens.js';
 import type { RequestUris } from '../request-uris.js';
 import { type AuthenticatedRequest, createClientRequestObjects } from './client-request-objects.js';
@@ -65,8 +66,11 @@ export function createClientEndpoint(
     if (!request.client.grantTypeAllowed(grantType)) throw new errors.UnauthorizedClient(`${grantType} is not allowed for this client`);
     await admit?.(request.record);
     const parameters = await readRequestObject(request, new Set(names));
-    const { scope } = parameters;
+    const { scope, acr_values: acrValues } = parameters;
+    checkLengths(parameters);
     if (scope !== undefined) checkScopes(scope.split(' ').filter(Boolean), request.record.allowedScopes, scopes.known(request.ctx));
+    // Whether somebody may act as another here is for the endpoint to say.
+    if (parseAcrValues(acrValues).impersonate === false) await checkAuthenticationRequirements(acrValues, parts.offers);
     return answer(requestOf(request, parameters));
   }
 
