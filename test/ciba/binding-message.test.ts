@@ -72,5 +72,7 @@ describe('threat D10: a message is safe as it stands', () => {
     ['a\u{e0041}b', []],
     ['a\ud83d', []],
     ['a\uffff', []],
+    ['\u200b\u2060', []],
+    ['\u3164 \u2800', []],
   ] as const)('%j can be sent as %j', (text, formats) => expect(both.filter((format) => isPresentable(text, format))).toEqual(formats));
 });

@@ -182,6 +182,12 @@ describe('parameters', () => {
   test('nobody acts as somebody else by it', async () => {
     await refused({ ...alice, acr_values: 'impersonate' }, 'invalid_request');
   });
+
+  test('A11: a sign-in that nothing here can make is not asked for', async () => {
+    await refused({ ...alice, acr_values: 'idp:nowhere' }, 'unmet_authentication_requirements');
+    await refused({ ...alice, acr_values: 'tenant:' }, 'invalid_request');
+    await refused({ ...alice, acr_values: `idp:${'x'.repeat(2100)}` }, 'invalid_request');
+  });
 });
 
 describe('limits', () => {

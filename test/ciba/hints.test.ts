@@ -78,6 +78,16 @@ describe('login_hint', () => {
     expect(await meant({ login_hint: hint })).toBe(who);
   });
 
+  test('D6: the address of one account that is the user name of another means nobody', async () => {
+    const { persons } = service.idp.directory.forTenant(globex);
+    const namesake = { userName: 'nils@home.example', status: 'active' } as const;
+    const { id } = await persons.create({ givenName: 'Nils', familyName: 'Namesake', user: namesake } as never);
+    expect(await meant({ login_hint: 'nils@home.example' })).toBe('unknown_user_id');
+    laterInTest(601);
+    expect(await meant({ login_hint: 'nils@home.example', acr_values: `tenant:${acme}` })).toBe('nils');
+    await persons.remove(id);
+  });
+
   test('unique identifier: an oid', async () => {
     expect(await meant({ login_hint: (await calls().accountOf('bob@globex.test')).oid })).toBe('bob@globex.test');
   });

@@ -43,12 +43,13 @@ describe('a node that dies', () => {
   });
 
   test('between the new request and the end of the one before: that one cannot be approved any more', async () => {
-    await calls().ask(bob);
+    const { json } = await calls().ask(bob);
     const before = await calls().newestOf('bob@globex.test');
     await dyingAfter(2, () => calls().ask(bob));
     expect((await service.idp.ciba.read(before.id))?.state).toBe('replaced');
     const decision = await service.idp.ciba.approve(before.id, await calls().approverOf('bob@globex.test'));
     expect(decision).toMatchObject({ outcome: 'over', request: { state: 'replaced' } });
+    expect((await calls().poll(json.auth_req_id)).json.error).toBe('access_denied');
   });
 
   test('before the decision is written: the request waits, and can be approved', async () => {

@@ -64,6 +64,12 @@ describe('issue 15: how it begins', () => {
     expect(membersOf(await support.silently(agent, { acr_values: 'impersonate' }))).toMatchObject({ error: 'interaction_required' });
   });
 
+  test('nothing begins that would be refused once somebody acts: prompt=consent', async () => {
+    const { agent } = await support.chooser();
+    const answer = await agent.follow(await agent.get(support.url({ acr_values: 'impersonate', prompt: 'consent' })));
+    expect(membersOf(answer)).toMatchObject({ error: 'access_denied' });
+  });
+
   test('who holds the permission in no tenant that may sign in is denied', async () => {
     for (const [operator, parameters] of [
       ['carol@acme.test', {}],
