@@ -35,7 +35,12 @@ const push = async (parameters: Record<string, string> = {}): Promise<string> =>
 test('4.3 answers a request_uri of the documented form and its lifetime in seconds', async () => {
   const { status, json } = await endpoints.par(request);
   expect(status).toBe(201);
-  expect(json).toEqual({ request_uri: expect.stringMatching(/^urn:ietf:params:oauth:request_uri:.{20,}$/), expires_in: 60 });
+  expect(json).toEqual({
+    request_uri: expect.stringMatching(/^urn:ietf:params:oauth:request_uri:.{20,}$/),
+    expires_in: expect.any(Number),
+  });
+  // 60, of which a busy machine may have taken some.
+  expect(Math.ceil(json.expires_in / 30)).toBe(2);
 });
 
 test('4.3 a client library pushes a request; the browser brings client_id and request_uri only', async () => {

@@ -263,7 +263,10 @@ describe('4.3 a request object may be pushed', () => {
 
   test('with its custom parameters, and for one response', async () => {
     const { status, json } = await push({ cart: '42' }, { basket: '1', state: 'outside' });
-    expect({ status, json }).toEqual({ status: 201, json: { request_uri: expect.stringMatching(/^urn:/), expires_in: 60 } });
+    expect({ status, json }).toEqual({
+      status: 201,
+      json: { request_uri: expect.stringMatching(/^urn:/), expires_in: expect.any(Number) },
+    });
     const response = membersOf(await get({ request_uri: json.request_uri, basket: '2' }));
     expect(response).toEqual({ cart: '42', code: expect.any(String), state: 'signed', scope: 'openid', iss: service.issuer });
     const again = await get({ request_uri: json.request_uri });
