@@ -10,7 +10,7 @@ import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
-import type { SessionPayload } from '../artifacts/session-merge.js';
+import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
 import { epochSeconds } from '../epoch-seconds.js';
 
@@ -91,12 +91,15 @@ export const endSignIn = (
   applies: (session: SessionPayload) => boolean = () => true,
 ): Promise<SessionPayload | undefined> =>
   changeSession(artifacts, key, (session) => (applies(session) ? signedOut(session) : undefined), {
-    removing: ({ grants = [] }) =>
-      grants.flatMap(({ grantId, exp }) => {
-        const grant = keyOf('Grant', grantId);
-        return grant ? [{ op: 'remove', key: grant, until: exp * 1000 }] : [];
-      }),
+    removing: ({ grants = [] }) => removalsOf(grants),
     announce,
+  });
+
+/** The writes that end grants, each until it would have ended by itself. */
+export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =>
+  grants.flatMap(({ grantId, exp }) => {
+    const key = keyOf('Grant', grantId);
+    return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
   });
 
 /** {@link endSignIn}, and that of the session that was set aside for it. @returns those that ended, as they were */
