@@ -1,0 +1,38 @@
+/**
+ * Whom service providers trust: the instance, at `/idp/saml`, and each tenant, at `/idp/saml/t/{tid}`, because many products take one entityID for all
+ * their customers. All sign with the same key.
+ */
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+
+export interface Entity {
+  /** Of whom its service providers are: a tenant, or `ofInstance`. */
+  readonly owner: string;
+  /** The tenant that its sign-ins are pinned to; absent at the instance. */
+  readonly tid?: string;
+  /** @default the URL of its metadata */
+  readonly entityId: string;
+  readonly metadataUrl: string;
+  readonly ssoUrl: string;
+  readonly sloUrl: string;
+}
+
+/** @param entityId of the instance, where the operator names it otherwise than by the URL of its metadata. */
+export function createEntities({ url, own, ofInstance }: Pick<ExtensionContext, 'url' | 'own' | 'ofInstance'>, entityId?: string) {
+  const at = (base: string): Pick<Entity, 'metadataUrl' | 'ssoUrl' | 'sloUrl'> => ({
+    metadataUrl: url(`${base}/metadata`),
+    ssoUrl: url(`${base}/sso`),
+    sloUrl: url(`${base}/slo`),
+  });
+  const ofTheInstance = at(`${own}/saml`);
+  const instance: Entity = { owner: ofInstance, entityId: entityId ?? ofTheInstance.metadataUrl, ...ofTheInstance };
+  return {
+    /** @param owner a tenant's id, or `ofInstance`. */
+    of(owner: string): Entity {
+      if (owner === ofInstance) return instance;
+      const urls = at(`${own}/saml/t/${encodeURIComponent(owner)}`);
+      return { owner, tid: owner, entityId: urls.metadataUrl, ...urls };
+    },
+  };
+}
+
+export type Entities = ReturnType<typeof createEntities>;

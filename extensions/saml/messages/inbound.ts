@@ -1,0 +1,65 @@
+/** Messages that service providers send, as they are once the front door has let them in. */
+
+/** How a message travels in a browser. @see SAML Bindings §3.4, §3.5 */
+export type Binding = 'redirect' | 'post';
+
+interface Message {
+  readonly id: string;
+  /** The entityID of the sender. */
+  readonly issuer: string;
+  /** Milliseconds since the epoch. */
+  readonly issuedAt: number;
+}
+
+/** @see SAML Core §3.4.1 */
+export interface AuthnRequest extends Message {
+  readonly kind: 'AuthnRequest';
+  readonly forceAuthn: boolean;
+  readonly isPassive: boolean;
+  readonly acsUrl?: string;
+  readonly acsIndex?: number;
+  /** The URI of the binding that the response is wanted by. */
+  readonly protocolBinding?: string;
+  /** The URI of the format that the NameID is wanted in. */
+  readonly nameIdFormat?: string;
+  readonly spNameQualifier?: string;
+  readonly requestedAuthnContext?: RequestedAuthnContext;
+  /** Whom the service provider wants signed in. */
+  readonly subject?: NameId;
+}
+
+/** @see SAML Core §3.3.2.2.1 */
+export interface RequestedAuthnContext {
+  /** @default 'exact' */
+  readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
+  readonly classRefs: readonly string[];
+  /** Whether declarations were asked for, which nothing here can meet. */
+  readonly hasDeclarations: boolean;
+}
+
+/** @see SAML Core §2.2.3 */
+export interface NameId {
+  readonly value: string;
+  readonly format?: string;
+  readonly nameQualifier?: string;
+  readonly spNameQualifier?: string;
+}
+
+/** @see SAML Core §3.7.1 */
+export interface LogoutRequest extends Message {
+  readonly kind: 'LogoutRequest';
+  readonly nameId: NameId;
+  /** Empty: all sessions of the subject at this service provider. */
+  readonly sessionIndexes: readonly string[];
+}
+
+/** @see SAML Core §3.7.2 */
+export interface LogoutResponse extends Message {
+  readonly kind: 'LogoutResponse';
+  readonly inResponseTo: string;
+  /** The URIs of the status and, where there is one, of the status below it. */
+  readonly status: string;
+  readonly subStatus?: string;
+}
+
+export type InboundMessage = AuthnRequest | LogoutRequest | LogoutResponse;

@@ -1,0 +1,97 @@
+/** Service providers, as they are kept: of the instance, or of a tenant. */
+import { defineCollection, type ExtensionRow, type Static, Type } from '../../../lib/extension-door.js';
+
+const strict = { additionalProperties: false } as const;
+const optional = Type.Optional;
+const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  Type.Union(values.map((value) => Type.Literal(value as Values[number])));
+const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+const uri = () => Type.String({ minLength: 1, maxLength: 1024, pattern: '^[!-~]+$' });
+/** X.509 as DER in base64, without lines. */
+const certificate = () => Type.String({ minLength: 100, maxLength: 16_384, pattern: '^[A-Za-z0-9+/]+={0,2}$' });
+
+export const nameIdFormats = ['persistent', 'transient', 'emailAddress', 'unspecified'] as const;
+export type NameIdFormat = (typeof nameIdFormats)[number];
+
+/** What an administrator says of a service provider, or its metadata. */
+export const serviceProviderFields = {
+  name: name(),
+  status: oneOf(['active', 'disabled']),
+  /** Unique among the service providers of the same owner. */
+  entityId: uri(),
+  /** Where responses go, by POST. The first with `isDefault`, else the first, answers a request that names none. @see SAML Metadata §2.4.4 */
+  assertionConsumerServices: Type.Array(
+    Type.Object({ url: uri(), index: Type.Integer({ minimum: 0, maximum: 65_535 }), isDefault: optional(Type.Boolean()) }, strict),
+    { minItems: 1, maxItems: 50 },
+  ),
+  /** Where logout messages go; `responseUrl` is for responses, where they go elsewhere. */
+  singleLogoutServices: Type.Array(
+    Type.Object({ binding: oneOf(['redirect', 'post']), url: uri(), responseUrl: optional(uri()) }, strict),
+    { maxItems: 10 },
+  ),
+  /** Each is tried: a service provider that rotates its key has two. */
+  signingCertificates: Type.Array(certificate(), { maxItems: 10, uniqueItems: true }),
+  requireSignedRequests: Type.Boolean(),
+  /** Assertions are encrypted to it where `encryption` is not `none`. */
+  encryptionCertificate: optional(certificate()),
+  encryption: oneOf(['none', 'aes128-gcm', 'aes256-gcm']),
+  signAssertion: Type.Boolean(),
+  signResponse: Type.Boolean(),
+  /** `claim` is the value of a NameID that is neither persistent nor transient. */
+  nameId: Type.Object({ format: oneOf(nameIdFormats), claim: optional(name()) }, strict),
+  /** Nothing else is released. Without `format`, names have the format of URIs where they are URIs, else `basic`. */
+  attributes: Type.Array(
+    Type.Object(
+      { name: name(), claim: name(), format: optional(oneOf(['uri', 'basic', 'unspecified'])), friendlyName: optional(name()) },
+      strict,
+    ),
+    { maxItems: 100 },
+  ),
+  /** Of a service provider of the instance: tenants whose users may sign in; absent: all. */
+  allowedTenants: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 1000, uniqueItems: true })),
+  requireMfa: Type.Boolean(),
+  /** A sign-in that begins here, without a request; `relayState` goes along where the link names none. */
+  idpInitiated: Type.Object({ isAllowed: Type.Boolean(), relayState: optional(Type.String({ maxLength: 80 })) }, strict),
+  /** Seconds until `SessionNotOnOrAfter`; absent: none is said. */
+  sessionLifetimeSeconds: optional(Type.Integer({ minimum: 60, maximum: 2_592_000 })),
+  /** `allow`: signs in who acts as somebody else, too. */
+  impersonation: oneOf(['allow', 'refuse']),
+};
+
+/** Where its metadata comes from, and what became of the last attempt to read it. */
+const Source = Type.Object(
+  {
+    url: uri(),
+    /** Members that an administrator gave, which the document does not replace. */
+    overridden: Type.Array(Type.String()),
+    refreshedAt: optional(Type.String()),
+    /** `validUntil` of the document. */
+    validUntil: optional(Type.String()),
+    problem: optional(Type.String()),
+  },
+  strict,
+);
+
+const ServiceProviderRow = Type.Object(
+  { ...serviceProviderFields, metadata: optional(Source), createdAt: Type.String(), updatedAt: Type.String() },
+  strict,
+);
+export type ServiceProviderFields = Static<typeof ServiceProviderRow>;
+export type ServiceProvider = ExtensionRow<ServiceProviderFields>;
+
+export const serviceProviders = defineCollection({
+  name: 'saml.service-providers',
+  row: ServiceProviderRow,
+  events: true,
+  indexes: { byEntityId: { fields: ['entityId'], unique: true } },
+});
+
+/** Service providers, as whoever answers a message or signs somebody in asks for them. */
+export interface ServiceProviderBook {
+  /** As it was within a second; a promise only if it is not at hand. */
+  get(id: string): ServiceProvider | undefined | Promise<ServiceProvider | undefined>;
+  /** The one that the owner's entity knows under this entityID. @param owner a tenant's id, or `ofInstance` */
+  byEntityId(owner: string, entityId: string): ServiceProvider | undefined | Promise<ServiceProvider | undefined>;
+  /** After a change that this node made. */
+  forget(id: string): void;
+}
