@@ -17,7 +17,7 @@ import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
-import { pseudonymOf } from './clients/pairwise.js';
+import { identifierOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
@@ -139,7 +139,7 @@ export function createConfiguration(
     loadExistingGrant: createGrantLoader(parts, accounts, scopes),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
       const sub = await subjectOf(accounts, ctx, oid, client.clientId);
-      return pseudonymOf(parts, client)?.(sub) ?? sub;
+      return identifierOf(parts, client, sub);
     },
     pkce: { required: requiresChallenge },
     renderError,

@@ -2,7 +2,7 @@ import type { Client } from 'oidc-provider';
 import type { AccountClaims, Caller } from '../../contract/extension.js';
 import { subOf } from '../../directory/index.js';
 import { isClient } from '../clients/clients.js';
-import { pseudonymOf, userIdOf } from '../clients/pairwise.js';
+import { identifierOf, userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { Accounts } from './account.js';
 
@@ -21,15 +21,14 @@ export function createAccountClaims(
       const client = await pairwiseClient(viewer);
       const sub = subOf(account.person.user);
       const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
-      return { sub: (client && pseudonymOf(parts, client)?.(sub)) ?? sub, ...claims };
+      return { sub: identifierOf(parts, client, sub), ...claims };
     },
     async userIdOf(identifier, viewer) {
       const client = await pairwiseClient(viewer);
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
     async identifierOf(userId, viewer) {
-      const client = await pairwiseClient(viewer);
-      return (client && pseudonymOf(parts, client)?.(userId)) ?? userId;
+      return identifierOf(parts, await pairwiseClient(viewer), userId);
     },
   };
 }
