@@ -43,7 +43,7 @@ export const routes = {
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
 
-/** Where the feature is that extensions add. @see service specification 4.10 */
+/** The endpoint that is there where an extension answers it. @see service specification 4.10 */
 export const BACKCHANNEL_PATH = '/connect/ciba';
 
 /** Claims of the protocol's own, which `openid` grants. */
@@ -146,7 +146,7 @@ export function createConfiguration(
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
-    routes,
+    routes: { ...routes, ...(parts.backchannel && { backchannel_authentication: BACKCHANNEL_PATH }) },
     scopes: [...identityScopes(claims.scopes.keys())],
     subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
     ttl: {

@@ -220,7 +220,6 @@ export function createProtocol(
       requestUris,
       plainDoor,
       parameters,
-      hasBackchannel: answerClient !== undefined,
     }),
   };
 }
