@@ -156,9 +156,7 @@ test('a reader refuses what is missing, there twice, or holds elements, and says
     () => booleanAttribute(root, 't'),
     () => indexAttribute(root, 'n'),
   ])
-    expect(read).toThrow(
-      expect.objectContaining({ reason: 'xml_structure', message: expect.not.stringMatching(/secret|yes|65536/) }),
-    );
+    expect(read).toThrow(expect.objectContaining({ reason: 'xml_structure', message: expect.not.stringMatching(/secret|yes|65536/) }));
 });
 
 test('xs:boolean in both spellings, with white space around them', () => {

@@ -2,13 +2,12 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { forgetUnstored } from '../../http/failures.js';
 import { isHintOf } from '../accounts/hints.js';
 import { sessionOf } from '../accounts/login-context.js';
-import { keyOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
 import { endSessionUnasked } from '../upstream/session.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
-import { endWithAside } from './sessions.js';
+import { endWithAside, removalsOf } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
@@ -66,14 +65,12 @@ export function createLogout(parts: OidcParts) {
       const session = sessionOf(ctx);
       // What the session knew of the request is gone by now.
       const clientId = ctx.oidc.client?.clientId;
-      const ended = (session.grants ?? []).filter((grant) => grant.clientId === clientId);
-      const unit = adapters.unitOf(ctx);
-      for (const { grantId, exp } of ended) {
-        const key = keyOf('Grant', grantId);
-        if (key) unit.remove(key, exp * 1000);
-      }
+      const { grants = [] } = session;
+      const ended = grants.filter((grant) => grant.clientId === clientId);
       if (ended.length === 0) return;
-      session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      const unit = adapters.unitOf(ctx);
+      for (const { key, until } of removalsOf(ended)) unit.remove(key, until);
+      session.grants = grants.filter((grant) => grant.clientId !== clientId);
       ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
     },
 
