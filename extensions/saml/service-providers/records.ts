@@ -58,22 +58,38 @@ export const serviceProviderFields = {
   impersonation: oneOf(['allow', 'refuse']),
 };
 
-/** Where its metadata comes from, and what became of the last attempt to read it. */
+/** Metadata that its members came from. */
 const Source = Type.Object(
   {
-    url: uri(),
-    /** Members that an administrator gave, which the document does not replace. */
+    /** Where it is read anew, daily. */
+    url: optional(uri()),
+    /** Members that an administrator gave, which metadata does not replace. */
     overridden: Type.Array(Type.String()),
-    refreshedAt: optional(Type.String()),
-    /** `validUntil` of the document. */
+    /** When it was read, in the form that its members came from. */
+    readAt: Type.String(),
+    /** `validUntil` of it. */
     validUntil: optional(Type.String()),
+    /** What in it has no effect here. */
+    notes: Type.Array(Type.String()),
+    /** Why the last attempt to read it anew changed nothing. */
     problem: optional(Type.String()),
   },
   strict,
 );
 
 const ServiceProviderRow = Type.Object(
-  { ...serviceProviderFields, metadata: optional(Source), createdAt: Type.String(), updatedAt: Type.String() },
+  {
+    ...serviceProviderFields,
+    source: optional(Source),
+    /** When its metadata is due to be read anew. */
+    refreshAt: optional(Type.Date()),
+    /** Since when its metadata could not be read anew. */
+    failingSince: optional(Type.Date()),
+    /** When the first of what it was registered with runs out: its metadata, its encryption certificate, the last of its signing certificates. */
+    expiresAt: optional(Type.Date()),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
+  },
   strict,
 );
 export type ServiceProviderFields = Static<typeof ServiceProviderRow>;
@@ -83,15 +99,10 @@ export const serviceProviders = defineCollection({
   name: 'saml.service-providers',
   row: ServiceProviderRow,
   events: true,
-  indexes: { byEntityId: { fields: ['entityId'], unique: true } },
+  indexes: {
+    byEntityId: { fields: ['entityId'], unique: true },
+    byRefresh: { fields: ['refreshAt'], order: 'instant', ofAllTenants: true },
+    byFailure: { fields: ['failingSince'], order: 'instant', ofAllTenants: true },
+    byExpiry: { fields: ['expiresAt'], order: 'instant', ofAllTenants: true },
+  },
 });
-
-/** Service providers, as whoever answers a message or signs somebody in asks for them. */
-export interface ServiceProviderBook {
-  /** As it was within a second; a promise only if it is not at hand. */
-  get(id: string): ServiceProvider | undefined | Promise<ServiceProvider | undefined>;
-  /** The one that the owner's entity knows under this entityID. @param owner a tenant's id, or `ofInstance` */
-  byEntityId(owner: string, entityId: string): ServiceProvider | undefined | Promise<ServiceProvider | undefined>;
-  /** After a change that this node made. */
-  forget(id: string): void;
-}

@@ -72,6 +72,18 @@ export async function judge(
   return stands[serves](account, ask.acr) && !isProven[serves](signIn) ? 'open' : 'met';
 }
 
+/** Whether a sign-in meets every requirement that counts where nobody can be asked. */
+async function meetsAll(
+  offers: OidcDependencies['offers'],
+  account: Account,
+  signIn: KnownSignIn & { readonly authTime: number },
+  ask: Ask,
+): Promise<boolean> {
+  for (const requirement of offers.requirements())
+    if (requirement.silent === 'refuse' && (await judge(requirement, account, signIn, ask)) !== 'met') return false;
+  return true;
+}
+
 /** {@link ExtensionContext.isSufficient} */
 export const createSufficient =
   ({ offers }: Pick<OidcDependencies, 'offers'>): ExtensionContext['isSufficient'] =>
@@ -82,9 +94,7 @@ export const createSufficient =
     if (acr.tenant !== undefined && acr.tenant !== account.tenant.id) return false;
     if (stands.mfa(account, acr) && !isProven.mfa(signIn)) return false;
     const ask: Ask = { client, scopes, parameters: {}, acr: { ...acr, impersonate: false }, isSilent: true };
-    for (const requirement of offers.requirements())
-      if (requirement.silent === 'refuse' && (await judge(requirement, account, signIn, ask)) !== 'met') return false;
-    return true;
+    return meetsAll(offers, account, signIn, ask);
   };
 
 export interface SilentMint {
@@ -99,7 +109,5 @@ export const createSilentCheck =
   ({ offers }: Pick<OidcDependencies, 'offers'>) =>
   async ({ client, account, login, scopes }: SilentMint): Promise<boolean> => {
     const ask: Ask = { client, scopes, parameters: {}, acr: nothingAsked, isSilent: true };
-    for (const requirement of offers.requirements())
-      if (requirement.silent === 'refuse' && (await judge(requirement, account, login, ask)) !== 'met') return false;
-    return true;
+    return meetsAll(offers, account, login, ask);
   };

@@ -2,11 +2,10 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload, errors as joseErrors
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { parseAcrValues } from '../../acr-values.js';
 import { type Account, isUsable, subOf } from '../../directory/index.js';
-import { hashedKey } from '../../store/artifact-key.js';
 import { sessionOf, startSignIn } from '../accounts/login-context.js';
 import { isAllowedMethod, isAskedMethod } from '../accounts/requirements.js';
 import { clientOf } from '../clients/clients.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture } from '../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, isFromFuture, useOnce } from '../clients/jwts.js';
 import { userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
@@ -108,13 +107,6 @@ export async function accountOfHint(
   return meant.find(({ person }) => person.user.id === named.person.user.id) ?? (meant.length === 1 ? meant[0] : undefined);
 }
 
-/** Counts a token as used; false where it was before. */
-export async function useOnce({ artifacts }: OidcParts, { iss, jti, exp }: Hint): Promise<boolean> {
-  const key = hashedKey('LoginHint', JSON.stringify([iss, jti]));
-  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
-  return (await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok;
-}
-
 /** Makes the account the session's; false where it takes more than a token. */
 async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, account: Account): Promise<boolean> {
   const session = sessionOf(ctx);
@@ -130,7 +122,7 @@ async function signIn(parts: OidcParts, ctx: KoaContextWithOIDC, hint: Hint, acc
   const isCurrent = session.accountId === user.id && isUsable(account, new Date((session.loginTs ?? 0) * 1000));
   if (isCurrent && !(params?.max_age !== undefined && session.past(Number(params.max_age)))) return true;
 
-  if (!(await useOnce(parts, hint))) return false;
+  if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return false;
   session.loginAccount({ accountId: user.id, loginTs: authTime, amr: login.amr });
   startSignIn(session, { sub: subOf(user), idp });
   session.resetIdentifier();

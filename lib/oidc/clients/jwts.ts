@@ -1,5 +1,7 @@
 /** What is the same of all JWTs that clients sign, or that are encrypted to them. */
 
+import { hashedKey } from '../../store/artifact-key.js';
+import type { ArtifactStore } from '../../store/artifact-store.js';
 import { epochSeconds } from '../epoch-seconds.js';
 
 /** Secrets are kept as hashes, which nothing can be verified by. */
@@ -26,3 +28,17 @@ export const isFromFuture = (iat: unknown): boolean => typeof iat === 'number' &
 export const endsWithin = (seconds: number, exp: unknown, from: unknown): exp is number =>
   typeof exp === 'number' &&
   exp - Math.min(typeof from === 'number' ? from : epochSeconds(), epochSeconds()) <= seconds + CLOCK_TOLERANCE_SECONDS;
+
+/** JWTs that count once, by the name of the record that says so. */
+type OneTimeJwt = 'LoginHint' | 'RequestObject';
+
+/** Counts a JWT as used, for as long as it may be valid; false where it was before. */
+export async function useOnce(
+  artifacts: ArtifactStore,
+  kind: OneTimeJwt,
+  { iss, jti, exp }: { readonly iss: string; readonly jti: string; readonly exp: number },
+): Promise<boolean> {
+  const key = hashedKey(kind, JSON.stringify([iss, jti]));
+  const expiresAt = (exp + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
+  return (await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok;
+}

@@ -93,7 +93,7 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       // Nothing prolongs it meanwhile, and it is to be there at the end.
       const keptUntil = Math.min((session.loginTs ?? 0) + sessionAbsolute, end + sessionIdle) * 1000;
       const setAside = (now: SessionPayload): SessionPayload => (name === undefined ? now : { ...now, actsAs: name });
-      await changeSession(artifacts, keyOf('Session', session.uid), setAside, undefined, undefined, keptUntil);
+      await changeSession(artifacts, keyOf('Session', session.uid), setAside, { keptUntil });
       // The sign-in goes on in a session of its own.
       details.session = undefined as never;
       await details.persist();

@@ -14,7 +14,7 @@ import { endSessionUnasked } from '../upstream/session.js';
 import { createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
-import { endWithAside } from './sessions.js';
+import { endWithAside, removalsOf } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
 /** What happens at the end-session endpoint, and to who signs out elsewhere. @see OpenID Connect RP-Initiated Logout 1.0 */
@@ -93,14 +93,12 @@ export function createLogout(parts: OidcParts, provider: () => Provider) {
       const session = sessionOf(ctx);
       // What the session knew of the request is gone by now.
       const clientId = ctx.oidc.client?.clientId;
-      const ended = (session.grants ?? []).filter((grant) => grant.clientId === clientId);
-      const unit = adapters.unitOf(ctx);
-      for (const { grantId, exp } of ended) {
-        const key = keyOf('Grant', grantId);
-        if (key) unit.remove(key, exp * 1000);
-      }
+      const { grants = [] } = session;
+      const ended = grants.filter((grant) => grant.clientId === clientId);
       if (ended.length === 0) return;
-      session.grants = (session.grants ?? []).filter((grant) => !ended.includes(grant));
+      const unit = adapters.unitOf(ctx);
+      for (const { key, until } of removalsOf(ended)) unit.remove(key, until);
+      session.grants = grants.filter((grant) => grant.clientId !== clientId);
       ending.set(ctx, (_, notices) => notices.enqueue({ grants: ended }));
     },
 

@@ -10,7 +10,7 @@ import { isOfKind } from '../../store/artifact-key.js';
 import type { ArtifactKey, ArtifactStore, Remove } from '../../store/artifact-store.js';
 import type { Aside, OurSession } from '../accounts/login-context.js';
 import { keyOf } from '../artifacts/ids.js';
-import type { SessionPayload } from '../artifacts/session-merge.js';
+import type { SessionGrant, SessionPayload } from '../artifacts/session-merge.js';
 import { LostWrite, type UnitOfWork } from '../artifacts/unit-of-work.js';
 import { epochSeconds } from '../epoch-seconds.js';
 
@@ -36,21 +36,26 @@ export async function commitRequest(unit: UnitOfWork): Promise<void> {
 /** What has to be known of a session before it is changed. */
 type Announce = (before: SessionPayload, key: ArtifactKey) => Promise<void>;
 
+/** What comes with a change of a session. */
+interface WithChange {
+  /** What goes with the record as it was, in the same commit. */
+  readonly removing?: (before: SessionPayload) => readonly Remove[];
+  /** Is done before the commit, and again when another request was faster. */
+  readonly announce?: Announce;
+  /** Milliseconds since the epoch until which the record is kept at least. */
+  readonly keptUntil?: number;
+}
+
 /**
  * Changes a session outside a request to oidc-provider, by compare-and-swap: `change` gets the record as it is, and may run again; with undefined
  * nothing is changed.
- * @param removing what goes with the record as it was, in the same commit.
- * @param announce is done before the commit, and again when another request was faster.
- * @param keptUntil milliseconds since the epoch until which it is kept at least.
  * @returns the record before; undefined when the session is gone, or was not changed.
  */
 export async function changeSession(
   artifacts: ArtifactStore,
   key: ArtifactKey | undefined,
   change: (session: SessionPayload) => SessionPayload | undefined,
-  removing: (before: SessionPayload) => readonly Remove[] = () => [],
-  announce: Announce = async () => {},
-  keptUntil = 0,
+  { removing, announce, keptUntil = 0 }: WithChange = {},
 ): Promise<SessionPayload | undefined> {
   if (!key) return undefined;
   for (;;) {
@@ -60,7 +65,7 @@ export async function changeSession(
     const before = JSON.parse(artifact.value) as SessionPayload;
     const after = change(before);
     if (!after) return undefined;
-    await announce(before, key);
+    await announce?.(before, key);
     const put = {
       ...record,
       op: 'put',
@@ -69,7 +74,7 @@ export async function changeSession(
       ...(after.accountId ? { account: after.accountId } : {}),
       if: { version },
     } as const;
-    const { ok } = await artifacts.commit([put, ...removing(before)]);
+    const { ok } = await artifacts.commit([put, ...(removing?.(before) ?? [])]);
     if (ok) return before;
   }
 }
@@ -85,17 +90,17 @@ export const endSignIn = (
   announce: Announce,
   applies: (session: SessionPayload) => boolean = () => true,
 ): Promise<SessionPayload | undefined> =>
-  changeSession(
-    artifacts,
-    key,
-    (session) => (applies(session) ? signedOut(session) : undefined),
-    ({ grants = [] }) =>
-      grants.flatMap(({ grantId, exp }) => {
-        const grant = keyOf('Grant', grantId);
-        return grant ? [{ op: 'remove', key: grant, until: exp * 1000 }] : [];
-      }),
+  changeSession(artifacts, key, (session) => (applies(session) ? signedOut(session) : undefined), {
+    removing: ({ grants = [] }) => removalsOf(grants),
     announce,
-  );
+  });
+
+/** The writes that end grants, each until it would have ended by itself. */
+export const removalsOf = (grants: readonly SessionGrant[]): readonly Remove[] =>
+  grants.flatMap(({ grantId, exp }) => {
+    const key = keyOf('Grant', grantId);
+    return key ? [{ op: 'remove', key, until: exp * 1000 }] : [];
+  });
 
 /** {@link endSignIn}, and that of the session that was set aside for it. @returns those that ended, as they were */
 export async function endWithAside(

@@ -12,11 +12,12 @@ import type { GrantRefusal } from '../../../contract/clients/grant-type.js';
 import { IdpError } from '../../../errors.js';
 import type { Scopes } from '../../accounts/scopes.js';
 import { perRequest } from '../../artifacts/per-request.js';
+import { useOnce } from '../../clients/jwts.js';
 import { userIdOf } from '../../clients/pairwise.js';
 import type { OidcParts } from '../../context.js';
 import { claimsOfIdToken } from '../../upstream/id-token.js';
 import { checkAuthenticationRequirements, checkLengths, checkScopes } from '../checks.js';
-import { accountOfHint, HintTokenExpired, readHintToken, useOnce } from '../login-hint-tokens.js';
+import { accountOfHint, HintTokenExpired, readHintToken } from '../login-hint-tokens.js';
 import type { RequestUris } from '../request-uris.js';
 import { type AuthenticatedRequest, createClientRequestObjects } from './client-request-objects.js';
 
@@ -50,7 +51,7 @@ export function createClientEndpoint(
       async accountOfHintToken(token, tids): Promise<HintedAccount> {
         try {
           const hint = await readHintToken(parts, client, token);
-          if (!(await useOnce(parts, hint))) return { problem: 'login_hint_token was used before' };
+          if (!(await useOnce(parts.artifacts, 'LoginHint', hint))) return { problem: 'login_hint_token was used before' };
           return { account: await accountOfHint(parts, client, hint, tids) };
         } catch (error) {
           if (error instanceof HintTokenExpired) return { problem: 'login_hint_token has expired', isExpired: true };

@@ -2,9 +2,8 @@
 import { decodeProtectedHeader } from 'jose';
 import type { Context } from 'koa';
 import { type Client, errors } from 'oidc-provider';
-import { hashedKey } from '../../../store/artifact-key.js';
 import type { Client as ClientRecord } from '../../../store/records/records.js';
-import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin } from '../../clients/jwts.js';
+import { CLOCK_TOLERANCE_SECONDS, clientAlgorithms, endsWithin, useOnce } from '../../clients/jwts.js';
 import type { OidcParts } from '../../context.js';
 import { registeredClaims } from '../../keys/jwt.js';
 import { verifiedByClient } from '../../upstream/client.js';
@@ -72,9 +71,7 @@ export function createClientRequestObjects({ artifacts, options }: OidcParts, re
     if (!endsWithin(MAX_LIFETIME_SECONDS, exp, nbf)) throw invalid(`the request object must expire within ${MAX_LIFETIME_SECONDS} seconds`);
     if (typeof jti !== 'string' || jti === '') throw invalid('jti must be a text');
     if (claims.request !== undefined || claims.request_uri !== undefined) throw invalid('a request object holds no other');
-    const key = hashedKey('RequestObject', JSON.stringify([client.clientId, jti]));
-    const expiresAt = (Number(exp) + CLOCK_TOLERANCE_SECONDS + 1) * 1000;
-    if (!(await artifacts.commit([{ op: 'put', key, value: '', expiresAt, if: 'absent' }])).ok)
+    if (!(await useOnce(artifacts, 'RequestObject', { iss: client.clientId, jti, exp })))
       throw invalid('the request object was used before');
     return { claims, typ };
   }
