@@ -27,9 +27,8 @@ export function createAccountClaims(
       const sub = subOf(user);
       const login = signIn && { sub, ...signIn, sessionEndsAt: signIn.authTime + parts.options.lifetimes.sessionAbsolute };
       const claims = await accounts.claimsOf(account, target, none, { client, login, names });
-      const pseudonym = (client && pseudonymOf(parts, client)) ?? ((oid: string) => oid);
       // Who asks for the account by name gets it, whoever else is issued one.
-      const all = { ...claims, sub: pseudonym(sub), oid: pseudonym(user.id) };
+      const all = { ...claims, sub: identifierOf(parts, client, sub), oid: identifierOf(parts, client, user.id) };
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },
     async about(account, scopes, target, caller, viewer = caller) {
