@@ -46,6 +46,7 @@ export type { Letter, LetterPart, Look, Mail, MailMessage, WriteLetter } from '.
 export type { AdditionHost, ExtensionTexts, PageAddition } from './contract/pages/page-additions.js';
 export type { ScopeWords } from './contract/pages/scope-words.js';
 export type { Text, View, ViewPart } from './contract/pages/view.js';
+export { perContext } from './contract/per-context.js';
 export {
   ADMIN_API,
   type Administrator,

@@ -1,5 +1,5 @@
 /** Second factors: authenticator apps, passkeys, recovery codes. A passkey is a way to sign in by itself as well. */
-import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { type Extension, perContext } from '../../lib/extension-door.js';
 import { createEnrolled, type Enrolled } from './enrolled.js';
 import { errors, factorOperations } from './operations.js';
 import { createOwnFactors, createOwnPageClients, ownPath } from './own-page.js';
@@ -10,7 +10,7 @@ import { createSecondFactor } from './requirement.js';
 import { texts } from './texts/index.js';
 
 /** The parts of one service. */
-function createParts(context: ExtensionContext) {
+const partsOf = perContext((context) => {
   const enrolled: Enrolled = createEnrolled(context);
   const webauthn = offersPasskeys(context.issuer) ? createWebauthn(context) : undefined;
   return {
@@ -19,15 +19,9 @@ function createParts(context: ExtensionContext) {
     ...(webauthn && { passkeySignIn: createPasskeySignIn(context, enrolled, webauthn) }),
     ownPage: createOwnFactors(context, enrolled, webauthn),
   };
-}
+});
 
 export function factors(): Extension {
-  const made = new WeakMap<ExtensionContext, ReturnType<typeof createParts>>();
-  const partsOf = (context: ExtensionContext) => {
-    const parts = made.get(context) ?? createParts(context);
-    made.set(context, parts);
-    return parts;
-  };
   return {
     name: 'factors',
     errorCodes: errors.codes,

@@ -5,7 +5,7 @@
  * row of `records`, kept by `book`: it is there before any token, with its event, and ends before its sign-in does. `upkeep` ends what nobody comes
  * back for. `operations` is the admin API, `notice` the mail to who is acted as, and `banner` what applications show.
  */
-import type { Extension, ExtensionContext } from '../../lib/extension-door.js';
+import { type Extension, perContext } from '../../lib/extension-door.js';
 import { bannerRoutes } from './banner.js';
 import { createBook } from './book.js';
 import { createFlow } from './flow.js';
@@ -18,19 +18,13 @@ import { texts } from './texts/index.js';
 import { actingRule, jobs } from './upkeep.js';
 
 /** The parts of one service. */
-function createParts(context: ExtensionContext) {
+const partsOf = perContext((context) => {
   const rules = createRules(context);
   const book = createBook(context, rules);
   return { book, flow: createFlow(context, book, rules) };
-}
+});
 
 export function impersonation(): Extension {
-  const made = new WeakMap<ExtensionContext, ReturnType<typeof createParts>>();
-  const partsOf = (context: ExtensionContext) => {
-    const parts = made.get(context) ?? createParts(context);
-    made.set(context, parts);
-    return parts;
-  };
   return {
     name: 'impersonation',
     collections: [impersonations],

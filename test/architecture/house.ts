@@ -153,7 +153,7 @@ export const floors: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['access-token-jwt.ts', 'lifetimes.ts', 'token-request.ts'],
   ],
   'lib/contract/': [
-    ['checks.ts', 'contributions.ts', 'added-configuration.ts', 'own-page.ts', 'seed.ts', 'sign-in-offers.ts'],
+    ['checks.ts', 'contributions.ts', 'added-configuration.ts', 'own-page.ts', 'per-context.ts', 'seed.ts', 'sign-in-offers.ts'],
     ['extension.ts'],
     ['artifacts.ts', 'bearer.ts', 'clients/', 'configuration.ts', 'resources.ts', 'work.ts', 'pages/'],
     ['collections.ts', 'sign-in/'],

@@ -1,0 +1,49 @@
+/** Logout messages that we send. @see SAML Core §3.7 */
+import type { Signer } from '../entities/signer.js';
+import { signedElement } from '../xml/sign.js';
+import { attribute, instant, issuer, namespaces, newMessageId, text } from '../xml/write.js';
+import type { NameId } from './inbound.js';
+import { nameIdElement } from './name-id.js';
+import { type Status, statusElement } from './status.js';
+
+/** Instants are milliseconds since the epoch. */
+interface LogoutParts {
+  readonly entityId: string;
+  readonly destination: string;
+  /** @default now */
+  readonly issuedAt?: number;
+}
+
+export interface LogoutRequestParts extends LogoutParts {
+  readonly id: string;
+  readonly nameId: NameId;
+  readonly sessionIndex: string;
+  readonly notOnOrAfter: number;
+}
+
+export interface LogoutResponseParts extends LogoutParts {
+  /** @default a new one */
+  readonly id?: string;
+  readonly inResponseTo: string;
+  readonly status: Status;
+}
+
+/** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
+export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): string {
+  const { id, entityId, destination, issuedAt = Date.now(), nameId, sessionIndex, notOnOrAfter } = parts;
+  const head =
+    `<samlp:LogoutRequest xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
+    ` IssueInstant="${instant(issuedAt)}" NotOnOrAfter="${instant(notOnOrAfter)}" Version="2.0">${issuer(entityId)}`;
+  const tail = `${nameIdElement(nameId, true)}<samlp:SessionIndex>${text(sessionIndex)}</samlp:SessionIndex></samlp:LogoutRequest>`;
+  return signer ? signedElement(head, tail, id, signer) : head + tail;
+}
+
+/** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
+export function logoutResponseXml(parts: LogoutResponseParts, signer?: Signer): string {
+  const { id = newMessageId(), entityId, destination, issuedAt = Date.now(), inResponseTo, status } = parts;
+  const head =
+    `<samlp:LogoutResponse xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
+    `${attribute('InResponseTo', inResponseTo)} IssueInstant="${instant(issuedAt)}" Version="2.0">${issuer(entityId)}`;
+  const tail = `${statusElement(status)}</samlp:LogoutResponse>`;
+  return signer ? signedElement(head, tail, id, signer) : head + tail;
+}

@@ -1,0 +1,35 @@
+/** Enveloped signatures over elements that are written in canonical form. @see SAML Core §5.4 */
+import { createHash } from 'node:crypto';
+import type { Signer } from '../entities/signer.js';
+import { namespaces } from './write.js';
+
+const { signature: DS } = namespaces;
+export const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+/** @see RFC 6931 §2.3.2 */
+export const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
+export const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256';
+
+/** The start tag as it is signed: alone, `SignedInfo` has to declare the namespace that it inherits in the message. */
+const SIGNED_START = `<ds:SignedInfo xmlns:ds="${DS}">`;
+const INFO_START =
+  `<ds:CanonicalizationMethod Algorithm="${EXCLUSIVE_C14N}"></ds:CanonicalizationMethod>` +
+  `<ds:SignatureMethod Algorithm="${RSA_SHA256}"></ds:SignatureMethod><ds:Reference URI="#`;
+const TRANSFORMS =
+  `"><ds:Transforms><ds:Transform Algorithm="${DS}enveloped-signature"></ds:Transform>` +
+  `<ds:Transform Algorithm="${EXCLUSIVE_C14N}"></ds:Transform></ds:Transforms>` +
+  `<ds:DigestMethod Algorithm="${SHA256}"></ds:DigestMethod><ds:DigestValue>`;
+const INFO_END = '</ds:DigestValue></ds:Reference></ds:SignedInfo>';
+
+/**
+ * The element with a signature between its issuer and the rest, where the schemas want it.
+ * @param head up to the end of the issuer. @param tail all after it. @param id of the element, of characters that need no escape
+ */
+export function signedElement(head: string, tail: string, id: string, signer: Signer): string {
+  const digest = createHash('sha256').update(head).update(tail).digest('base64');
+  const info = `${INFO_START}${id}${TRANSFORMS}${digest}${INFO_END}`;
+  const value = signer.sign(SIGNED_START + info);
+  return (
+    `${head}<ds:Signature xmlns:ds="${DS}"><ds:SignedInfo>${info}<ds:SignatureValue>${value}</ds:SignatureValue>` +
+    `<ds:KeyInfo><ds:X509Data><ds:X509Certificate>${signer.certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></ds:Signature>${tail}`
+  );
+}

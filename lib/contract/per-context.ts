@@ -1,0 +1,32 @@
+/** What several members of an extension share, though each gets the context alone. */
+import type { ExtensionContext } from './extension.js';
+
+/**
+ * Makes the parts of an extension once for each service, when one of its members first asks for them.
+ * @example
+ * ```ts
+ * import { createOwnPage, type Extension, perContext, redirectByGet } from 'tenant-idp/extension';
+ *
+ * const pageOf = perContext((context) => createOwnPage(context, 'nickname:page', '/nickname'));
+ * export const nickname: Extension = {
+ *   name: 'nickname',
+ *   clients: (context) => pageOf(context).clients,
+ *   routes(router, context) {
+ *     const page = pageOf(context);
+ *     router.get('/nickname', async (ctx) => {
+ *       const here = await page.present(ctx, '/nickname');
+ *       if (here) ctx.body = `You are ${here.account.person.givenName}.`;
+ *     });
+ *     router.get('/nickname/return', async (ctx) => redirectByGet(ctx, context.url((await page.returned(ctx)) ?? '/nickname')));
+ *   },
+ * };
+ * ```
+ */
+export function perContext<Parts extends object>(create: (context: ExtensionContext) => Parts): (context: ExtensionContext) => Parts {
+  const made = new WeakMap<ExtensionContext, Parts>();
+  return (context) => {
+    const parts = made.get(context) ?? create(context);
+    made.set(context, parts);
+    return parts;
+  };
+}
