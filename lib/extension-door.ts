@@ -8,6 +8,7 @@ export {
   type ClaimRecords,
   type ClaimSet,
   type ClaimTarget,
+  type DeclaredClaim,
   defineClaims,
   type LinkedAccount,
   type LoginContext,
@@ -31,6 +32,7 @@ export type {
   CallerState,
   Extension,
   ExtensionContext,
+  ExtensionPseudonyms,
   ExtensionSeed,
   Interaction,
   Interactions,
@@ -61,13 +63,14 @@ export {
 export { defineSeed } from './contract/seed.js';
 export { type ActingHere, attributionOf } from './contract/sign-in/acting.js';
 export type { ActingEnd, ActingRule, ActingSignIn } from './contract/sign-in/acting-rule.js';
-export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant } from './contract/sign-in/logout-participant.js';
+export type { BrowserSignIn, EndedSignIn, LogoutNotice, LogoutParticipant, SignOutAsk } from './contract/sign-in/logout-participant.js';
 export type { Ask, AskedElsewhere, Demand, Requirement, SignedIn } from './contract/sign-in/requirement.js';
 export type { ButtonScript, SignInButton, SignInMethod, SignInWays } from './contract/sign-in/sign-in-method.js';
 export type {
   EidParameters,
   InternalClient,
   InternalClients,
+  OutgoingForm,
   PostedForms,
   ProvenSignIn,
   SignInAnswer,

@@ -110,6 +110,17 @@ export interface ClaimDeclaration<Data, Type extends keyof ClaimTypes = keyof Cl
   ) => ClaimTypes[Type] | undefined | Promise<ClaimTypes[Type] | undefined>;
 }
 
+/** A claim that is served. */
+export interface DeclaredClaim {
+  readonly name: string;
+  readonly scope: string;
+  readonly type: keyof ClaimTypes;
+  readonly description: string;
+  readonly targets: readonly ClaimTarget[];
+  /** Those whose access tokens have the claim. */
+  readonly apiResources?: readonly string[];
+}
+
 /** Names that are set after all plugins; declaring one is refused by the compiler and at start. */
 export const reservedClaims = [
   'sub', 'oid', 'tid', 'act', 'amr', 'idp', 'auth_time', 'acr', 'azp', 'iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'sid',

@@ -4,19 +4,8 @@ import { formatPath } from '../config-problem.js';
 import type { ConfigProblem } from '../errors.js';
 import { ConfigError } from '../errors.js';
 import { checkClaimSet, checkMapping, declarationsOf } from './checks.js';
-import type { ClaimDeclaration, ClaimMapping, ClaimNeed, ClaimSet, ClaimTarget, ClaimTypes } from './contract.js';
+import type { ClaimDeclaration, ClaimMapping, ClaimNeed, ClaimSet, DeclaredClaim } from './contract.js';
 import { claimTargets, reservedClaims } from './contract.js';
-
-/** A claim that is served. */
-export interface DeclaredClaim {
-  readonly name: string;
-  readonly scope: string;
-  readonly type: keyof ClaimTypes;
-  readonly description: string;
-  readonly targets: readonly ClaimTarget[];
-  /** Those whose access tokens have the claim. */
-  readonly apiResources?: readonly string[];
-}
 
 export interface ServedClaim extends DeclaredClaim {
   readonly value: ClaimDeclaration<never>['value'];

@@ -1,9 +1,19 @@
 /** The one authority on account claims: ID token, userinfo, scope introspection, SAML and discovery all ask here. */
 
 import type { Logger } from '../logger.js';
-import type { ClaimContext, ClaimLookups, ClaimMapping, ClaimNeed, ClaimRecords, ClaimSet, ClaimSubject, ClaimTarget } from './contract.js';
+import type {
+  ClaimContext,
+  ClaimLookups,
+  ClaimMapping,
+  ClaimNeed,
+  ClaimRecords,
+  ClaimSet,
+  ClaimSubject,
+  ClaimTarget,
+  DeclaredClaim,
+} from './contract.js';
 import { allOf, Deadline, isPromise } from './deadline.js';
-import type { DeclaredClaim, ServedClaim, ServedClaimSet } from './declarations.js';
+import type { ServedClaim, ServedClaimSet } from './declarations.js';
 import { claimScopes, readClaimSets } from './declarations.js';
 import type { ClaimFailureHandler } from './failures.js';
 import { ClaimTypeError, createClaimFailureHandler } from './failures.js';

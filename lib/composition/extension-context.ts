@@ -68,6 +68,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     operations: parts.operations,
     ...parts.kept,
     ...parts.work,
+    ...(protocol.pseudonyms && { pseudonyms: protocol.pseudonyms }),
     sign: protocol.sign,
     signingAlgorithms: algorithmsOf(options.keys),
     sessions: protocol.sessions,
@@ -76,6 +77,13 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     requireSignIn: protocol.requireSignIn,
     signInAnswer: protocol.signInAnswer,
     postedForms: protocol.postedForms,
+    async sendForm(ctx, { action, fields, client: id }) {
+      if (!/^https?:$/.test(new URL(action).protocol)) throw new TypeError('a form goes to a http or https URL');
+      const client = id === undefined ? undefined : await protocol.client(id);
+      ctx.status = 200;
+      await showPage(ctx, { page: 'continue', action, fields, ...(client ? { client } : {}) });
+    },
+    signOut: protocol.signOut,
     endActing: protocol.endActing,
     async acting(ctx) {
       const here = await protocol.acting(ctx);
@@ -100,7 +108,7 @@ export function createExtensionContext(parts: ExtensionContextParts): ExtensionC
     attempts,
     countWrongSecret,
     ...(options.impersonation && { impersonation: options.impersonation }),
-    lifetimes: options.lifetimes,
+    lifetimes: { ...options.lifetimes, session: options.lifetimes.sessionAbsolute },
     limits: options.limits,
     logger,
     requestId: (ctx) => requestIdOf(ctx as never),

@@ -7,7 +7,7 @@
 import type Router from '@koa/router';
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { Context, Middleware } from 'koa';
-import type { Awaitable, ClaimSet, ClaimTarget } from '../claims/contract.js';
+import type { Awaitable, ClaimSet, ClaimTarget, DeclaredClaim } from '../claims/contract.js';
 import type {
   Account,
   Directory,
@@ -41,10 +41,10 @@ import type { MountedOperation, Operation } from './resources.js';
 import type { ActingHere } from './sign-in/acting.js';
 import type { ActingRule } from './sign-in/acting-rule.js';
 import type { Interactions } from './sign-in/interactions.js';
-import type { BrowserSignIn, LogoutParticipant } from './sign-in/logout-participant.js';
-import type { AskedElsewhere, Requirement } from './sign-in/requirement.js';
+import type { BrowserSignIn, LogoutParticipant, SignOutAsk } from './sign-in/logout-participant.js';
+import type { AskedElsewhere, Requirement, SignedIn } from './sign-in/requirement.js';
 import type { SignInMethod } from './sign-in/sign-in-method.js';
-import type { InternalClients, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
+import type { InternalClients, OutgoingForm, PostedForms, SignInAnswer, SignInAsk } from './sign-in/sign-in-request.js';
 import type { DeliveryHandler, DeliveryKind, ExtensionKeys, ExtensionProblem, Job, ReportProblem, Seal } from './work.js';
 
 export type { Interaction, KnownAccount, SignIn } from './sign-in/interaction.js';
@@ -110,6 +110,14 @@ export interface CallerState {
   caller?: Caller;
 }
 
+/** Pseudonyms of users, one for each sector: two sectors cannot compare theirs. No client has those of an extension's sector. */
+export interface ExtensionPseudonyms {
+  /** @param sector begins with the extension's name. @param oid the user's id */
+  of(sector: string, oid: string): string;
+  /** The id behind one; undefined for what cannot be one. One of another sector becomes an id that nobody has. */
+  oidOf(sector: string, pseudonym: string): string | undefined;
+}
+
 /** Claims as callers get them; without a caller, and to an API resource, ids are what they are. */
 export interface AccountClaims {
   /** Identity scopes: `openid`, and those that grant claims. */
@@ -125,6 +133,23 @@ export interface AccountClaims {
     target: ClaimTarget,
     caller?: Caller,
     viewer?: Caller,
+  ): Promise<Record<string, unknown>>;
+  /** All that are served, with where they may go. */
+  readonly declared: readonly DeclaredClaim[];
+  /**
+   * The claims of these names that may go to the target, and of `sub`, `oid`, `tid` and `act` those that are among the names. Linked accounts are told of
+   * where the client may know of their tenants.
+   * @param client the id of the client, or of an {@link InternalClient}. @default none: what is told is not limited
+   * @param signIn what claims may say of the sign-in
+   * @throws UnavailableError `claims_unavailable`
+   * @throws TypeError for a client that there is not
+   */
+  named(
+    account: Account,
+    names: ReadonlySet<string>,
+    target: ClaimTarget,
+    client?: string,
+    signIn?: SignedIn,
   ): Promise<Record<string, unknown>>;
   /** The user id behind what the viewer was given for it: to a pairwise client, a pseudonym. Undefined when it cannot be one. */
   userIdOf(identifier: string, viewer?: Caller): Promise<string | undefined>;
@@ -181,6 +206,8 @@ export interface ExtensionContext {
    * @throws TypeError for a type that no extension declares.
    */
   emit<Name extends EventName>(type: Name, account: Account, data: EventMap[Name], cause: string, by?: Attribution): Promise<void>;
+  /** Undefined without the option `subjectSalt`. */
+  readonly pseudonyms?: ExtensionPseudonyms;
   /** Encrypts and hashes values of a purpose; purposes begin with the extension's name. */
   seal(purpose: string): Seal;
   /** Calls a URL that somebody else chose: https at public addresses, and hosts of the option `outgoing.allowHosts`. */
@@ -211,6 +238,14 @@ export interface ExtensionContext {
   /** What the browser came back with; undefined for a request that nobody sent here, and for one that comes again. */
   signInAnswer(ctx: Context): Promise<SignInAnswer | undefined>;
   readonly postedForms: PostedForms;
+  /** Has the browser post a form to another site: a page that submits itself. @throws TypeError for an action that is no http or https URL */
+  sendForm(ctx: Context, form: OutgoingForm): Promise<void>;
+  /**
+   * Signs the browser out as the end-session endpoint does, for a caller that knows by itself that the person wants it: clients and participants are told
+   * before anything ends; then session, grants and tokens are over, those of a session that was set aside included.
+   * @returns where to go on: `next`, or what has to be called or visited on the way to it; undefined when the session is not of this browser, or over
+   */
+  signOut(ctx: Context, ask: SignOutAsk): Promise<string | undefined>;
   /**
    * Ends what a sign-in with `act` began in this browser: its session, grants and tokens. The clients are told, and who acted is signed in again as
    * before. For a form that was posted: the caller checks its token.
@@ -264,6 +299,8 @@ export interface ExtensionContext {
   readonly lifetimes: {
     /** Seconds of a link that proves an e-mail address. */
     readonly emailProof: number;
+    /** Seconds of a sign-in, whatever its person does meanwhile. */
+    readonly session: number;
     /** Seconds that somebody may act as a user, at most. */
     readonly impersonation: number;
     /** Seconds of an authentication request of CIBA. */

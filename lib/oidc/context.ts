@@ -63,7 +63,7 @@ export interface OidcParts extends OidcDependencies {
   readonly adapters: ModelAdapters;
   readonly browserState: BrowserState;
   /** Undefined without a salt: then no client is pairwise. */
-  readonly pseudonyms: Pseudonyms | undefined;
+  readonly pseudonyms: AllPseudonyms | undefined;
 }
 
 /** The browser that a sign-in belongs to. */
@@ -116,4 +116,9 @@ export interface Pseudonyms {
   encipher(sector: string, id: string): string;
   /** Undefined for what cannot be one; what is of another sector becomes an id that nobody has. */
   decipher(sector: string, pseudonym: string): string | undefined;
+}
+
+/** {@link Pseudonyms} of clients, and of the sectors of extensions. */
+export interface AllPseudonyms extends Pseudonyms {
+  readonly ofExtensions: Pseudonyms;
 }

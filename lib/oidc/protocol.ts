@@ -74,6 +74,10 @@ export interface Protocol {
   readonly requireSignIn: ExtensionContext['requireSignIn'];
   readonly signInAnswer: ExtensionContext['signInAnswer'];
   readonly postedForms: ExtensionContext['postedForms'];
+  readonly signOut: ExtensionContext['signOut'];
+  readonly pseudonyms: ExtensionContext['pseudonyms'];
+  /** The record of a client, or of an application of an extension. */
+  client(id: string): Promise<Client | undefined>;
   readonly endActing: ExtensionContext['endActing'];
   readonly acting: ReturnType<typeof createActingHere>;
   readonly endActingOf: ExtensionContext['endActingOf'];
@@ -99,7 +103,7 @@ export function createProtocol(
   const scopes = createScopes(parts);
   const accounts = createAccounts(parts, scopes);
   const spentTokens = createSpentTokenRules(parts, accounts);
-  const logout = createLogout(parts);
+  const logout = createLogout(parts, provider);
   const acting = createActing(parts, provider);
   const findClient = (id: string) => provider().Client.find(id);
   const describe = createDescribeToken(parts, accounts, scopes, findClient);
@@ -180,6 +184,7 @@ export function createProtocol(
   });
   sendLogoutTokens(parts, provider);
 
+  const ofExtensions = parts.pseudonyms?.ofExtensions;
   const plainDoor = handlers && createPlainDoor({ parts, handlers, findClient, answerClient });
   return {
     useKeys: instances.begin,
@@ -204,6 +209,9 @@ export function createProtocol(
     requireSignIn: signInRequests.require,
     signInAnswer: signInRequests.take,
     postedForms: createPostedForms(parts),
+    signOut: logout.signOut,
+    pseudonyms: ofExtensions && { of: ofExtensions.encipher, oidOf: ofExtensions.decipher },
+    client: async (id) => clientOf(await findClient(id)),
     endActing: acting.end,
     endActingOf: acting.endOf,
     acting: createActingHere(parts, provider),

@@ -2,10 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { CallerState, Extension, ExtensionContext } from 'tenant-idp';
-import { defineOperation, Type } from 'tenant-idp/extension';
+import { type Account, defineOperation, type InternalClient, Type } from 'tenant-idp/extension';
 import { postForm } from '../support/client/agent.js';
 import { credentialsOf } from '../support/client/endpoints.js';
 import { startIdp } from '../support/service/idp.js';
+import { redirectUri } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
 
 const closed: string[] = [];
@@ -85,6 +86,80 @@ test('design §2: an extension learns who authenticated, and gets JWTs signed an
     ]);
   }
   await service.close();
+});
+
+describe('house §5: what an application of another protocol is told', () => {
+  let context: ExtensionContext | undefined;
+  const told = (): ExtensionContext => context as ExtensionContext;
+  const application: InternalClient = { name: 'An application', returnTo: '/other/back' };
+  const limited = { ...application, allowedTenants: [''] };
+  const other: Extension = {
+    name: 'other',
+    clients: () => ({ find: (id) => ({ 'other:all': application, 'other:limited': limited })[id] }),
+    start(given) {
+      context = given;
+    },
+  };
+  const service = useIdp({ extensions: [other], oid: 'linked', lifetimes: { sessionAbsolute: 7200 } });
+  const account = async (name: string): Promise<Account> => {
+    const [found] = await service.idp.directory.accounts.candidates(name);
+    return found as Account;
+  };
+  const act = { oid: '1', sub: '1', tid: '2' };
+
+  test('claims by name: those that go to the target, of the protocol’s own those that are asked for, and no others', async () => {
+    const bob = await account('bob@globex.test');
+    const { oid, tid } = { oid: bob.person.user.id, tid: bob.tenant.id };
+    const { named } = told().claims;
+    const names = new Set(['sub', 'oid', 'tid', 'email', 'role', 'act', 'idp', 'no-such-claim']);
+    expect(await named(bob, names, 'saml')).toEqual({ sub: oid, oid, tid, email: 'bob@globex.test', role: [] });
+    const signedIn = { oid, amr: ['pwd'], idp: 'local', authTime: 1, provenAt: {}, act };
+    expect(await named(bob, names, 'saml', 'other:all', signedIn)).toEqual({ sub: oid, oid, tid, email: 'bob@globex.test', role: [], act });
+    expect(await named(bob, new Set(['tid']), 'saml')).toEqual({ tid });
+    expect(await named(bob, new Set(['email']), 'access_token')).toEqual({});
+  });
+
+  test('linked accounts are told of where the client may know of their tenants; a pairwise client sees its own ids', async () => {
+    const alice = await account('alice@acme.test');
+    const linked = await account('alice@globex.test');
+    const { named } = told().claims;
+    const names = new Set(['sub', 'may_login']);
+    const mayLogin = [{ oid: linked.person.user.id, tid: linked.tenant.id, companyname: 'Globex' }];
+    expect(await named(alice, names, 'saml', 'other:all')).toEqual({ sub: alice.person.user.id, may_login: mayLogin });
+    limited.allowedTenants = [alice.tenant.id];
+    expect(await named(alice, names, 'saml', 'other:limited')).not.toHaveProperty('may_login.0');
+    const { sub } = await named(alice, names, 'userinfo', 'pairwise');
+    expect(sub).toMatch(/^[\w-]{22}$/);
+    await expect(named(alice, names, 'saml', 'other:none')).rejects.toThrow(TypeError);
+  });
+
+  test('which claims there are, and where each may go', () => {
+    const { declared } = told().claims;
+    expect(declared).toContainEqual(expect.objectContaining({ name: 'name', type: 'string', targets: expect.arrayContaining(['saml']) }));
+    expect(declared).not.toContainEqual(expect.objectContaining({ name: 'sub' }));
+  });
+
+  test('pseudonyms lead back in their own sector alone, and are not those of a client of that name', async () => {
+    const oid = (await account('bob@globex.test')).person.user.id;
+    const { of, oidOf } = told().pseudonyms ?? {};
+    const pseudonym = of?.('other https://sp.test', oid) ?? '';
+    expect(pseudonym).toBe(of?.('other https://sp.test', oid));
+    expect(oidOf?.('other https://sp.test', pseudonym)).toBe(oid);
+    expect(oidOf?.('other https://elsewhere.test', pseudonym)).not.toBe(oid);
+    expect(oidOf?.('other https://sp.test', 'no pseudonym')).toBeUndefined();
+    const pairwise = await told().claims.identifierOf(oid, await service.idp.directory.clients.get('pairwise'));
+    expect(of?.(new URL(redirectUri).hostname, oid)).not.toBe(pairwise);
+  });
+
+  test('a service without a salt has none; how long a sign-in lasts', async () => {
+    expect(told().lifetimes.session).toBe(7200);
+    let plain: ExtensionContext | undefined;
+    const start: Extension['start'] = (given) => {
+      plain = given;
+    };
+    await (await startIdp({ extensions: [{ name: 'plain', start }], subjectSalt: undefined as never })).close();
+    expect(plain).not.toHaveProperty('pseudonyms');
+  });
 });
 
 test('design §2: an extension is closed with the identity provider', async () => {

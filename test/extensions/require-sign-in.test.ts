@@ -1,6 +1,6 @@
 /** House §5: “sign this browser in by these rules, then come back to me”, and forms that other sites have browsers post here. */
 import { describe, expect, test } from '@jest/globals';
-import type { Extension, InternalClient, SignInAnswer, SignInAsk } from 'tenant-idp/extension';
+import type { Extension, InternalClient, OutgoingForm, SignInAnswer, SignInAsk } from 'tenant-idp/extension';
 import { Agent, type Answer, authorizeUrl, createPkce, formOf, type Json, postForm, signIn } from '../support/client/agent.js';
 import { redirectUri, testSeed } from '../support/service/seed.js';
 import { useIdp } from '../support/service/use-idp.js';
@@ -12,7 +12,8 @@ const taken: unknown[] = [];
 const extension: Extension = {
   name: 'doors',
   clients: () => ({ find: (id) => doors.get(id) }),
-  routes(router, { requireSignIn, signInAnswer, postedForms }) {
+  routes(router, { requireSignIn, signInAnswer, postedForms, sendForm }) {
+    router.get('/doors/send', (ctx) => sendForm(ctx, JSON.parse(String(ctx.query.form))));
     router.get('/doors/enter', (ctx) =>
       requireSignIn(ctx, { client: 'doors:main', state: 'a state', ...(ctx.query as Partial<SignInAsk>) }),
     );
@@ -186,6 +187,34 @@ describe('a form that another site posts', () => {
 
   test('one that is too long is refused', async () => {
     expect((await post({ SAMLRequest: 'x'.repeat(2000) })).status).toBe(413);
+  });
+});
+
+describe('a form for another site', () => {
+  const send = (form: OutgoingForm) =>
+    new Agent().get(`${service.issuer}/doors/send?${new URLSearchParams({ form: JSON.stringify(form) })}`);
+
+  test('is a page that submits itself, escaped, with the name of the application', async () => {
+    const page = await send({
+      action: 'https://sp.test/acs?a=1&b=2',
+      fields: { RelayState: '"><script>', list: ['1', '2'] },
+      client: 'doors:main',
+    });
+    expect([page.status, formOf(page)]).toEqual([
+      200,
+      { action: 'https://sp.test/acs?a=1&b=2', fields: { RelayState: '"><script>', list: '2' } },
+    ]);
+    expect(page.body.match(/name="list"/g)).toHaveLength(2);
+    expect(page.body).not.toContain('"><script>');
+    expect(page.body).toContain('The main door');
+    expect(page.headers.get('content-security-policy')).toMatch(/script-src 'sha256-[\w+/=]+'/);
+    expect((await send({ action: 'http://sp.test/', fields: {} })).body).not.toContain('The main door');
+  });
+
+  test('goes to no other kind of URL', async () => {
+    for (const action of ['javascript:alert(1)', 'data:text/html,x', '/relative'])
+      expect((await send({ action, fields: {} })).status).toBe(500);
+    service.logged.length = 0;
   });
 });
 

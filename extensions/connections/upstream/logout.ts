@@ -18,8 +18,9 @@ export function createUpstreamLogout(
   providers: Providers,
 ): LogoutParticipant {
   return {
-    async visit({ idp }, next) {
-      const connection = idp === 'local' ? undefined : await book.recent(idp);
+    async visit({ idp, act }, next) {
+      // Who acted as the user signed in there, and goes on as themself.
+      const connection = idp === 'local' || act ? undefined : await book.recent(idp);
       if (!isActive(connection) || !connection.endSession) return undefined;
       const { client, configuration } = await providers.of(connection);
       const { end_session_endpoint: endpoint } = configuration.serverMetadata();

@@ -22,6 +22,16 @@ export interface EndedSignIn {
   readonly sub: string;
   /** `local`, or the external identity provider. */
   readonly idp: string;
+  /** Who acted as the user: they go on as themself, unless their own sign-in ends with it. */
+  readonly act?: SignedIn['act'];
+}
+
+/** A sign-out that the person of the browser wants. */
+export interface SignOutAsk {
+  /** The session that the caller looked at, as in {@link BrowserSignIn}: another one goes on. */
+  readonly session: string;
+  /** A URL that the caller trusts. @default the page that says who did not answer */
+  readonly next?: string;
 }
 
 /** What is told: JSON. It waits in the queue, so it holds no secrets. */

@@ -69,6 +69,16 @@ export type SignInAnswer = { readonly client: string; readonly state: string } &
   | { readonly error: string; readonly description?: string }
 );
 
+/** A form for another site. */
+export interface OutgoingForm {
+  /** An http or https URL. */
+  readonly action: string;
+  /** One with a list is sent once for each of its values. */
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+  /** The id of the application whose name and look the page has. */
+  readonly client?: string;
+}
+
 /** A form that another site had the browser post here: cookies come along with the GET that it is sent on as. */
 export interface PostedForms {
   /**

@@ -6,6 +6,8 @@ import { pseudonymOf, userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { Accounts } from './account.js';
 
+const none: ReadonlySet<string> = new Set();
+
 /** The claims of tokens and userinfo, for whoever asks without a token. */
 export function createAccountClaims(
   parts: OidcParts,
@@ -17,6 +19,19 @@ export function createAccountClaims(
     isClient(viewer) && viewer.metadata.subject_type === 'pairwise' ? findClient(viewer.id) : undefined;
   return {
     scopes: new Set(['openid', ...parts.claims.scopes.keys()]),
+    declared: parts.claims.declarations,
+    async named(account, names, target, clientId, signIn) {
+      const client = clientId === undefined ? undefined : await findClient(clientId);
+      if (clientId !== undefined && !client) throw new TypeError(`there is no client ${clientId}`);
+      const { user } = account.person;
+      const sub = subOf(user);
+      const login = signIn && { sub, ...signIn, sessionEndsAt: signIn.authTime + parts.options.lifetimes.sessionAbsolute };
+      const claims = await accounts.claimsOf(account, target, none, { client, login, names });
+      const pseudonym = (client && pseudonymOf(parts, client)) ?? ((oid: string) => oid);
+      // Who asks for the account by name gets it, whoever else is issued one.
+      const all = { ...claims, sub: pseudonym(sub), oid: pseudonym(user.id) };
+      return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
+    },
     async about(account, scopes, target, caller, viewer = caller) {
       const client = await pairwiseClient(viewer);
       const sub = subOf(account.person.user);

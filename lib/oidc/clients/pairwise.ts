@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Client } from 'oidc-provider';
-import type { OidcParts, Pseudonyms } from '../context.js';
+import type { AllPseudonyms, OidcParts, Pseudonyms } from '../context.js';
 import { isPairwise } from '../upstream/client.js';
 
 /** Turns user ids into what this client may see; undefined for clients that see them as they are. */
@@ -18,13 +18,18 @@ export function userIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: 
 
 const sectorOf = (client: Client): string => (client as { sectorIdentifier?: string }).sectorIdentifier ?? client.clientId;
 
-/** Pseudonyms of every sector, under keys that are derived from a salt. */
-export function createPseudonyms(salt: Buffer | string): Pseudonyms {
+/** Pseudonyms of every sector, under keys that are derived from a salt. A sector of an extension has another key than one of clients by that name. */
+export const createPseudonyms = (salt: Buffer | string): AllPseudonyms => ({
+  ...pseudonymsFor(salt, 'pairwise'),
+  ofExtensions: pseudonymsFor(salt, 'extension'),
+});
+
+function pseudonymsFor(salt: Buffer | string, purpose: 'pairwise' | 'extension'): Pseudonyms {
   const keys = new LRUCache<string, Buffer>({ max: 1000 });
   const keyOf = (sector: string): Buffer => {
     const known = keys.get(sector);
     if (known) return known;
-    const key = Buffer.from(hkdfSync('sha256', salt, '', `pairwise ${sector}`, 32));
+    const key = Buffer.from(hkdfSync('sha256', salt, '', `${purpose} ${sector}`, 32));
     keys.set(sector, key);
     return key;
   };

@@ -17,6 +17,7 @@ import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import type { SessionHooks } from '../upstream/session.js';
+import { createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { changeSession, endSignIn, sessionTtl } from './sessions.js';
@@ -47,16 +48,13 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   const hint = createActingHint(options);
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
-  const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: true, overwrite: true } as const;
+  const setCookie = createSessionCookie(options, provider);
 
   const isOver = ({ endsAt, aside, accountId, act, acting }: OurSession): boolean | Promise<boolean> => {
     if ((endsAt !== undefined && endsAt <= epochSeconds()) || (aside !== undefined && accountId === undefined)) return true;
     if (!act || acting === undefined || accountId === undefined) return false;
     return Promise.resolve(actings.mayGoOn({ name: acting, oid: accountId, act })).then((may) => !may);
   };
-
-  const setCookie = (ctx: Context, value: string | null, exp?: number): void =>
-    void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
 
   /** The session of who acted, under a new secret; undefined when it ended meanwhile, or in another browser. */
   async function restored(ctx: Pick<Context, 'headers'>, aside: Aside | undefined): Promise<OurSession | undefined> {
@@ -72,13 +70,13 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
   async function endFor(
     { uid, exp }: OurSession,
     asked?: ActingEnd,
-  ): Promise<{ readonly notices: LogoutNotices; readonly ended: EndedSignIn | undefined }> {
+  ): Promise<{ readonly notices: LogoutNotices; readonly ended: readonly EndedSignIn[] }> {
     const key = keyOf('Session', uid);
     const notices = new LogoutNotices(parts, asked);
     const before = await endSignIn(artifacts, key, (session, of) => notices.enqueue(session, of));
     if (key) await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
     notices.release();
-    return { notices, ended: before && key && endedSignIn(before, key) };
+    return { notices, ended: [(before && key && endedSignIn(before, key)) ?? []].flat() };
   }
 
   return {
@@ -114,11 +112,9 @@ export function createActing(parts: OidcParts, provider: () => Provider): Acting
       const before = await restored(ctx, session.aside);
       if (before) await before.save(sessionTtl(options, before));
       setCookie(ctx, before?.jti ?? null, before?.exp);
-      const frames = [...(await notices.frames(options.issuer)), ...(ended ? await afterwards.frames(ended) : [])];
-      if (frames.length === 0) return next;
-      return (
-        provider().urlFor('end_session_success') + (await results.keep({ batch: notices.batch, frames, next, ...(ended ? { ended } : {}) }))
-      );
+      const frames = [...(await notices.frames(options.issuer)), ...(await afterwards.frames(ended))];
+      const result = frames.length === 0 ? undefined : await results.keep({ batch: notices.batch, frames, next, ended });
+      return afterwards.visits(ended, result === undefined ? next : provider().urlFor('end_session_success') + result);
     },
 
     async endOf(oid, name) {

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { LRUCache } from 'lru-cache';
+import type Provider from 'oidc-provider';
 import type { ResolvedOptions } from '../../options/defaults.js';
 import type { OidcParts } from '../context.js';
 
@@ -16,6 +17,13 @@ export function cookieName(name: string, { secure, mountPath }: Pick<ResolvedOpt
 /** The name of a cookie that is sent to paths below the issuer's alone. @see RFC 6265bis §4.1.3 */
 export const pathCookieName = (name: string, { secure }: Pick<ResolvedOptions, 'secure'>): string =>
   `${secure ? '__Secure-' : ''}idp.${name}`;
+
+/** Sets the cookie of a session outside of a request to oidc-provider; null takes it away. @param exp seconds since the epoch */
+export function createSessionCookie({ secure }: Pick<ResolvedOptions, 'secure'>, provider: () => Provider) {
+  const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, overwrite: true } as const;
+  return (ctx: Pick<Context, 'cookies'>, value: string | null, exp?: number): void =>
+    void ctx.cookies.set(provider().cookieName('session'), value, { ...attributes, ...(exp ? { expires: new Date(exp * 1000) } : {}) });
+}
 
 /** Cookies whose signatures are remembered; about 200 bytes each. */
 const MAX_REMEMBERED = 1000;

@@ -3,6 +3,7 @@
 import type { EndedSignIn, LogoutParticipant } from '../../contract/sign-in/logout-participant.js';
 import { digestOfKey } from '../../store/artifact-key.js';
 import type { ArtifactKey } from '../../store/artifact-store.js';
+import type { SessionExtras } from '../accounts/login-context.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import type { OidcDependencies } from '../context.js';
 
@@ -10,10 +11,8 @@ type Parts = Pick<OidcDependencies, 'participants' | 'logger' | 'directory'>;
 
 /** What ends with the session; undefined where nobody is signed in. */
 export function endedSignIn(session: SessionPayload, key: ArtifactKey): EndedSignIn | undefined {
-  const { accountId: oid, sub, idp } = session;
-  return oid === undefined
-    ? undefined
-    : { session: digestOfKey(key), oid, sub: typeof sub === 'string' ? sub : oid, idp: typeof idp === 'string' ? idp : 'local' };
+  const { accountId: oid, sub, idp = 'local', act } = session as SessionExtras & SessionPayload;
+  return oid === undefined ? undefined : { session: digestOfKey(key), oid, sub: sub ?? oid, idp, ...(act ? { act } : {}) };
 }
 
 const kindOf = (extension: string): string => `logout of ${extension}`;
@@ -45,15 +44,22 @@ export function createAfterSignOut({ participants, logger }: Parts) {
   const fromEach = async <T>(ask: (participant: LogoutParticipant) => Promise<readonly T[]>): Promise<readonly T[]> =>
     (await Promise.all([...participants()].map(([name, each]) => asked<readonly T[]>(name, [], () => ask(each))))).flat();
 
+  const ofAll = async <T>(all: readonly EndedSignIn[], ask: (ended: EndedSignIn) => Promise<readonly T[]>): Promise<readonly T[]> =>
+    (await Promise.all(all.map(ask))).flat();
+
   return {
-    frames: (ended: EndedSignIn) =>
-      fromEach(async ({ frames }) => ((await frames?.(ended)) ?? []).filter(({ uri }) => URL.canParse(uri) && /^https?:/i.test(uri))),
-    unanswered: (ended: EndedSignIn) => fromEach(async (participant) => (await participant.unanswered?.(ended)) ?? []),
+    frames: (all: readonly EndedSignIn[]) =>
+      ofAll(all, (ended) =>
+        fromEach(async ({ frames }) => ((await frames?.(ended)) ?? []).filter(({ uri }) => URL.canParse(uri) && /^https?:/i.test(uri))),
+      ),
+    unanswered: (all: readonly EndedSignIn[]) =>
+      ofAll(all, (ended) => fromEach(async (participant) => (await participant.unanswered?.(ended)) ?? [])),
     /** Where the browser goes on its way to `target`. */
-    async visits(ended: EndedSignIn, target: string): Promise<string> {
+    async visits(all: readonly EndedSignIn[], target: string): Promise<string> {
       let next = target;
-      for (const [name, participant] of [...participants()].reverse())
-        next = (await asked<string | undefined>(name, undefined, async () => participant.visit?.(ended, next))) ?? next;
+      for (const ended of [...all].reverse())
+        for (const [name, participant] of [...participants()].reverse())
+          next = (await asked<string | undefined>(name, undefined, async () => participant.visit?.(ended, next))) ?? next;
       return next;
     },
   };

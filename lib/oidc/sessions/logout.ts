@@ -1,50 +1,78 @@
+import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ExtensionContext } from '../../contract/extension.js';
+import type { EndedSignIn } from '../../contract/sign-in/logout-participant.js';
 import { forgetUnstored } from '../../http/failures.js';
+import { digestOfKey } from '../../store/artifact-key.js';
 import { isHintOf } from '../accounts/hints.js';
-import { sessionOf } from '../accounts/login-context.js';
+import { type OurSession, sessionOf } from '../accounts/login-context.js';
+import { keyOf } from '../artifacts/ids.js';
 import { clientOf } from '../clients/clients.js';
 import type { OidcParts } from '../context.js';
+import { epochSeconds } from '../epoch-seconds.js';
 import { endSessionUnasked } from '../upstream/session.js';
+import { createSessionCookie } from './cookies.js';
 import { LogoutNotices } from './logout-notices.js';
 import { createAfterSignOut, endedSignIn } from './logout-participants.js';
 import { endWithAside, removalsOf } from './sessions.js';
 import { createSignOutResults } from './sign-out-result.js';
 
-/** What happens at the end-session endpoint. @see OpenID Connect RP-Initiated Logout 1.0 */
-export function createLogout(parts: OidcParts) {
+/** What happens at the end-session endpoint, and to who signs out elsewhere. @see OpenID Connect RP-Initiated Logout 1.0 */
+export function createLogout(parts: OidcParts, provider: () => Provider) {
   const { adapters, artifacts, options, showPage, browserState } = parts;
   const afterwards = createAfterSignOut(parts);
   const results = createSignOutResults(parts, afterwards);
   const ending = new WeakMap<object, (ctx: KoaContextWithOIDC, notices: LogoutNotices) => Promise<unknown>>();
+  /** Ends the sign-ins of a session. @returns those that this call ended, each of which another one may have been faster to end. */
+  const endAllOf = async (uid: string, notices: LogoutNotices): Promise<readonly EndedSignIn[]> => {
+    const sessions = await endWithAside(artifacts, uid, (before, key) => notices.enqueue(before, key));
+    return sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
+  };
+  /** Where the browser goes once they are over. @param target absent: the page about it */
+  const onward = async (
+    ended: readonly EndedSignIn[],
+    notices: LogoutNotices,
+    { target, clientId }: { readonly target?: string | undefined; readonly clientId?: string | undefined },
+  ): Promise<string> => {
+    const frames = [...(await notices.frames(options.issuer)), ...(await afterwards.frames(ended))];
+    const page = provider().urlFor('end_session_success');
+    // Straight on, unless there is something to do or to tell on the way.
+    const isTelling = target === undefined && (notices.isSending || (ended.length > 0 && parts.participants().size > 0));
+    const about = { ...(target === undefined ? {} : { next: target }), ...(clientId ? { clientId } : {}) };
+    const plain = target ?? (clientId === undefined ? page : `${page}?${new URLSearchParams({ client_id: clientId })}`);
+    const next = frames.length > 0 || isTelling ? page + (await results.keep({ batch: notices.batch, frames, ended, ...about })) : plain;
+    return afterwards.visits(ended, next);
+  };
   const endAll = async (ctx: KoaContextWithOIDC, notices: LogoutNotices): Promise<void> => {
     browserState.clear(ctx);
-    const sessions = await endWithAside(artifacts, sessionOf(ctx).uid, (before, key) => notices.enqueue(before, key));
-    const all = sessions.flatMap(({ before, key }) => endedSignIn(before, key) ?? []);
-    const [ended] = all;
-    const frames = [...(await notices.frames(options.issuer)), ...(await Promise.all(all.map(afterwards.frames))).flat()];
-    const page = ctx.oidc.urlFor('end_session_success');
+    const ended = await endAllOf(sessionOf(ctx).uid, notices);
     const target = String(ctx.response.get('Location'));
-    const isOver = target === page;
+    const isOver = target === ctx.oidc.urlFor('end_session_success');
     const clientId = ctx.oidc.client?.clientId;
-    // Straight back to the client, unless there is something to do or to tell on the way.
-    const isTelling = isOver && (notices.isSending || (ended !== undefined && parts.participants().size > 0));
-    const result = {
-      batch: notices.batch,
-      frames,
-      ...(ended ? { ended } : {}),
-      ...(isOver ? {} : { next: target }),
-      ...(clientId ? { clientId } : {}),
-    };
-    const plain = isOver && clientId !== undefined ? `${page}?${new URLSearchParams({ client_id: clientId })}` : target;
-    const next = frames.length > 0 || isTelling ? page + (await results.keep(result)) : plain;
-    ctx.redirect(ended ? await afterwards.visits(ended, next) : next);
+    ctx.redirect(await onward(ended, notices, { target: isOver ? undefined : target, clientId }));
     ctx.status = 303;
+  };
+  const setCookie = createSessionCookie(options, provider);
+  const signOut: ExtensionContext['signOut'] = async (ctx, { session: name, next }) => {
+    const { uid, exp } = (await provider().Session.get(ctx)) as OurSession;
+    const key = keyOf('Session', uid);
+    if (!key || digestOfKey(key) !== name) return undefined;
+    const notices = new LogoutNotices(parts);
+    const ended = await endAllOf(uid, notices);
+    if (ended.length === 0) return undefined;
+    await artifacts.commit([{ op: 'remove', key, until: (exp ?? epochSeconds()) * 1000 }]);
+    notices.release();
+    browserState.clear(ctx);
+    setCookie(ctx, null);
+    return onward(ended, notices, { target: next });
   };
   const clientFor = (ctx: KoaContextWithOIDC) => {
     const client = clientOf(ctx.oidc.client);
     return client ? { client } : {};
   };
   return {
+    signOut,
+
     /** No question when the ID token is of this very session: who holds it may end it. */
     async logoutSource(ctx: KoaContextWithOIDC): Promise<void> {
       if (isOfThisSession(parts, ctx)) return endSessionUnasked(ctx);

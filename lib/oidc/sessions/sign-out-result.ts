@@ -14,7 +14,7 @@ export interface SignOutResult {
   /** Of a client, or of what an extension names. */
   readonly frames: readonly ({ readonly uri: string } & ({ readonly clientId: string } | { readonly name: string }))[];
   /** For extensions to say who did not answer. */
-  readonly ended?: EndedSignIn;
+  readonly ended: readonly EndedSignIn[];
   /** Where the browser goes when the page has done its work. */
   readonly next?: string;
 }
@@ -75,7 +75,7 @@ export function createSignOutResults({ artifacts, directory, showPage }: OidcPar
       const frames = await Promise.all(
         result.frames.map(async (frame) => ({ uri: frame.uri, name: 'name' in frame ? frame.name : await nameOf(frame.clientId) })),
       );
-      const ofExtensions = next === undefined && result.ended ? await afterwards.unanswered(result.ended) : [];
+      const ofExtensions = next === undefined ? await afterwards.unanswered(result.ended) : [];
       const silent = next === undefined ? [...new Set([...(await unanswered(result.batch)), ...ofExtensions])] : [];
       await showPage(ctx, {
         page: 'signed-out',

@@ -1,0 +1,24 @@
+/** What is wrong with a document. Its message never holds anything of the document. */
+
+export const malformations = {
+  xml_encoding: 'The document is not UTF-8, or says that it is something else.',
+  xml_too_long: 'The document is too long.',
+  xml_too_complex: 'The document has too many elements and attributes, or is nested too deep.',
+  xml_forbidden_construct: 'The document has a DTD, an entity, a comment, a CDATA section or a processing instruction.',
+  xml_not_well_formed: 'The document is not well-formed XML with namespaces.',
+  xml_duplicate_id: 'Two elements of the document have the same ID.',
+  xml_structure: 'An element is missing, out of place or there twice, or holds a value that it cannot have.',
+} as const;
+
+export type Malformation = keyof typeof malformations;
+
+export class MalformedXml extends Error {
+  override readonly name = 'MalformedXml';
+  /** @param place names the element or attribute, as the reader knows it: never text of the document. */
+  constructor(
+    readonly reason: Malformation,
+    readonly place?: string,
+  ) {
+    super(place === undefined ? malformations[reason] : `${malformations[reason]} (${place})`);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Scans a document before a parser sees it, because the parser mends what is not well-formed, and builds a tree of whatever depth. What the scan lets
+ * through has one reading.
+ */
+import { MalformedXml } from './malformed.js';
+
+export interface Limits {
+  /** Of UTF-8. */
+  readonly maxBytes: number;
+  /** Elements and attributes. */
+  readonly maxNodes: number;
+  /** 1: the root alone. */
+  readonly maxDepth: number;
+  /** Comments are cut out, as canonical XML does. @default false: they are refused */
+  readonly allowComments?: boolean;
+}
+
+const MAX_ATTRIBUTES = 64;
+const XHTML = 'http://www.w3.org/1999/xhtml';
+const XML = 'http://www.w3.org/XML/1998/namespace';
+
+const declaration =
+  /^<\?xml[ \t\r\n]+version[ \t]*=[ \t]*(["'])1\.0\1(?:[ \t\r\n]+encoding[ \t]*=[ \t]*(["'])([\w.-]+)\2)?(?:[ \t\r\n]+standalone[ \t]*=[ \t]*(["'])(?:yes|no)\4)?[ \t\r\n]*\?>/;
+/** @see XML 1.0 §2.2 */
+const noChar = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+const reference = /&(?:(lt|gt|amp|quot|apos)|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));/g;
+const startOfTag = /<(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)/y;
+const attribute = /[ \t\r\n]+(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)[ \t\r\n]*=[ \t\r\n]*(?:"([^"<]*)"|'([^'<]*)')/y;
+const endOfTag = /[ \t\r\n]*(\/?)>/y;
+const endTag = /<\/([A-Za-z_][\w.:-]*)[ \t\r\n]*>/y;
+const predefined: ReadonlyMap<string, string> = new Map(Object.entries({ lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }));
+
+type Scope = ReadonlyMap<string, string>;
+const outermost: Scope = new Map([
+  ['', ''],
+  ['xml', XML],
+]);
+
+/**
+ * @returns the document as it may be parsed: without XML declaration and comments
+ * @throws MalformedXml
+ */
+export function scanned(text: string, limits: Limits): string {
+  if (Buffer.byteLength(text) > limits.maxBytes) throw new MalformedXml('xml_too_long');
+  const xml = withoutDeclaration(text);
+  // Before anything is read: no later step can be talked into a construct that is not there.
+  const forbidden = limits.allowComments ? /<(?:!(?!--)|\?)/ : /<[!?]/;
+  if (forbidden.test(xml)) throw new MalformedXml('xml_forbidden_construct');
+  if (noChar.test(xml)) throw new MalformedXml('xml_not_well_formed');
+  return elementsScanned(xml, limits);
+}
+
+function withoutDeclaration(text: string): string {
+  const found = declaration.exec(text);
+  const [all = '', , , encoding = 'UTF-8'] = found ?? [];
+  if (encoding.toUpperCase() !== 'UTF-8') throw new MalformedXml('xml_encoding');
+  return text.slice(all.length);
+}
+
+function elementsScanned(xml: string, limits: Limits): string {
+  const open: { readonly name: string; readonly scope: Scope }[] = [];
+  const ids = new Set<string>();
+  const kept: string[] = [];
+  let keptTo = 0;
+  let nodes = 0;
+  let isRootOver = false;
+  const notWellFormed = () => new MalformedXml('xml_not_well_formed');
+  const count = () => {
+    nodes += 1;
+    if (nodes > limits.maxNodes) throw new MalformedXml('xml_too_complex');
+  };
+
+  let at = 0;
+  for (;;) {
+    const tag = xml.indexOf('<', at);
+    const text = xml.slice(at, tag < 0 ? xml.length : tag);
+    if (open.length === 0 ? /[^ \t\r\n]/.test(text) : text.includes(']]>')) throw notWellFormed();
+    unescaped(text);
+    if (tag < 0) break;
+
+    if (xml.startsWith('<!--', tag)) {
+      const end = xml.indexOf('--', tag + 4);
+      if (end < 0 || xml[end + 2] !== '>') throw notWellFormed();
+      kept.push(xml.slice(keptTo, tag));
+      at = keptTo = end + 3;
+      continue;
+    }
+    if (xml[tag + 1] === '/') {
+      const [all, name] = matched(endTag, xml, tag) ?? [''];
+      if (name === undefined || open.pop()?.name !== name) throw notWellFormed();
+      isRootOver = open.length === 0;
+      at = tag + all.length;
+      continue;
+    }
+
+    if (isRootOver) throw notWellFormed();
+    count();
+    const start = startTag(xml, tag, open.at(-1)?.scope ?? outermost, count);
+    for (const id of start.ids) {
+      if (ids.has(id)) throw new MalformedXml('xml_duplicate_id');
+      ids.add(id);
+    }
+    if (open.length >= limits.maxDepth) throw new MalformedXml('xml_too_complex');
+    if (start.isEmpty) isRootOver = open.length === 0;
+    else open.push(start);
+    at = start.end;
+  }
+  if (open.length > 0 || !isRootOver) throw notWellFormed();
+  return kept.length === 0 ? xml : kept.join('') + xml.slice(keptTo);
+}
+
+/** The start tag, or the empty element, at a place. */
+function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
+  const notWellFormed = () => new MalformedXml('xml_not_well_formed');
+  const [all, prefix = '', local] = matched(startOfTag, xml, tag) ?? [''];
+  if (local === undefined) throw notWellFormed();
+  const attributes: { readonly prefix: string; readonly local: string; readonly value: string }[] = [];
+  let at = tag + all.length;
+  for (;;) {
+    const [whole, ofPrefix = '', ofLocal, double, single = ''] = matched(attribute, xml, at) ?? [''];
+    if (ofLocal === undefined) break;
+    count();
+    if (attributes.length >= MAX_ATTRIBUTES) throw new MalformedXml('xml_too_complex');
+    attributes.push({ prefix: ofPrefix, local: ofLocal, value: unescaped(double ?? single) });
+    at += whole.length;
+  }
+  const [end, slash] = matched(endOfTag, xml, at) ?? [''];
+  if (slash === undefined) throw notWellFormed();
+
+  let scope = outer;
+  for (const { prefix: ofPrefix, local: name, value } of attributes) {
+    const isDefault = ofPrefix === '' && name === 'xmlns';
+    if (!isDefault && ofPrefix !== 'xmlns') continue;
+    // `xml` and `xmlns` are never declared, and no prefix is undeclared. XHTML is parsed by other rules. @see Namespaces in XML 1.0 §3, §5
+    const isReserved = value === XML || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';
+    if (isReserved || (!isDefault && (value === '' || name === 'xml' || name === 'xmlns' || name in Object.prototype)))
+      throw new MalformedXml('xml_not_well_formed');
+    scope = new Map(scope).set(isDefault ? '' : name, value);
+  }
+  if (!scope.has(prefix)) throw notWellFormed();
+
+  const names = new Set<string>();
+  const ids: string[] = [];
+  for (const { prefix: ofPrefix, local: name, value } of attributes) {
+    const space = ofPrefix === '' ? '' : ofPrefix === 'xmlns' ? 'xmlns' : scope.get(ofPrefix);
+    // Two prefixes of one namespace make no two attributes. @see Namespaces in XML 1.0 §6.3
+    if (space === undefined || names.has(`${space} ${name}`) || names.has(`:${ofPrefix}:${name}`)) throw notWellFormed();
+    names.add(`${space} ${name}`);
+    names.add(`:${ofPrefix}:${name}`);
+    if (/^id$/i.test(name) && ofPrefix !== 'xmlns') ids.push(value);
+  }
+  return { name: prefix === '' ? local : `${prefix}:${local}`, scope, ids, isEmpty: slash === '/', end: at + end.length };
+}
+
+/** With its references replaced. There are no entities but the five of XML. */
+function unescaped(text: string): string {
+  if (!text.includes('&')) return text;
+  const value = text.replace(reference, (_all, name: string | undefined, decimal: string | undefined, hex: string | undefined) => {
+    const code = name === undefined ? Number.parseInt(decimal ?? hex ?? '', decimal === undefined ? 16 : 10) : 0;
+    const char = name === undefined ? (code > 0x10ffff ? '\0' : String.fromCodePoint(code)) : predefined.get(name);
+    if (char === undefined || noChar.test(char)) throw new MalformedXml('xml_not_well_formed');
+    return char;
+  });
+  if (text.replace(reference, '').includes('&')) throw new MalformedXml('xml_forbidden_construct');
+  return value;
+}
+
+function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
