@@ -21,6 +21,8 @@ import type { Place, ServiceProviderWrites } from './writes.js';
 export interface Parts {
   readonly context: ExtensionContext;
   readonly entities: Entities;
+  /** Whether tenants are entities, which service providers of theirs are known at. */
+  readonly tenantEntities: boolean;
   readonly registrar: Registrar;
   readonly writes: ServiceProviderWrites;
   readonly refresh: ServiceProviderRefresh;
@@ -33,7 +35,9 @@ const write = { scope: 'idp.saml-service-providers:write' } as const;
 const ofMetadata = ['metadata_unavailable', 'metadata_invalid'] as const;
 
 export const serviceProviderOperations = (parts: Parts): readonly Operation[] =>
-  ['/tenants/{tid}/saml-service-providers', '/saml-service-providers'].flatMap((path) => operationsAt(parts, path));
+  [...(parts.tenantEntities ? ['/tenants/{tid}/saml-service-providers'] : []), '/saml-service-providers'].flatMap((path) =>
+    operationsAt(parts, path),
+  );
 
 function operationsAt({ context, entities, registrar, writes, refresh }: Parts, path: string): readonly Operation[] {
   const { collection, ofInstance } = context;

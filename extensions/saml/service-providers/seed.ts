@@ -3,7 +3,7 @@
  * Metadata is given as text, because no start waits for what others publish.
  */
 import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
-import type { Fault } from './errors.js';
+import { type Fault, refuse } from './errors.js';
 import { serviceProviders } from './records.js';
 import type { ServiceProviderRefresh } from './refresh.js';
 import type { Registrar } from './registration.js';
@@ -12,6 +12,7 @@ import { indexed, seedForm } from './schemas.js';
 import type { ServiceProviderWrites } from './writes.js';
 
 interface Parts {
+  readonly tenantEntities: boolean;
   readonly registrar: Registrar;
   readonly refresh: ServiceProviderRefresh;
   readonly writes: ServiceProviderWrites;
@@ -23,15 +24,20 @@ export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Part
   defineSeed({
     form: seedForm,
     pieces({ serviceProviders: seeded = [] }, context, { tenantId }) {
-      const { registrar, refresh, writes } = partsOf(context);
+      const { registrar, refresh, tenantEntities, writes } = partsOf(context);
       return seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
         const owner = tenant === undefined ? context.ofInstance : tenantId(tenant);
         const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
         // A start does not fail because time passed.
         const known = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
-        const { source: _, ...fields } = told(index, () =>
-          registrar.create(given, owner, metadata === undefined ? undefined : { description: refresh.read(metadata, '/metadata', known) }),
-        );
+        const { source: _, ...fields } = told(index, () => {
+          if (tenant !== undefined && !tenantEntities) refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]);
+          return registrar.create(
+            given,
+            owner,
+            metadata === undefined ? undefined : { description: refresh.read(metadata, '/metadata', known) },
+          );
+        });
         const place = { owner, id };
         return {
           collection: serviceProviders.name as 'saml.service-providers',
