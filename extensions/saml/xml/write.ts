@@ -35,8 +35,11 @@ const IN_ATTRIBUTE: Readonly<Record<string, string>> = {
   '\r': '&#xD;',
 };
 
+/** Whether XML can carry it. */
+export const isWritable = (value: string): boolean => !FORBIDDEN.test(value);
+
 function refuseForbidden(value: string): void {
-  if (FORBIDDEN.test(value)) throw new UnwritableText('a character that XML 1.0 forbids');
+  if (!isWritable(value)) throw new UnwritableText('a character that XML 1.0 forbids');
 }
 
 const escapedText = (value: string): string => value.replace(/[&<>\r]/g, (character) => IN_TEXT[character] as string);
