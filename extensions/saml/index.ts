@@ -1,50 +1,58 @@
-/** SAML 2.0 identity provider: off unless it is among the `extensions`. */
+/**
+ * SAML 2.0 identity provider: off unless it is among the `extensions`.
+ *
+ * A message comes in by `messages/front-door` alone. `sso/` turns a request into a sign-in of the service, and the sign-in into a response; `slo/` is single
+ * logout, in both directions. `entities/` is who speaks, and with which key; `service-providers/` is whom it speaks to.
+ */
 import { type Extension, perContext } from '../../lib/extension-door.js';
-import { createEntities } from './entities/entity.js';
 import { keyEvents } from './entities/key-events.js';
 import { keyErrors, keyRings } from './entities/key-ring.js';
-import { createSamlKeys } from './entities/keys.js';
 import { keyOperations } from './entities/operations.js';
+import { seen } from './messages/replay.js';
 import { checkSamlOptions, resolveSamlOptions, type SamlOptions } from './options.js';
-import { createServiceProviderBook } from './service-providers/book.js';
+import { createParts } from './parts.js';
+import { samlRoutes } from './routes.js';
 import { errors } from './service-providers/errors.js';
 import { eventTypes } from './service-providers/events.js';
 import { serviceProviderProblems } from './service-providers/health.js';
 import { serviceProviderOperations } from './service-providers/operations.js';
 import { serviceProviders } from './service-providers/records.js';
-import { createRefresh } from './service-providers/refresh.js';
-import { createRegistrar } from './service-providers/registration.js';
 import { serviceProviderSeed } from './service-providers/seed.js';
-import { createWrites } from './service-providers/writes.js';
+import { asked, chains } from './slo/chain.js';
+import { leaving } from './slo/incoming.js';
+import { createLogoutParticipant } from './slo/participant.js';
+import { sessions } from './slo/participants.js';
+import { createClients } from './sso/clients.js';
+import { requests } from './sso/kept-request.js';
+import { texts } from './texts/index.js';
 
 export type { SamlKeyPair } from './entities/signer.js';
 export type { SamlOptions } from './options.js';
 
+/**
+ * The service as a SAML 2.0 identity provider, by the same pages, requirements and sessions as for OpenID Connect.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { saml } from 'tenant-idp/extensions/saml';
+ *
+ * export const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', extensions: [saml()] });
+ * ```
+ */
 export function saml(options: SamlOptions = {}): Extension {
-  const partsOf = perContext((context) => {
-    const resolved = resolveSamlOptions(options);
-    const { entityId, tenantEntities } = resolved;
-    const book = createServiceProviderBook(context);
-    const registrar = createRegistrar(context);
-    const writes = createWrites(context, book);
-    return {
-      context,
-      keys: createSamlKeys(context, resolved),
-      entities: createEntities(context, entityId),
-      tenantEntities,
-      book,
-      registrar,
-      writes,
-      refresh: createRefresh(context, registrar, writes),
-    };
-  });
+  const partsOf = perContext((context) => createParts(context, resolveSamlOptions(options)));
   return {
     name: 'saml',
     check: (report) => checkSamlOptions(options, report),
     errorCodes: { ...keyErrors.codes, ...errors.codes },
     collections: [serviceProviders, keyRings],
+    artifacts: [seen, requests, sessions, chains, asked, leaving],
     events: [...keyEvents, ...eventTypes],
+    texts,
     seed: serviceProviderSeed(partsOf),
+    clients: (context) => createClients(context, partsOf(context).book),
+    logoutParticipant: (context) => createLogoutParticipant(partsOf(context)),
+    routes: (router, context) => samlRoutes(router, partsOf(context)),
     resources: (context) => [...keyOperations(partsOf(context).keys), ...serviceProviderOperations(partsOf(context))],
     jobs: (context) => [partsOf(context).refresh.job],
     start: (context) => partsOf(context).keys.start(),

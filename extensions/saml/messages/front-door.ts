@@ -34,6 +34,9 @@ export interface Received {
   readonly isSigned: boolean;
 }
 
+/** {@link Received}, of one kind. */
+export type ReceivedOf<Message extends InboundMessage> = Received & { readonly message: Message };
+
 export interface FrontDoorParts {
   readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
   /** Of all service providers, whatever they are registered with. @default false */

@@ -32,6 +32,8 @@ export const refusals = {
   encrypted_id_unsupported: 'Whom the message is about is encrypted, or not a `NameID`.',
   acs_ambiguous: 'The request names a place for the response by its index and by its URL.',
   acs_not_registered: 'The request wants its response at a place that is not registered.',
+  not_idp_initiated: 'No service provider of this name takes sign-ins that begin here.',
+  not_pending: 'Nobody waits for this answer of the service provider, or not any more.',
 } as const;
 
 export type Refusal = keyof typeof refusals;
