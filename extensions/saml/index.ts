@@ -29,6 +29,21 @@ import { texts } from './texts/index.js';
 export type { SamlKeyPair } from './entities/signer.js';
 export type { SamlOptions } from './options.js';
 
+/**
+ * The SAML 2.0 identity provider, at `/idp/saml`.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { saml } from 'tenant-idp/extensions/saml';
+ *
+ * const idp = await createIdentityProvider({
+ *   issuer: 'http://localhost:3000',
+ *   subjectSalt: 'a secret that stays the same',
+ *   extensions: [saml()],
+ * });
+ * await idp.listen(3000);
+ * ```
+ */
 export function saml(options: SamlOptions = {}): Extension {
   const partsOf = perContext((context) => createParts(context, resolveSamlOptions(options)));
   return {
