@@ -36,7 +36,7 @@ describe('SAML Core §3.3.2.2.1', () => {
     ['maximum', 'any', false, 'any any any'],
     ['maximum', 'pwd', false, 'pwd pwd pwd'],
     ['maximum', 'mfa', false, 'any pwd mfa'],
-    ['better', 'any', false, 'any pwd mfa'],
+    ['better', 'any', false, 'pwd pwd mfa'],
     ['better', 'pwd', true, '- - mfa'],
     ['better', 'Password any', true, '- - mfa'],
   ] as const)('%s %s', (comparison, asked, mfa, called) => {

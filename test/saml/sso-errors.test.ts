@@ -5,6 +5,7 @@ import { requestUrl, statusFrom } from '../support/saml/asked.js';
 import { newId } from '../support/saml/sent-messages.js';
 import { messageIn, travel } from '../support/saml/travel.js';
 import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../support/saml/use-saml-service.js';
+import { failingStores } from '../support/stores/failing-stores.js';
 
 const service = useSamlService();
 const open = (record: Readonly<Record<string, unknown>> = {}) => service.add({ record: { requireSignedRequests: false, ...record } });
@@ -169,5 +170,28 @@ describe('told nothing: a page here, with the reason', () => {
     expect([moved.status, moved.body]).toEqual([400, expect.stringContaining('acs_not_registered')]);
     await sp.register({ status: 'disabled' });
     expect(await shown(requestUrl(sp), agent)).toEqual([400, 'unknown_service_provider']);
+  });
+});
+
+describe('a store that is away', () => {
+  const { artifacts, directory, down } = failingStores();
+  const failing = useSamlService({ artifacts, directory });
+
+  test('is a page here that says to try again, and no answer to the service provider; the request is good once it is back', async () => {
+    const sp = await failing.add({ record: { requireSignedRequests: false } });
+    const agent = await signedInAt([sp]);
+    const url = requestUrl(sp);
+    down.artifacts = true;
+    const { status, body, headers } = await agent.get(url);
+    down.artifacts = false;
+    expect([status, headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+    expect(body).not.toContain('SAMLResponse');
+    const back = await travel(agent, url, ({ location }) => location?.includes('/idp/saml/sso/answer') ?? false);
+    down.writes = true;
+    const late = await agent.get(back.location ?? '');
+    down.writes = false;
+    expect([late.status, late.body.includes('SAMLResponse')]).toEqual([503, false]);
+    expect(await statusFrom(agent, sp, back)).toEqual(['Success']);
+    failing.logged.length = 0;
   });
 });
