@@ -30,18 +30,13 @@ export type { SamlKeyPair } from './entities/signer.js';
 export type { SamlOptions } from './options.js';
 
 /**
- * The SAML 2.0 identity provider, at `/idp/saml`.
+ * The service as a SAML 2.0 identity provider, by the same pages, requirements and sessions as for OpenID Connect.
  * @example
  * ```ts
  * import { createIdentityProvider } from 'tenant-idp';
  * import { saml } from 'tenant-idp/extensions/saml';
  *
- * const idp = await createIdentityProvider({
- *   issuer: 'http://localhost:3000',
- *   subjectSalt: 'a secret that stays the same',
- *   extensions: [saml()],
- * });
- * await idp.listen(3000);
+ * export const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', extensions: [saml()] });
  * ```
  */
 export function saml(options: SamlOptions = {}): Extension {

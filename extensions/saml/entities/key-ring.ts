@@ -63,7 +63,8 @@ export function withActive<Row extends Keys>(row: Row, id: string, now: Date, is
   const chosen = keyOf(row, id);
   if (chosen.state === 'active') return row;
   const from = Date.parse(chosen.createdAt) + CACHE_SECONDS * 1000;
-  if (!isUrgent && now.getTime() < from) throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
+  if (chosen.state === 'next' && !isUrgent && now.getTime() < from)
+    throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
   const at = now.toISOString();
   const keys = row.keys.map((key): StoredKey => {
     if (key.id === id) return withoutRetirement({ ...key, state: 'active', activatedAt: at });

@@ -90,13 +90,13 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
 
   const keep = (ring: KeyRing): KeyRing => {
     // What was asked for before a change of this node may be answered after it.
-    if (!recent || ring.version >= recent.ring.version) recent = { ring, until: Date.now() + RECENT_MS };
+    if (!recent || ring.version >= recent.ring.version) recent = { ring, until: performance.now() + RECENT_MS };
     return recent.ring;
   };
 
   /** The row as it was within a second, or as it was known last while the store is away. */
   function known(): Awaitable<KeyRing> {
-    if (recent && Date.now() < recent.until) return recent.ring;
+    if (recent && performance.now() < recent.until) return recent.ring;
     asked ??= stored()
       .then(keep, (error: unknown) => {
         if (!recent) throw error;
@@ -135,9 +135,23 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
 
   const view = ({ sealed: _, ...key }: StoredKey): SamlKey => key;
 
+  /** Undefined for a row that cannot be read, because what needs no SAML goes on. */
+  const unlessUnreadable = async (asking: Awaitable<KeyRing>): Promise<KeyRing | undefined> => {
+    try {
+      return await asking;
+    } catch (error) {
+      if (!IdpError.is(error, 'record_unreadable')) throw error;
+      return undefined;
+    }
+  };
+
   return {
     async start() {
-      const ring = await stored();
+      const ring = await unlessUnreadable(stored());
+      if (!ring) {
+        logger.error({ collection: 'saml.keys', id: RING }, 'the SAML signing keys are not of their form: mend the row in the store');
+        return;
+      }
       for (const { id } of ring.keys.filter((key) => !isReadable(key)))
         logger.error({ collection: 'saml.keys', id }, 'a SAML signing key cannot be read: was its secret removed from keys.encryption?');
       const isStale = (key: StoredKey) => !seal.isCurrent(key.sealed) && isReadable(key);
@@ -187,7 +201,8 @@ function createKeptKeys({ issuer, logger, collection, ofInstance, ...context }: 
     },
 
     async problems() {
-      const ring = await known();
+      const ring = await unlessUnreadable(known());
+      if (!ring) return [{ code: 'saml_key_unreadable', id: RING }];
       const unreadable = ring.keys.filter((key) => !isReadable(key)).map(({ id }) => ({ code: 'saml_key_unreadable', id }));
       return [...unreadable, ...endingProblems(activeOf(ring))];
     },
