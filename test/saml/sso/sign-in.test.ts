@@ -1,11 +1,11 @@
 /** SAML Profiles §4.1: web browser single sign-on, with @node-saml/node-saml as the service provider. */
 import { describe, expect, test } from '@jest/globals';
-import { Agent, authorizeUrl, createPkce } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
-import { testKeyOf } from '../support/saml/keys.js';
-import { hasMessage, messageIn, postAcross, travel } from '../support/saml/travel.js';
-import { alice, bob, signedInAt, signInOn, useSamlService } from '../support/saml/use-saml-service.js';
-import { enrolOn } from '../support/sign-in/factors.js';
+import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { testKeyOf } from '../../support/saml/keys.js';
+import { hasMessage, messageIn, postAcross, travel } from '../../support/saml/travel.js';
+import { alice, bob, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { enrolOn } from '../../support/sign-in/factors.js';
 
 const service = useSamlService();
 const profileOf = ({ sessions }: { readonly sessions: ReadonlyMap<string, unknown> }) =>

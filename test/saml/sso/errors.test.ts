@@ -1,11 +1,11 @@
 /** SAML Core §3.2.2: what a service provider is told where nobody is signed in for it, and where it is told nothing. */
 import { describe, expect, test } from '@jest/globals';
-import { Agent, formOf } from '../support/client/agent.js';
-import { requestUrl, statusFrom } from '../support/saml/asked.js';
-import { newId } from '../support/saml/sent-messages.js';
-import { messageIn, travel } from '../support/saml/travel.js';
-import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../support/saml/use-saml-service.js';
-import { failingStores } from '../support/stores/failing-stores.js';
+import { Agent, formOf } from '../../support/client/agent.js';
+import { requestUrl, statusFrom } from '../../support/saml/asked.js';
+import { newId } from '../../support/saml/sent-messages.js';
+import { messageIn, travel } from '../../support/saml/travel.js';
+import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { failingStores } from '../../support/stores/failing-stores.js';
 
 const service = useSamlService();
 const open = (record: Readonly<Record<string, unknown>> = {}) => service.add({ record: { requireSignedRequests: false, ...record } });

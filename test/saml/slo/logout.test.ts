@@ -1,12 +1,12 @@
 /** SAML Profiles §4.4: single logout, from a service provider and from us, across service providers and applications of OpenID Connect. */
 import { describe, expect, test } from '@jest/globals';
-import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../support/client/agent.js';
-import { membersOf } from '../support/client/authorization-response.js';
-import { callLoopback, startLogoutReceiver } from '../support/client/logout-receiver.js';
-import { introspect } from '../support/client/steps.js';
-import { messageIn, travel } from '../support/saml/travel.js';
-import { alice, signedInAt, useSamlService } from '../support/saml/use-saml-service.js';
-import { redirectUri } from '../support/service/seed.js';
+import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { introspect } from '../../support/client/steps.js';
+import { messageIn, travel } from '../../support/saml/travel.js';
+import { alice, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { redirectUri } from '../../support/service/seed.js';
 
 const service = useSamlService({ outgoing: callLoopback });
 const isSignedIn = async (agent: Agent): Promise<boolean> => {

@@ -1,7 +1,7 @@
 /** SAML Core §3.3.2.2.1: RequestedAuthnContext, by every comparison. */
 import { describe, expect, test } from '@jest/globals';
-import type { RequestedAuthnContext } from '../../extensions/saml/messages/inbound.js';
-import { wantedContext } from '../../extensions/saml/sso/authn-context.js';
+import type { RequestedAuthnContext } from '../../../extensions/saml/messages/inbound.js';
+import { wantedContext } from '../../../extensions/saml/sso/authn-context.js';
 
 const classes = 'urn:oasis:names:tc:SAML:2.0:ac:classes:';
 const names: Readonly<Record<string, string>> = {
