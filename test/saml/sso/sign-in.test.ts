@@ -4,7 +4,7 @@ import { Agent, authorizeUrl, createPkce } from '../../support/client/agent.js';
 import { membersOf } from '../../support/client/authorization-response.js';
 import { testKeyOf } from '../../support/saml/keys.js';
 import { hasMessage, messageIn, postAcross, travel } from '../../support/saml/travel.js';
-import { alice, bob, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
+import { alice, bob, carol, signedInAt, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
 import { enrolOn } from '../../support/sign-in/factors.js';
 
 const service = useSamlService();
@@ -216,7 +216,8 @@ describe('a second factor', () => {
     const wanted = await service.add({ saml: { authnContext: [microsoft] } });
     const required = await service.add({ record: { requireMfa: true }, saml: { disableRequestedAuthnContext: true } });
     const plain = await service.add();
-    const agent = await signedInAt([plain]);
+    // From now on she is asked for it at each sign-in.
+    const agent = await signedInAt([plain], carol);
     expect(xmlOf(plain.responses)).toContain('PasswordProtectedTransport<');
     const page = await travel(agent, wanted.loginUrl);
     expect(page.body).not.toContain('<h1>signed in as');
@@ -249,6 +250,7 @@ describe('what is registered', () => {
   test('a response that was used is refused by the service provider, because it answers a request', async () => {
     const sp = await service.add();
     const agent = await signedInAt([sp]);
+    expect(sp.sessions.size).toBe(1);
     expect((await postAcross(agent, sp.acsUrl, { ...sp.responses.at(-1) })).body).toContain('refused');
   });
 });
