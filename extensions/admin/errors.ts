@@ -24,10 +24,8 @@ export function withPointers(error: unknown): unknown {
   const { path, expected, didYouMean, problems, ...details } = error.details as Partial<Place> & { readonly problems?: readonly Place[] };
   if (error.status >= 500 || path === undefined) return error;
   const places = (problems ?? [{ path, expected, didYouMean }]).map(({ path: pointer, ...place }) => ({ pointer, ...place }));
-  return Object.assign(new IdpError(error.code, { ...details, errors: places }, { cause: error }), {
-    status: error.status,
-    message: error.message,
-  });
+  const entry = { status: error.status, description: error.message };
+  return new IdpError(error.code, { ...details, errors: places }, { cause: error }, entry);
 }
 
 interface Place {

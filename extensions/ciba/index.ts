@@ -24,10 +24,7 @@ export const ciba = (): Extension => ({
   artifacts: [requestKind, bookKind],
   clientMetadata,
   clientProblems,
-  configure: () => ({
-    features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } },
-    routes: { backchannel_authentication: '/connect/ciba' },
-  }),
+  configure: () => ({ features: { ciba: { enabled: true, deliveryModes: ['poll', 'ping'] } } }),
   clientEndpoints: {
     backchannel_authentication: (context) => createEndpoint(context, announcedRequests(context), createTellBegun(context)),
   },

@@ -1,5 +1,51 @@
-/** SAML 2.0 identity provider: off unless it is among the `extensions`. */
-import type { Extension } from '../../lib/extension-door.js';
+/**
+ * SAML 2.0 identity provider: off unless it is among the `extensions`.
+ *
+ * A message comes in by `messages/front-door` alone. `sso/` turns a request into a sign-in of the service, and the sign-in into a response; `slo/` is single
+ * logout, in both directions. `entities/` is who speaks, and with which key; `service-providers/` is whom it speaks to.
+ */
+import { type Extension, perContext } from '../../lib/extension-door.js';
+import { keyEvents } from './entities/key-events.js';
+import { keyErrors, keyRings } from './entities/key-ring.js';
+import { keyOperations } from './entities/operations.js';
+import { seen } from './messages/replay.js';
+import { checkSamlOptions, resolveSamlOptions, type SamlOptions } from './options.js';
+import { createParts } from './parts.js';
+import { samlRoutes } from './routes.js';
+import { errors } from './service-providers/errors.js';
+import { eventTypes } from './service-providers/events.js';
+import { serviceProviderProblems } from './service-providers/health.js';
+import { serviceProviderOperations } from './service-providers/operations.js';
 import { serviceProviders } from './service-providers/records.js';
+import { serviceProviderSeed } from './service-providers/seed.js';
+import { asked, chains } from './slo/chain.js';
+import { leaving } from './slo/incoming.js';
+import { createLogoutParticipant } from './slo/participant.js';
+import { sessions } from './slo/participants.js';
+import { createClients } from './sso/clients.js';
+import { requests } from './sso/kept-request.js';
+import { texts } from './texts/index.js';
 
-export const saml = (): Extension => ({ name: 'saml', collections: [serviceProviders] });
+export type { SamlKeyPair } from './entities/signer.js';
+export type { SamlOptions } from './options.js';
+
+export function saml(options: SamlOptions = {}): Extension {
+  const partsOf = perContext((context) => createParts(context, resolveSamlOptions(options)));
+  return {
+    name: 'saml',
+    check: (report) => checkSamlOptions(options, report),
+    errorCodes: { ...keyErrors.codes, ...errors.codes },
+    collections: [serviceProviders, keyRings],
+    artifacts: [seen, requests, sessions, chains, asked, leaving],
+    events: [...keyEvents, ...eventTypes],
+    texts,
+    seed: serviceProviderSeed(partsOf),
+    clients: (context) => createClients(context, partsOf(context).book),
+    logoutParticipant: (context) => createLogoutParticipant(partsOf(context)),
+    routes: (router, context) => samlRoutes(router, partsOf(context)),
+    resources: (context) => [...keyOperations(partsOf(context).keys), ...serviceProviderOperations(partsOf(context))],
+    jobs: (context) => [partsOf(context).refresh.job],
+    start: (context) => partsOf(context).keys.start(),
+    health: async (context) => [...(await partsOf(context).keys.problems()), ...(await serviceProviderProblems(context))],
+  };
+}

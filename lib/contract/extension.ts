@@ -393,8 +393,8 @@ export interface Extension {
    */
   readonly grantTypes?: Readonly<Record<string, (context: ExtensionContext) => GrantType>>;
   /**
-   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint: those that {@link configure} adds
-   * with their feature.
+   * Endpoints of oidc-provider's own that the extension answers, once the client authenticated as at the token endpoint. Their paths are the
+   * service's; {@link configure} adds their feature.
    */
   readonly clientEndpoints?: Readonly<Record<'backchannel_authentication', (context: ExtensionContext) => ClientEndpoint>>;
   /**

@@ -17,7 +17,7 @@ import { checkRequestUris } from './authorize/request-uris.js';
 import { checkClientAssertion } from './clients/assertions.js';
 import { ClientAdapter, clientOf, createFindRecord } from './clients/clients.js';
 import { clientAlgorithms, encryptionAlgorithms } from './clients/jwts.js';
-import { pseudonymOf } from './clients/pairwise.js';
+import { identifierOf } from './clients/pairwise.js';
 import { requiresChallenge } from './clients/pkce.js';
 import type { OidcParts } from './context.js';
 import { restartedParameter } from './interactions/restart.js';
@@ -43,7 +43,7 @@ export const routes = {
   jwks: '/.well-known/openid-configuration/jwks',
 } as const;
 
-/** Where the feature is that extensions add. @see service specification 4.10 */
+/** The endpoint that is there where an extension answers it. @see service specification 4.10 */
 export const BACKCHANNEL_PATH = '/connect/ciba';
 
 /** Claims of the protocol's own, which `openid` grants. */
@@ -139,14 +139,14 @@ export function createConfiguration(
     loadExistingGrant: createGrantLoader(parts, accounts, scopes),
     pairwiseIdentifier: async (ctx: KoaContextWithOIDC | undefined, oid, client) => {
       const sub = await subjectOf(accounts, ctx, oid, client.clientId);
-      return pseudonymOf(parts, client)?.(sub) ?? sub;
+      return identifierOf(parts, client, sub);
     },
     pkce: { required: requiresChallenge },
     renderError,
     responseTypes: ['code', 'id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token'],
     revokeGrantPolicy: () => true,
     rotateRefreshToken: true,
-    routes,
+    routes: { ...routes, ...(parts.backchannel && { backchannel_authentication: BACKCHANNEL_PATH }) },
     scopes: [...identityScopes(claims.scopes.keys())],
     subjectTypes: options.subjectSalt === undefined ? ['public'] : ['public', 'pairwise'],
     ttl: {

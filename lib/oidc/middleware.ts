@@ -28,12 +28,10 @@ export interface MiddlewareParts {
   /** Undefined where oidc-provider answers by itself. */
   readonly plainDoor: PlainDoor | undefined;
   readonly parameters: ProviderHooks['parameters'];
-  /** Whether there is a backchannel authentication endpoint. */
-  readonly hasBackchannel: boolean;
 }
 
 export function createMiddleware(made: MiddlewareParts): Middleware {
-  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters, hasBackchannel } = made;
+  const { parts, instances, scopes, logout, refusals, requestUris, plainDoor, parameters } = made;
   const provider = () => instances.current().provider;
   const postedSignOuts = createPostedSignOuts(parts);
   const redirectPosted = createPostedRequests(parts, provider, parameters);
@@ -44,7 +42,7 @@ export function createMiddleware(made: MiddlewareParts): Middleware {
   /** Answers, or changes, what oidc-provider is not to see as it came. True when it was answered. */
   async function before(ctx: Context): Promise<boolean> {
     const path = foldedPath(ctx.path);
-    if (hasBackchannel && path === BACKCHANNEL_PATH) {
+    if (parts.backchannel && path === BACKCHANNEL_PATH) {
       if (ctx.method === 'GET' && ctx.get('authorization') !== '') asPosted(ctx);
       return false;
     }

@@ -228,7 +228,6 @@ export function createProtocol(
       requestUris,
       plainDoor,
       parameters,
-      hasBackchannel: answerClient !== undefined,
     }),
   };
 }

@@ -2,25 +2,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { boundMethods } from '../store/bound-methods.js';
-
-/** A directory whose collections have some methods replaced. */
-function withMethods(
-  store: DirectoryStore,
-  replace: <R extends Row>(rows: Collection<R>, name: string) => Partial<Collection<R>>,
-): DirectoryStore {
-  return {
-    ...store,
-    collection<R extends Row>(name: string): Collection<R> {
-      const rows = store.collection<R>(name);
-      return { ...boundMethods(rows), ...replace(rows, name) };
-    },
-  };
-}
+import { withCollections } from '../store/with-collections.js';
 
 /** Reads, changes, then puts. */
 export function overwritesInUpdate(): DirectoryStore {
-  return withMethods(memoryDirectory(), (rows) => ({
+  return withCollections(memoryDirectory(), (rows) => ({
     async update(id, change) {
       const current = await rows.get(id);
       if (current === undefined) return undefined;
@@ -38,7 +24,7 @@ export function keepsStaleIndexes(): DirectoryStore {
   const store = memoryDirectory();
   const stale = memoryDirectory();
   return {
-    ...withMethods(store, <R extends Row>(rows: Collection<R>, name: string): Partial<Collection<R>> => {
+    ...withCollections(store, <R extends Row>(rows: Collection<R>, name: string): Partial<Collection<R>> => {
       const inserted = stale.collection<R>(name);
       return {
         async insert(row) {
@@ -60,7 +46,7 @@ export function keepsStaleIndexes(): DirectoryStore {
 }
 
 /** Removes a row whatever its version is. */
-export const removesAnyVersion = (): DirectoryStore => withMethods(memoryDirectory(), (rows) => ({ remove: (id) => rows.remove(id) }));
+export const removesAnyVersion = (): DirectoryStore => withCollections(memoryDirectory(), (rows) => ({ remove: (id) => rows.remove(id) }));
 
 export function knowsNoUnique(): DirectoryStore {
   const store = memoryDirectory();
@@ -79,7 +65,7 @@ export function knowsNoUnique(): DirectoryStore {
 /** Pages by counting rows, not by their ids. */
 export function pagesByOffset(): DirectoryStore {
   const read = new Map<string, number>();
-  return withMethods(memoryDirectory(), (rows) => ({
+  return withCollections(memoryDirectory(), (rows) => ({
     async find(where, page) {
       if (page === undefined) return rows.find(where);
       const start = page.after === undefined ? 0 : (read.get(page.after) ?? 0);
@@ -93,7 +79,7 @@ export function pagesByOffset(): DirectoryStore {
 
 /** Lists rows after the value of the position, whatever their ids. */
 export function forgetsTies(): DirectoryStore {
-  return withMethods(memoryDirectory(), (rows) => ({
+  return withCollections(memoryDirectory(), (rows) => ({
     async range(range) {
       const found = await rows.range({ ...range, limit: Number.MAX_SAFE_INTEGER });
       const { after } = range;
@@ -105,7 +91,7 @@ export function forgetsTies(): DirectoryStore {
 
 /** Takes the beginning of a text for any part of it. */
 export function findsPrefixesAnywhere(): DirectoryStore {
-  return withMethods(memoryDirectory(), (rows) => ({
+  return withCollections(memoryDirectory(), (rows) => ({
     async range({ prefix, ...range }) {
       if (prefix === undefined) return rows.range(range);
       const found = await rows.range({ ...range, limit: Number.MAX_SAFE_INTEGER });

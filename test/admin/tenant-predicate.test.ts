@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Collection, DirectoryStore, Row, Unsaved } from 'tenant-idp/store';
-import { boundMethods } from '../store/bound-methods.js';
+import { boundMethods } from '../store/with-collections.js';
 import { administer, adminSeed, adminToken, tenantIds } from '../support/administration/admin.js';
 import { leaksOf, makeRecords } from '../support/administration/admin-matrix.js';
 import { startIdp } from '../support/service/idp.js';
@@ -43,14 +43,7 @@ function withoutPredicate(store: DirectoryStore, broken: Broken): DirectoryStore
       },
     } as unknown as Collection<R>;
   };
-  return {
-    name: store.name,
-    ephemeral: store.ephemeral,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
+  return { ...store, collection };
 }
 
 /** Collections of what a tenant has. */

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoArtifacts, mongoDirectory } from 'tenant-idp/adapters/mongo';
-import type { Collection, DirectoryStore, Row } from 'tenant-idp/store';
+import type { DirectoryStore } from 'tenant-idp/store';
+import { withCollections } from '../store/with-collections.js';
 import { type AdminClient, administer, adminSeed, adminToken } from '../support/administration/admin.js';
 import { type Instances, startInstances } from '../support/service/instances.js';
 import { withMongo } from '../support/stores/mongo.js';
@@ -30,18 +31,11 @@ class Race {
 let race: Race | undefined;
 
 /** A store whose writes of clients and connections wait for each other in a race. */
-const racing = (store: DirectoryStore): DirectoryStore => ({
-  ...store,
-  collection<R extends Row>(name: string): Collection<R> {
-    const rows = store.collection<R>(name);
+const racing = (store: DirectoryStore): DirectoryStore =>
+  withCollections(store, (rows, name) => {
     const kind = kinds[name];
-    if (kind === undefined) return rows;
+    if (kind === undefined) return {};
     return {
-      get: (id) => rows.get(id),
-      find: (where, page) => rows.find(where, page),
-      range: (range) => rows.range(range),
-      put: (row) => rows.put(row),
-      remove: (id, version) => rows.remove(id, version),
       async insert(row) {
         await race?.arrived(kind);
         return rows.insert(row);
@@ -51,8 +45,7 @@ const racing = (store: DirectoryStore): DirectoryStore => ({
         return rows.update(id, change);
       },
     };
-  },
-});
+  });
 
 const suite = (stores: () => Parameters<typeof startInstances>[1]): void => {
   let nodes: Instances;

@@ -4,6 +4,7 @@ import { createDeliveries, type DeliveryQueue } from '../../lib/directory/outbox
 import type { Collection } from '../../lib/store/directory-store.js';
 import { collections } from '../../lib/store/records/collections.js';
 import type { Delivery } from '../../lib/store/records/records.js';
+import { boundMethods } from '../store/with-collections.js';
 import { silentLogger } from '../support/service/test-directory.js';
 import { backToPresent, passTime } from '../support/time/clock.js';
 import { until } from '../support/time/until.js';
@@ -37,12 +38,7 @@ function startNode(): DeliveryQueue {
   return queue;
 }
 const counted = (inner: Collection<Delivery>): Collection<Delivery> => ({
-  get: (id) => inner.get(id),
-  range: (range) => inner.range(range),
-  insert: (row) => inner.insert(row),
-  put: (row) => inner.put(row),
-  update: (id, change) => inner.update(id, change),
-  remove: (id, version) => inner.remove(id, version),
+  ...boundMethods(inner),
   async find(where, page) {
     const found = await inner.find(where, page);
     looks = { count: looks.count + 1, read: looks.read + found.length };

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { IdpEvent } from '../../lib/events.js';
-import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
 import type { EventRecord, Person } from '../../lib/store/records/records.js';
-import { boundMethods } from '../store/bound-methods.js';
+import { withCollections } from '../store/with-collections.js';
 import { codeOf, ISSUER, silentLogger, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 
@@ -170,28 +169,24 @@ describe('outbox (design §8)', () => {
     const store = memoryDirectory();
     let isBeside = false;
     let record: (() => Promise<unknown>) | undefined;
-    const beside: DirectoryStore = {
-      ...store,
-      collection: <R extends Row>(name: string): Collection<R> => ({
-        ...boundMethods(store.collection<R>(name)),
-        async insert(row) {
-          if (name === 'events' && isBeside) {
-            isBeside = false;
-            // The other node takes this number for another event, and the next one for this.
-            await store.collection(name).insert({ ...row, eventId: 'another' } as never);
-            record = () => store.collection(name).insert({ ...row, id: number(Number(row.id) + 1) } as never);
-          }
-          return store.collection<R>(name).insert(row);
-        },
-        async find(where, page) {
-          const found = await store.collection<R>(name).find(where, page);
-          const doing = 'byEvent' in where && found.length === 0 ? record : undefined;
-          if (doing) record = undefined;
-          await doing?.();
-          return found;
-        },
-      }),
-    };
+    const beside = withCollections(store, (rows, name) => ({
+      async insert(row) {
+        if (name === 'events' && isBeside) {
+          isBeside = false;
+          // The other node takes this number for another event, and the next one for this.
+          await store.collection(name).insert({ ...row, eventId: 'another' } as never);
+          record = () => store.collection(name).insert({ ...row, id: number(Number(row.id) + 1) } as never);
+        }
+        return rows.insert(row);
+      },
+      async find(where, page) {
+        const found = await rows.find(where, page);
+        const doing = 'byEvent' in where && found.length === 0 ? record : undefined;
+        if (doing) record = undefined;
+        await doing?.();
+        return found;
+      },
+    }));
     const logged: unknown[] = [];
     await using t = await testDirectory({ store: beside, logger: { ...silentLogger, error: (...data) => void logged.push(data) } });
     const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
@@ -206,16 +201,12 @@ describe('outbox (design §8)', () => {
     const store = memoryDirectory();
     const held: (() => void)[] = [];
     let isStopped = true;
-    const stopping: DirectoryStore = {
-      ...store,
-      collection: <R extends Row>(name: string): Collection<R> => ({
-        ...boundMethods(store.collection<R>(name)),
-        async insert(row) {
-          if (name === 'events' && isStopped) await new Promise<void>((resolve) => held.push(resolve));
-          return store.collection<R>(name).insert(row);
-        },
-      }),
-    };
+    const stopping = withCollections(store, (rows, name) => ({
+      async insert(row) {
+        if (name === 'events' && isStopped) await new Promise<void>((resolve) => held.push(resolve));
+        return rows.insert(row);
+      },
+    }));
     let holder = 'first';
     await using first = await testDirectory({ store: stopping, lease: async () => holder === 'first' });
     await using second = await testDirectory({ store, lease: async () => holder === 'second' });
@@ -271,22 +262,18 @@ describe('outbox (design §8)', () => {
     test('does not pass an event that is recorded while it is read', async () => {
       const store = memoryDirectory();
       let between: (() => Promise<unknown>) | undefined;
-      const slow: DirectoryStore = {
-        ...store,
-        collection: <R extends Row>(name: string): Collection<R> => ({
-          ...boundMethods(store.collection<R>(name)),
-          async find(where, page) {
-            const found = await store.collection<R>(name).find(where, page);
-            // Of two look-ups, the first misses what the second sees.
-            if (name === 'events' && 'byType' in where && where.byType?.[0] === 'PersonCreated') await between?.();
-            if (name === 'events' && 'byType' in where && where.byType?.[0] === 'UserCreated') {
-              await settled();
-              return store.collection<R>(name).find(where, page);
-            }
-            return found;
-          },
-        }),
-      };
+      const slow = withCollections(store, (rows, name) => ({
+        async find(where, page) {
+          const found = await rows.find(where, page);
+          // Of two look-ups, the first misses what the second sees.
+          if (name === 'events' && 'byType' in where && where.byType?.[0] === 'PersonCreated') await between?.();
+          if (name === 'events' && 'byType' in where && where.byType?.[0] === 'UserCreated') {
+            await settled();
+            return rows.find(where, page);
+          }
+          return found;
+        },
+      }));
       await using t = await testDirectory({ store: slow });
       const { tid } = await tenantWithUser(t.directory, 'Acme', 'alice');
       await t.dispatched();

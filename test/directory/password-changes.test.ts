@@ -1,7 +1,8 @@
 /** Issue 14, 4: a password that is replaced, with a node that dies at each of the writes. */
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
-import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import type { Row } from '../../lib/store/directory-store.js';
+import { withCollections } from '../store/with-collections.js';
 import { testDirectory } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
 
@@ -20,26 +21,11 @@ function deadly() {
     }
     return write();
   };
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = store.collection<R>(name);
-    return {
-      get: (id) => rows.get(id),
-      find: (where, page) => rows.find(where, page),
-      range: (range) => rows.range(range),
-      put: (row) => rows.put(row),
-      insert: (row) => written(name, () => rows.insert(row)),
-      update: (id, change) => written(name, () => rows.update(id, change)),
-      remove: (id, version) => written(name, () => rows.remove(id, version)),
-    };
-  };
-  const wrapped: DirectoryStore = {
-    name: 'deadly',
-    ephemeral: true,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
+  const wrapped = withCollections(store, (rows, name) => ({
+    insert: (row) => written(name, () => rows.insert(row)),
+    update: (id, change) => written(name, () => rows.update(id, change)),
+    remove: (id, version) => written(name, () => rows.remove(id, version)),
+  }));
   return { store: wrapped, state };
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import type { Directory } from '../../lib/directory/index.js';
-import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
-import { boundMethods } from '../store/bound-methods.js';
+import type { DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import { withCollections } from '../store/with-collections.js';
 import { codeOf, type TestDirectory, tenantWithUser, testDirectory, userIn } from '../support/service/test-directory.js';
 import { until } from '../support/time/until.js';
 
@@ -18,19 +18,16 @@ function mortal(store: DirectoryStore, writes: number): { readonly store: Direct
       return call(...args);
     };
   };
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = boundMethods(store.collection<R>(name));
-    return {
-      get: alive(rows.get, 0),
-      find: alive(rows.find, 0),
-      range: alive(rows.range, 0),
-      insert: alive(rows.insert, 1),
-      put: alive(rows.put, 1),
-      update: alive(rows.update, 1),
-      remove: alive(rows.remove, 1),
-    };
-  };
-  return { store: { ...store, collection }, isDead: () => left < 0 };
+  const dying = withCollections(store, (rows) => ({
+    get: alive(rows.get, 0),
+    find: alive(rows.find, 0),
+    range: alive(rows.range, 0),
+    insert: alive(rows.insert, 1),
+    put: alive(rows.put, 1),
+    update: alive(rows.update, 1),
+    remove: alive(rows.remove, 1),
+  }));
+  return { store: dying, isDead: () => left < 0 };
 }
 
 /** All that is stored, as text. */

@@ -2,9 +2,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { memoryDirectory } from '../../adapters/memory/index.js';
 import { applySeed, type Seed } from '../../lib/directory/index.js';
-import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+import type { DirectoryStore } from '../../lib/store/directory-store.js';
 import { collections } from '../../lib/store/records/collections.js';
 import type { PersonWithUser } from '../../lib/store/records/records.js';
+import { withCollections } from '../store/with-collections.js';
 import { silentLogger, testDirectory } from '../support/service/test-directory.js';
 import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 
@@ -56,30 +57,18 @@ async function snapshot(store: DirectoryStore): Promise<unknown> {
 /** A store whose node dies after so many writes. */
 function dyingAfter(store: DirectoryStore, writes: number): DirectoryStore {
   let left = writes;
-  const spend = () => {
-    if (left-- <= 0) throw new Error('killed');
-  };
-  return {
-    ...store,
-    collection: <R extends Row>(name: string): Collection<R> => {
-      const rows = store.collection<R>(name);
-      const write =
-        <Given extends unknown[], T>(call: (...given: Given) => Promise<T>) =>
-        async (...given: Given): Promise<T> => {
-          spend();
-          return call(...given);
-        };
-      return {
-        get: (id) => rows.get(id),
-        find: (where, page) => rows.find(where, page),
-        range: (range) => rows.range(range),
-        insert: write((row) => rows.insert(row)),
-        put: write((row) => rows.put(row)),
-        update: write((id, change) => rows.update(id, change)),
-        remove: write((id, version) => rows.remove(id, version)),
-      };
-    },
-  };
+  const write =
+    <Given extends unknown[], T>(call: (...given: Given) => Promise<T>) =>
+    async (...given: Given): Promise<T> => {
+      if (left-- <= 0) throw new Error('killed');
+      return call(...given);
+    };
+  return withCollections(store, (rows) => ({
+    insert: write(rows.insert),
+    put: write(rows.put),
+    update: write(rows.update),
+    remove: write(rows.remove),
+  }));
 }
 
 describe('seed (design §1)', () => {

@@ -73,6 +73,11 @@ describe('refused at start', () => {
       adding('x', { routes: { more: '/connect/token' } }),
       'one owner of the path /connect/token, got the service and x',
     ],
+    [
+      'the path of an endpoint that an extension answers',
+      adding('x', { routes: { backchannel_authentication: '/more' } }),
+      'one owner of routes.backchannel_authentication, got the service and x',
+    ],
     ['a path that is none', adding('x', { routes: { more: 'more' } }), 'extensions.x.configure.routes.more: expected a path'],
   ])('%s', async (_, extension, words) => {
     expect(await rejected(extension)).toContain(words);

@@ -1,11 +1,14 @@
 /** The key that signs all messages of the service, and those that are published beside it. */
 
+/** The active one signs. The next is about to; a retiring one signed before, and may be activated again. */
+export type SigningKeyState = 'active' | 'next' | 'retiring';
+
 /** @see SAML Metadata §2.4.1.1 */
 export interface PublishedKey {
   readonly id: string;
   /** DER in base64, without lines. */
   readonly certificate: string;
-  readonly state: 'active' | 'next';
+  readonly state: SigningKeyState;
 }
 
 export interface Signer {
@@ -13,4 +16,12 @@ export interface Signer {
   readonly certificate: string;
   /** RSASSA-PKCS1-v1_5 with SHA-256 over the bytes, in base64. */
   sign(data: string): string;
+}
+
+/** A key and what service providers know it by, both as PEM. */
+export interface SamlKeyPair {
+  /** A private RSA key of 2048 bits or more, without a passphrase. */
+  readonly key: string;
+  /** The X.509 certificate of the key, which may be self-signed. */
+  readonly certificate: string;
 }

@@ -1,7 +1,7 @@
 /** Logout messages that we send. @see SAML Core §3.7 */
 import type { Signer } from '../entities/signer.js';
 import { signedElement } from '../xml/sign.js';
-import { attribute, instant, issuer, namespaces, newMessageId, text } from '../xml/write.js';
+import { attribute, instant, issuer, namespaces, newMessageId, sendable, text } from '../xml/write.js';
 import type { NameId } from './inbound.js';
 import { nameIdElement } from './name-id.js';
 import { type Status, statusElement } from './status.js';
@@ -35,7 +35,7 @@ export function logoutRequestXml(parts: LogoutRequestParts, signer?: Signer): st
     `<samlp:LogoutRequest xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     ` IssueInstant="${instant(issuedAt)}" NotOnOrAfter="${instant(notOnOrAfter)}" Version="2.0">${issuer(entityId)}`;
   const tail = `${nameIdElement(nameId, true)}<samlp:SessionIndex>${text(sessionIndex)}</samlp:SessionIndex></samlp:LogoutRequest>`;
-  return signer ? signedElement(head, tail, id, signer) : head + tail;
+  return sendable(signer ? signedElement(head, tail, id, signer) : head + tail);
 }
 
 /** @param signer for POST; without one for Redirect, where the URL is signed. @throws UnwritableText */
@@ -45,5 +45,5 @@ export function logoutResponseXml(parts: LogoutResponseParts, signer?: Signer): 
     `<samlp:LogoutResponse xmlns:samlp="${namespaces.protocol}"${attribute('Destination', destination)}${attribute('ID', id)}` +
     `${attribute('InResponseTo', inResponseTo)} IssueInstant="${instant(issuedAt)}" Version="2.0">${issuer(entityId)}`;
   const tail = `${statusElement(status)}</samlp:LogoutResponse>`;
-  return signer ? signedElement(head, tail, id, signer) : head + tail;
+  return sendable(signer ? signedElement(head, tail, id, signer) : head + tail);
 }

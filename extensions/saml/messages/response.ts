@@ -3,7 +3,7 @@ import type { Signer } from '../entities/signer.js';
 import type { ServiceProviderFields } from '../service-providers/records.js';
 import { encryptedAssertion } from '../xml/encrypt.js';
 import { signedElement } from '../xml/sign.js';
-import { attribute, instant, issuer, namespaces, newMessageId, text, tolerantText } from '../xml/write.js';
+import { attribute, instant, issuer, namespaces, newMessageId, sendable, text, tolerantText } from '../xml/write.js';
 import type { NameId } from './inbound.js';
 import { nameIdElement } from './name-id.js';
 import { type Status, statusElement } from './status.js';
@@ -66,10 +66,10 @@ export function responseXml(parts: ResponseParts, { signer, serviceProvider }: R
   if (assertion) {
     const isSigned = signAssertion || !signResponse;
     content = assertionXml(assertion, parts, isSigned ? signer : undefined);
-    if (encryption !== 'none') content = encryptedAssertion(content, encryption, encryptionCertificate);
+    if (encryption !== 'none') content = encryptedAssertion(sendable(content), encryption, encryptionCertificate);
   }
   const tail = `${statusElement(status)}${content}</samlp:Response>`;
-  return signResponse || !assertion ? signedElement(head, tail, id, signer) : head + tail;
+  return sendable(signResponse || !assertion ? signedElement(head, tail, id, signer) : head + tail);
 }
 
 /** An assertion that stands alone: all namespaces that it uses are declared in it. @see SAML Core §2.3.3 */

@@ -40,6 +40,16 @@ export function required(element: Element, namespace: string, name: string): Ele
   return found;
 }
 
+/** Refuses all elements right below it but those of these names, in this order. @throws MalformedXml `xml_structure` */
+export function ordered(element: Element, ...names: readonly (readonly [namespace: string, name: string])[]): void {
+  let reached = 0;
+  for (const child of elementsOf(element)) {
+    const place = names.findIndex(([namespace, name]) => isNamed(child, namespace, name));
+    if (place < reached) throw new MalformedXml('xml_structure', element.localName);
+    reached = place;
+  }
+}
+
 /** Its text without white space around it. @throws MalformedXml `xml_structure` where it holds elements, or nothing */
 export function textOf(element: Element): string {
   let text = '';

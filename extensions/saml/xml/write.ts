@@ -35,8 +35,11 @@ const IN_ATTRIBUTE: Readonly<Record<string, string>> = {
   '\r': '&#xD;',
 };
 
+/** Whether XML can carry it. */
+export const isWritable = (value: string): boolean => !FORBIDDEN.test(value);
+
 function refuseForbidden(value: string): void {
-  if (FORBIDDEN.test(value)) throw new UnwritableText('a character that XML 1.0 forbids');
+  if (!isWritable(value)) throw new UnwritableText('a character that XML 1.0 forbids');
 }
 
 const escapedText = (value: string): string => value.replace(/[&<>\r]/g, (character) => IN_TEXT[character] as string);
@@ -63,6 +66,15 @@ export function attribute(name: string, value: string | undefined): string {
   refuseForbidden(value);
   return ` ${name}="${value.replace(/[&<"\t\n\r]/g, (character) => IN_ATTRIBUTE[character] as string)}"`;
 }
+
+const LINE_ENDS = /[\u0085\u2028]/g;
+
+/**
+ * Signed XML as it is sent: U+0085 and U+2028 as references, because parsers such as xmldom read the characters themselves as ends of lines, as XML 1.1 has it,
+ * and the signature would not hold. Canonical form, which the signature is over, has the characters.
+ * @see XML 1.1 §2.11
+ */
+export const sendable = (xml: string): string => xml.replace(LINE_ENDS, (character) => (character === '\u0085' ? '&#x85;' : '&#x2028;'));
 
 /** @param at milliseconds since the epoch. @see SAML Core §1.3.3 */
 export const instant = (at: number): string => new Date(at).toISOString();

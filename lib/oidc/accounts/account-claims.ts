@@ -2,7 +2,7 @@ import type { Client } from 'oidc-provider';
 import type { AccountClaims, Caller } from '../../contract/extension.js';
 import { subOf } from '../../directory/index.js';
 import { isClient } from '../clients/clients.js';
-import { pseudonymOf, userIdOf } from '../clients/pairwise.js';
+import { identifierOf, userIdOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { Accounts } from './account.js';
 
@@ -27,24 +27,22 @@ export function createAccountClaims(
       const sub = subOf(user);
       const login = signIn && { sub, ...signIn, sessionEndsAt: signIn.authTime + parts.options.lifetimes.sessionAbsolute };
       const claims = await accounts.claimsOf(account, target, none, { client, login, names });
-      const pseudonym = (client && pseudonymOf(parts, client)) ?? ((oid: string) => oid);
       // Who asks for the account by name gets it, whoever else is issued one.
-      const all = { ...claims, sub: pseudonym(sub), oid: pseudonym(user.id) };
+      const all = { ...claims, sub: identifierOf(parts, client, sub), oid: identifierOf(parts, client, user.id) };
       return Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
     },
     async about(account, scopes, target, caller, viewer = caller) {
       const client = await pairwiseClient(viewer);
       const sub = subOf(account.person.user);
       const claims = await accounts.claimsOf(account, target, scopes, { client, record: caller });
-      return { sub: (client && pseudonymOf(parts, client)?.(sub)) ?? sub, ...claims };
+      return { sub: identifierOf(parts, client, sub), ...claims };
     },
     async userIdOf(identifier, viewer) {
       const client = await pairwiseClient(viewer);
       return client ? userIdOf(parts, client, identifier) : identifier;
     },
     async identifierOf(userId, viewer) {
-      const client = await pairwiseClient(viewer);
-      return (client && pseudonymOf(parts, client)?.(userId)) ?? userId;
+      return identifierOf(parts, await pairwiseClient(viewer), userId);
     },
   };
 }

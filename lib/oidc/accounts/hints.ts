@@ -1,5 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { sessionOf } from './login-context.js';
 
@@ -11,6 +11,5 @@ export function isHintOf(
   accountId = sessionOf(ctx).accountId,
 ): boolean {
   if (!accountId || !ctx.oidc.client) return false;
-  const pseudonym = pseudonymOf(parts, ctx.oidc.client);
-  return (hint.oid ?? hint.sub) === (pseudonym ? pseudonym(accountId) : accountId);
+  return (hint.oid ?? hint.sub) === identifierOf(parts, ctx.oidc.client, accountId);
 }

@@ -11,6 +11,10 @@ export function pseudonymOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, clien
   return (oid) => pseudonyms.encipher(sector, oid);
 }
 
+/** What a client is given for a user id: a pseudonym where it is pairwise, else the id itself. */
+export const identifierOf = (parts: Pick<OidcParts, 'pseudonyms'>, client: Client | undefined, oid: string): string =>
+  (client && pseudonymOf(parts, client)?.(oid)) ?? oid;
+
 /** The user id behind what a client sees of it; undefined when it is no pseudonym of the client's sector. */
 export function userIdOf({ pseudonyms }: Pick<OidcParts, 'pseudonyms'>, client: Client, identifier: string): string | undefined {
   return pseudonyms && isPairwise(client) ? pseudonyms.decipher(sectorOf(client), identifier) : identifier;

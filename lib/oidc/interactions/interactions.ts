@@ -109,7 +109,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
       if (!account || !isAskedMethod(asked, signIn) || !isAllowedMethod(account, signIn)) return undefined;
       if (!(await directory.credentials.holds(account, proof))) return undefined;
       const notBefore = notBeforeOf(account);
-      // It may be the second that comes. A sign-in that was said to be in it would outlive what voids sign-ins before it has begun.
+      // `notBefore` may lie up to a second ahead. Wait for it, so that `auth_time` never precedes it.
       if (notBefore > Date.now()) await pause(Math.min(notBefore - Date.now(), 1000));
       const ts = Math.max(Math.floor(Math.min(proof.at, Date.now()) / 1000), notBefore / 1000);
       const { act, acting: name, endsAt, offline } = signIn;

@@ -8,7 +8,7 @@ import type { ArtifactKey } from '../../store/artifact-store.js';
 import type { Delivery } from '../../store/records/records.js';
 import type { SessionPayload } from '../artifacts/session-merge.js';
 import { clientOf } from '../clients/clients.js';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { logoutToken } from '../upstream/id-token.js';
 import { endedSignIn, participantDeliveries } from './logout-participants.js';
@@ -118,8 +118,7 @@ export function sendLogoutTokens(parts: OidcParts, current: () => Provider): voi
     const client = (await provider.Client.find(clientId)) as (Client & { backchannelLogoutUri?: string }) | undefined;
     // Who is gone, or wants to hear no more, has nothing to be told.
     if (!client?.backchannelLogoutUri || !clientOf(client)) return;
-    const pseudonym = pseudonymOf(parts, client);
-    const token = await logoutToken(provider, client, { sub: pseudonym ? pseudonym(sub) : sub, sid });
+    const token = await logoutToken(provider, client, { sub: identifierOf(parts, client, sub), sid });
     const { status } = await parts.fetch(client.backchannelLogoutUri, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },

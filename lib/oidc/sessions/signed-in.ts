@@ -17,23 +17,24 @@ export function createActingHint(options: OidcParts['options']) {
   const attributes = { httpOnly: true, sameSite: 'lax', secure: options.secure, signed: false, overwrite: true } as const;
   return {
     isSet: (ctx: Context): boolean => ctx.cookies.get(name, { signed: false }) !== undefined,
-    /** @param endsAt absent: until the browser is closed. */
+    /** @param expires absent: until the browser is closed. */
     set: (ctx: Context, expires?: Date): void => void ctx.cookies.set(name, '1', { ...attributes, ...(expires ? { expires } : {}) }),
     clear: (ctx: Context): void => void ctx.cookies.set(name, null, attributes),
   };
 }
 
 /** Who acts as whom in the browser that asks. */
-export const createActingHere =
-  (parts: OidcParts, provider: () => Provider) =>
-  async (ctx: Context): Promise<Omit<ActingHere, 'endAt'> | undefined> => {
-    if (!createActingHint(parts.options).isSet(ctx)) return undefined;
+export function createActingHere({ options, directory }: OidcParts, provider: () => Provider) {
+  const hint = createActingHint(options);
+  return async (ctx: Context): Promise<Omit<ActingHere, 'endAt'> | undefined> => {
+    if (!hint.isSet(ctx)) return undefined;
     // A request to oidc-provider has read it already; what it read may have taken the place of one that was over.
     const { session } = (ctx as unknown as Partial<KoaContextWithOIDC>).oidc ?? {};
     const { accountId, act } = (session ?? (await provider().Session.get(ctx))) as OurSession;
-    const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && parts.directory.accounts.findByOid(oid)));
+    const [account, actor] = await Promise.all([accountId, act?.oid].map((oid) => oid && directory.accounts.findByOid(oid)));
     return account && actor ? { account, actor } : undefined;
   };
+}
 
 /** Who is signed in in the browser that asks, as long as that may go on: a sign-in that was voided, or is too weak for the tenant by now, is none. */
 export const createSignedIn =

@@ -5,7 +5,7 @@ import { type Accounts, subjectOf } from '../accounts/account.js';
 import { currentRequest, type PinnedLogin, pinnedLogin } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { type Caller, findCaller, isClient } from '../clients/clients.js';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf, pseudonymOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { signedJwt } from '../keys/jwt.js';
 import { signingKeyFor } from '../keys/keys.js';
@@ -115,13 +115,12 @@ export function createAccessTokens(parts: OidcParts, accounts: Accounts, scopes:
 
     async signed(ctx, client, token, holder) {
       const audiences = audiencesOf(scopes, ctx, token);
-      const pseudonym = pseudonymOf(parts, client);
       const payload = {
         // What a host adds (`extraTokenClaims`) comes first: what the token is about is not for it to say.
         ...token.extra,
         ...(holder ? await claimsOf({ client, account: holder.account, login: holder.login, scope: token.scope, audiences }) : {}),
         iss: options.issuer,
-        sub: holder ? (pseudonym?.(holder.sub) ?? holder.sub) : token.clientId,
+        sub: holder ? identifierOf(parts, client, holder.sub) : token.clientId,
         aud: audiences.length > 0 ? audiences : [options.issuer],
         client_id: token.clientId,
         ...(token.scope ? { scope: token.scope } : {}),

@@ -7,7 +7,7 @@ import { type GrantRecord, type PinnedLogin, pinnedLogin } from '../accounts/log
 import type { Scopes } from '../accounts/scopes.js';
 import type { UnitOfWork } from '../artifacts/unit-of-work.js';
 import { type Caller, callerOf, isClient } from '../clients/clients.js';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import type { AccessTokenModel } from '../upstream/access-token.js';
 import { type AccessTokenRecord, audiencesOf, confirmationOf, createAccessTokenClaims } from './access-token-jwt.js';
@@ -54,10 +54,9 @@ export const createDescribeToken = (
     const account = await accounts.loadUsable(ctx, accountId, login, client);
     if (await isRefused(parts.directory, login, { client: asking, audiences })) return undefined;
     if (!account || !(isOwn || (asking.allowedTenants?.includes(account.tenant.id) ?? true))) return undefined;
-    const pseudonym = pseudonymOf(parts, client);
     const sub = login?.sub ?? subOf(account.person.user);
     const claims = await claimsOf({ client, account, login, scope, audiences: kind === 'RefreshToken' ? [] : audiences });
-    return { aud, members: { sub: pseudonym?.(sub) ?? sub, nbf: iat, username: account.person.user.userName, ...claims } };
+    return { aud, members: { sub: identifierOf(parts, client, sub), nbf: iat, username: account.person.user.userName, ...claims } };
   };
 };
 

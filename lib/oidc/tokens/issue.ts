@@ -11,7 +11,7 @@ import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { createId } from '../artifacts/ids.js';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 import { epochSeconds } from '../epoch-seconds.js';
 import { signedJwt } from '../keys/jwt.js';
@@ -55,7 +55,7 @@ export function createIssue(parts: OidcParts, accounts: Accounts, scopes: Scopes
     const { tid, oid, act, idp } = claims;
     const level = asked?.id_token?.acr === undefined ? {} : { acr };
     const exp = iat + lifetimes.IdToken(undefined, { kind: 'IdToken' }, client, { login });
-    const own = { sub: pseudonymOf(parts, client)?.(sub) ?? sub, tid, oid, idp, ...level, amr, auth_time: authTime, act };
+    const own = { sub: identifierOf(parts, client, sub), tid, oid, idp, ...level, amr, auth_time: authTime, act };
     const payload = { ...own, ...claims, nonce, sid, aud: client.clientId, exp, iat, iss: options.issuer };
     return signedJwt(signingKeyFor(client, keys(request.ctx)), undefined, payload);
   }

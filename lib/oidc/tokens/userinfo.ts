@@ -4,7 +4,7 @@ import type { Accounts } from '../accounts/account.js';
 import type { GrantRecord } from '../accounts/login-context.js';
 import type { Scopes } from '../accounts/scopes.js';
 import { clientOf } from '../clients/clients.js';
-import { pseudonymOf } from '../clients/pairwise.js';
+import { identifierOf } from '../clients/pairwise.js';
 import type { OidcParts } from '../context.js';
 
 export interface UserinfoRequest {
@@ -28,5 +28,5 @@ export const createUserinfo =
     const granted = scopes.held(ctx, record, openid?.scope?.split(' ').filter((name) => ofToken.has(name)) ?? []);
     const claims = await accounts.claimsOf(account, 'userinfo', new Set(granted), { client, login });
     const sub = login?.sub ?? subOf(account.person.user);
-    return { sub: pseudonymOf(parts, client)?.(sub) ?? sub, ...claims };
+    return { sub: identifierOf(parts, client, sub), ...claims };
   };

@@ -1,8 +1,9 @@
 /** Design §9: keys that rotate swap the oidc-provider of an instance: what goes on through it, and ends on the one it began on. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { type Collection, type DirectoryStore, defineClaims, type Row } from 'tenant-idp';
+import { defineClaims } from 'tenant-idp';
 import { memoryArtifacts } from 'tenant-idp/adapters/memory';
+import { withCollections } from '../../store/with-collections.js';
 import { Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
 import { endpointsOf } from '../../support/client/endpoints.js';
 import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
@@ -138,18 +139,9 @@ describe('design §9: the provider is rebuilt and swapped', () => {
     const directory = await withKeys();
     const artifacts = memoryArtifacts();
     const down = { now: false };
-    const failing: DirectoryStore = { ...directory, collection: (name) => withoutReading(directory.collection(name), name) };
-    function withoutReading<R extends Row>(rows: Collection<R>, name: string): Collection<R> {
-      return {
-        get: (id) => (down.now && name === 'signingKeys' ? Promise.reject(new Error('away')) : rows.get(id)),
-        find: (where, page) => rows.find(where, page),
-        range: (range) => rows.range(range),
-        insert: (row) => rows.insert(row),
-        put: (row) => rows.put(row),
-        update: (id, change) => rows.update(id, change),
-        remove: (id, version) => rows.remove(id, version),
-      };
-    }
+    const failing = withCollections(directory, (rows, name) => ({
+      get: (id) => (down.now && name === 'signingKeys' ? Promise.reject(new Error('away')) : rows.get(id)),
+    }));
     const nodes = await startInstances(2, (node) => ({ artifacts, directory: node === 1 ? failing : directory }), ofNodes);
     closeAfterTest(nodes);
     const before = await kidsAt(nodes.at(1));

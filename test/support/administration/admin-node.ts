@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore, type IdentityProviderOptions } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
-import type { Collection, Row } from '../../../lib/store/directory-store.js';
-import { boundMethods } from '../../store/bound-methods.js';
+import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
 
@@ -73,26 +72,13 @@ function written<T>(collection: string, value: T): T {
   return value;
 }
 
-function deadly(store: DirectoryStore): DirectoryStore {
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = store.collection<R>(name);
-    return {
-      ...boundMethods(rows),
-      insert: async (row) => written(name, await rows.insert(row)),
-      put: async (row) => written(name, await rows.put(row)),
-      update: async (id, change) => written(name, await rows.update(id, change)),
-      remove: async (id, version) => written(name, await rows.remove(id, version)),
-    };
-  };
-  return {
-    name: store.name,
-    ephemeral: store.ephemeral,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
-}
+const deadly = (store: DirectoryStore): DirectoryStore =>
+  withCollections(store, (rows, name) => ({
+    insert: async (row) => written(name, await rows.insert(row)),
+    put: async (row) => written(name, await rows.put(row)),
+    update: async (id, change) => written(name, await rows.update(id, change)),
+    remove: async (id, version) => written(name, await rows.remove(id, version)),
+  }));
 
 if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {
   process.on('disconnect', () => process.exit());

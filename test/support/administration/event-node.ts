@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore, type IdpEvent } from 'tenant-idp';
 import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
-import type { Collection, Row } from '../../../lib/store/directory-store.js';
+import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 
 /** Where an event is when its node is killed. */
@@ -37,50 +37,33 @@ function passes(point: KillPoint): void {
 const isOwn = (row: unknown): boolean => JSON.stringify(row).includes(personId);
 
 /** Ends the process between two steps of the outbox, each of which is one write. */
-function deadly(store: DirectoryStore): DirectoryStore {
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = store.collection<R>(name);
-    return {
-      get: (id) => rows.get(id),
-      find: (where, page) => rows.find(where, page),
-      range: (range) => rows.range(range),
-      put: (row) => rows.put(row),
-      remove: (id, version) => rows.remove(id, version),
-      async insert(row) {
-        const inserted = await rows.insert(row);
-        if (!isOwn(row)) return inserted;
-        if (name === 'persons') passes('written');
-        if (name === 'events') {
-          ownSequence = row.id;
-          passes('recorded');
-        }
-        return inserted;
-      },
-      // What a node before left behind is told and positioned here as well, and is not what this one dies at.
-      async update(id, change) {
-        if (name === 'persons' && id === personId) passes('told');
-        if (name !== 'events.positions') return rows.update(id, change);
-        let isPast = false;
-        const updated = await rows.update(id, (row) => {
-          const next = change(row);
-          isPast = ownSequence !== undefined && String((next as { readonly after?: string }).after) >= ownSequence;
-          if (isPast) passes('delivered');
-          return next;
-        });
-        if (isPast) passes('positioned');
-        return updated;
-      },
-    };
-  };
-  return {
-    name: 'deadly',
-    ephemeral: false,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
-}
+const deadly = (store: DirectoryStore): DirectoryStore =>
+  withCollections(store, (rows, name) => ({
+    async insert(row) {
+      const inserted = await rows.insert(row);
+      if (!isOwn(row)) return inserted;
+      if (name === 'persons') passes('written');
+      if (name === 'events') {
+        ownSequence = row.id;
+        passes('recorded');
+      }
+      return inserted;
+    },
+    // What a node before left behind is told and positioned here as well, and is not what this one dies at.
+    async update(id, change) {
+      if (name === 'persons' && id === personId) passes('told');
+      if (name !== 'events.positions') return rows.update(id, change);
+      let isPast = false;
+      const updated = await rows.update(id, (row) => {
+        const next = change(row);
+        isPast = ownSequence !== undefined && String((next as { readonly after?: string }).after) >= ownSequence;
+        if (isPast) passes('delivered');
+        return next;
+      });
+      if (isPast) passes('positioned');
+      return updated;
+    },
+  }));
 
 /** An administrator. The helper for tests of the admin API runs in tests alone. */
 const root = {

@@ -2,8 +2,8 @@
 import { MongoClient } from 'mongodb';
 import { createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
-import type { Collection, Row } from '../../../lib/store/directory-store.js';
 import type { Person } from '../../../lib/store/records/records.js';
+import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
 
@@ -38,29 +38,12 @@ function written<T>(collection: string, value: T, isInsert = false): T {
   return value;
 }
 
-function deadly(store: DirectoryStore): DirectoryStore {
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = store.collection<R>(name);
-    return {
-      ...rows,
-      get: (rowId) => rows.get(rowId),
-      find: (where, page) => rows.find(where, page),
-      range: (range) => rows.range(range),
-      put: (row) => rows.put(row),
-      remove: async (rowId, version) => written(name, await rows.remove(rowId, version)),
-      insert: async (row) => written(name, await rows.insert(row), true),
-      update: async (rowId, change) => written(name, await rows.update(rowId, change)),
-    };
-  };
-  return {
-    name: 'deadly',
-    ephemeral: false,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
-}
+const deadly = (store: DirectoryStore): DirectoryStore =>
+  withCollections(store, (rows, name) => ({
+    remove: async (rowId, version) => written(name, await rows.remove(rowId, version)),
+    insert: async (row) => written(name, await rows.insert(row), true),
+    update: async (rowId, change) => written(name, await rows.update(rowId, change)),
+  }));
 
 if (process.send && id !== undefined) {
   process.on('disconnect', () => process.exit());

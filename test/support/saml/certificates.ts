@@ -1,107 +1,40 @@
-/** Keys of service providers, with certificates that nobody should trust: making one takes long, and a test needs none of its own. */
-export interface TestCertificate {
-  readonly key: string;
-  readonly certificate: string;
+/** Self-signed certificates, as service providers have them. */
+// The generator registers its parts by it.
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import { X509CertificateGenerator } from '@peculiar/x509';
+
+const day = 86_400_000;
+const rsa = (modulusLength: number) => ({
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  publicExponent: new Uint8Array([1, 0, 1]),
+  modulusLength,
+});
+
+export interface MadeCertificate {
+  /** DER in base64, without lines. */
+  readonly der: string;
+  readonly pem: string;
+  /** DER in base64, as metadata has it: in lines. */
+  readonly lines: string;
+  readonly privateKey: webcrypto.CryptoKey;
 }
-export const oneCertificate: TestCertificate = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCbBgPnEEI2k3Zc
-AgHxRJyc73yBBG8cNu7N011mXIVHDIkDq9MSotQsjGZBSeK9/Bmi4fHHd28wQ2ED
-3Lj2up5NXXsOVrq0lIMtGSM2362XQF6RsB7nsI/hRQ3LSHix9yDnci4bMMKqe5R9
-T++kibkTCkBmj4TQIG/hmYFlYMkwiXfCiXSlo0hn+1Wns1JYrAuWwTiTrwF+ovbT
-96WEsSLYl8JJNuGFvwxIRIJyQRRKZ0D8Wn65n8A95i3i/Qci0Oreu1HbxA/7Hb2G
-wMMhBfvI+0gttOe3y5psIgVbFrSfeec5BnGO4GTpfG66dYjCEWtAS54Udnh+5CV1
-OB4rr4HLAgMBAAECggEAAwu/izcG5gWdtLnBX1kxbo/yCqLoqqLrAZZJO9f43RLX
-pP/SRN0i0sFAx8BI4+IOgDnKQ1i1vDqxWZ8TmfLEENG+Yji9WwueoYXglZUYLGRH
-t2XA0F09ZngHM7BNLB9RQTA9dwFNQduYaPc8xnyCQL0vKL9hz6kOKbOXbEOA5c2L
-JDTzTi1ydGNX+ewMgW93p9qx9V4YX2/z0MK+fULtdfO72lT/4Hm5S9ZPwg9zn1t7
-ZB4yl0+5Et4YJVYEC/fb9m+iFlQQkZES8XuMG+FnSdLo6LHG8DHEaL2SPWR+kGcn
-cnwgcMpQNSytUxogZgOCbmdytcxAxFOZ9wBnmEATqQKBgQDUl9MCsMBHoLJc0pdo
-mJ7DDoL+KmP1sLGLQdGG3lRBco/5aGcNYsAB/sK9n0acuNOlPGOfQ/faP+S0t+B5
-XpJHS1qym2fMd53pJfNgdBEFOPIWmWQadazIYuc2rZ/y/mO+VI3Daqx1EKEKLHhD
-rf5j3O+g2mvzu82/jKt7NwZ0VwKBgQC6rQwHs2Up5gIOpg1ykTRdRuXLmIhlsWHl
-XY1RekbeLN4B22g1IJ+oOpug1P22CGChdlqqrIfyM3O4POfs/9cBwKdcQqZOuGMq
-fAIEwKtvuYwyHzaQ03E0zz9iRHqsxlHmCCSZSG9hmf1sJz9wp/C+xg8X82el2RUD
-xou5Bp5VrQKBgQCY3fdARwJsPvQiZNe0wZHfpo6w3qB0KbLw9MoKVdJ2IT+/0r/P
-U0PH633yxhYLWafueAcWndQaXrlA7bt+6m76zwePyMmRsC2fWcewgqU+gR0q/O+L
-SzSL/vpNSfnqy9vDH5+0df8+Sk/SNfngiLuU6Whx3L2lTFT9ONSRzBZbDwKBgBx8
-pdZTAQAY0n2Lx4eRMw188TpVh5MFM6w9z3/8ie4DqMldwxRAazzP3Mn5VtI9iwl4
-tzNOatyCD4mw+a+IBzaEQMXqgdiHeNKV4/T3tfGxvfw0GS6WpbLqYYDMdHADP6I7
-4eHmVODvD+Y+QwcdCbcDIHCGO23qp7NQzCerI+RtAoGAQUH3GGBkgIiPHxWAiTsH
-xT/KoD1e55fUpVa6qgiBRrhajEbX2KbJRTVd55DvAcj2pp6p/BJ0Q3hP5BXzJS7V
-Wd2YcjpSb67Iuh4HTHG2opeKIC+HdwH+RLwBgDlPnkYi2SmA86No+a2G0IX+kJY1
-Pqa0SsPELgvGmjrgdkkJ+mg=
------END PRIVATE KEY-----
-`,
-  certificate: `-----BEGIN CERTIFICATE-----
-MIIDITCCAgmgAwIBAgIUZacheJJdWHjQCRoldJsEDPczP3AwDQYJKoZIhvcNAQEL
-BQAwHzEdMBsGA1UEAwwUU2VydmljZSBwcm92aWRlciBvbmUwIBcNMjYxMTIzMTQ0
-MDI5WhgPMjEyNjEwMzAxNDQwMjlaMB8xHTAbBgNVBAMMFFNlcnZpY2UgcHJvdmlk
-ZXIgb25lMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAmwYD5xBCNpN2
-XAIB8UScnO98gQRvHDbuzdNdZlyFRwyJA6vTEqLULIxmQUnivfwZouHxx3dvMENh
-A9y49rqeTV17Dla6tJSDLRkjNt+tl0BekbAe57CP4UUNy0h4sfcg53IuGzDCqnuU
-fU/vpIm5EwpAZo+E0CBv4ZmBZWDJMIl3wol0paNIZ/tVp7NSWKwLlsE4k68BfqL2
-0/elhLEi2JfCSTbhhb8MSESCckEUSmdA/Fp+uZ/APeYt4v0HItDq3rtR28QP+x29
-hsDDIQX7yPtILbTnt8uabCIFWxa0n3nnOQZxjuBk6XxuunWIwhFrQEueFHZ4fuQl
-dTgeK6+BywIDAQABo1MwUTAdBgNVHQ4EFgQUvC6I08xOL19DscfY4Y6YiLMOnDIw
-HwYDVR0jBBgwFoAUvC6I08xOL19DscfY4Y6YiLMOnDIwDwYDVR0TAQH/BAUwAwEB
-/zANBgkqhkiG9w0BAQsFAAOCAQEAlXB4fb1olYl1AYEt1hiSu5k5fKgh0RnzIzm/
-LpDfOk22XK5TYmP1aQQlqwOvDaIrHN0plnsyjCEc7jwns6CKpcPK2ExLW0WK6XNF
-XLpfgPDb4FCMcWwjboVHoNue/8yQ/07xy86EGaQWVS2771MDLEM5SLRZTmkwg6Xw
-0EtfZH5r9LN7klW7lfVOJkO9clQRUNnwfwYLyCiyMfLHKLbovD4unzCml79BGCAf
-bkKtFscbi8apW00vPUdRY5GbubzB+u1gfe2ZIIlB2kEa3eTrE0cfE2KOjRQaH4Mx
-SyWYlVDraE+zTOISTX528/3w1bMXofcX5+TlDfSchh9/k3FwFg==
------END CERTIFICATE-----
-`,
-};
-export const otherCertificate: TestCertificate = {
-  key: `-----BEGIN PRIVATE KEY-----
-MIIEvAIBADANBgkqhkiG9w0BAQEFAASCBKYwggSiAgEAAoIBAQDY43PbojmLPn/N
-1j5MmbF/eEQpV6cpfmOQAaCwGtHflOyTkfAiClUT4Tn2CC3/euLH9SYOl1SPYX/x
-ch68INWS8xGGf9C2QHjEsfiQ/1lUUk9kiK3jyM9M217HhcFmiXojXj+zZJ0rs2Kx
-KDVB1H1y5JUuw87yyy4FStZDH3D51Vw6vfHVZ+Mje1pngjzNbQEnwLYYez+Vxbgv
-okXxdqeibR+FgF3VujSxvaXyycDxOcmuHSpV0r5/JwZPeahtJwamJyGnY80iBiw1
-9Fmn1P+96inJxN9yeT7VG0Y0tgI7AqCU8rMnE1q2MqS+XxtBVO/mswjnRHt3mofN
-pMFFWIi/AgMBAAECggEAE6SZ+CDbpFRPP+Ww88ARttE+Hx5sqdHkE4VKN9jd/Clh
-OcZEYNjdtrS1yqYYAGTxSBnYTgb/phK3AzeKOBCjNzFje3J1BSSWq33Q3NT7kqr3
-vMuyMAieWcAed+SRzQcTdEOTclxg7bXL8O6K0ED98ZtpNXiPdCbZrqoF+MNOuJmj
-FaF4qU1YdAKwurOvLsE03ic5mbZ/12ZZQ1uf2vPOpykQ+8k0AZn4fACRCNDM+Ulx
-11xxsnNF5xqcZ+4UqDqLNwvGG0CU0JRBzBM+FaWIKBq4w+OvxjM0nn+JfzsxNJdI
-04mRs2tdQ3qzjpGyKpS7qS3FOlJA0X7wVHoUI0i5vQKBgQDwMl4SI5uh6h9BNi/H
-0cAHYU3lFP+wim3uSYONDHmPND4/heYTiBwxXcmZGI6qlDVyw99DNUmwNxe8g4ZJ
-LjQnUHmCTmNU/R56zZnzwbOiDD8n8HZtNaQQHKDu/M9A2mW18KdTq6c1hshhJezt
-B5f7QhNlD6nD3RXuiS32z495kwKBgQDnKIESUVYsrb2glVhT4hqsIAazCmwdozJS
-rYQtV9Ds6c6EAgKLkVq520tHmd2tGZuXjd2tNScoA5b5z0s5iWILEKCGnH4gaQE1
-vRo8HEaCenHjAYGG7GrJrdbrjbN0YKgRv0Fgxso0X7N0YsJqFBb1SzeoJrpN297x
-UlWY3bw/pQKBgC5zbyHO5RAg+L5hvkfEVoCW3ruInhIEE1JbwScL3I5HKiqauG3a
-iqk5W/1RdHWkh9mT659RtNhxLxPz04pfdxKLS5RZmHgdI0HYdQdg1F5oQ+ZzaFOi
-ZgH/p1fQaDxAgB75VUKnFYUSdbnj3bfRGiErHBkVOF16af1hZhQu+64lAoGADOb7
-3VPg5XmFHhN37KawKm9XMGMiibz0MB0zRXyjUrXyKvgZwESKtdkBqKtz7heB0cG/
-X82Zs+gPYz4oyrtaV5fD/f96IsD5qlA1yKkjXmELPkp1Olyz0TH8zwUHwTUr7GGq
-eoZd/vJgh9yDUXxxk5txLdeLipD9LqcT1AZ8XWkCgYBiy4ZppJokYE0mPuQLrFV0
-upvh0GlQxBGA48py8z6z5XBdHG0MZ8yNNwJHPvbxAvMjJu22/vzpcrz9xw6rMEo0
-wov5ea2noSpXKOMK/Veoa+uva22ztsaHODY5l+fpIK/gDb4Znaj7QG4WdEqsyLlu
-GASvBnhfYLgWGOaF11NxzA==
------END PRIVATE KEY-----
-`,
-  certificate: `-----BEGIN CERTIFICATE-----
-MIIDJTCCAg2gAwIBAgIUXFVONRk059jvNmxsEbaYOyISZ0UwDQYJKoZIhvcNAQEL
-BQAwITEfMB0GA1UEAwwWU2VydmljZSBwcm92aWRlciBvdGhlcjAgFw0yNjExMjMx
-NDQwMjlaGA8yMTI2MTAzMDE0NDAyOVowITEfMB0GA1UEAwwWU2VydmljZSBwcm92
-aWRlciBvdGhlcjCCASIwDQYJKoZIhvcNAQEBBQADggEPADCCAQoCggEBANjjc9ui
-OYs+f83WPkyZsX94RClXpyl+Y5ABoLAa0d+U7JOR8CIKVRPhOfYILf964sf1Jg6X
-VI9hf/FyHrwg1ZLzEYZ/0LZAeMSx+JD/WVRST2SIrePIz0zbXseFwWaJeiNeP7Nk
-nSuzYrEoNUHUfXLklS7DzvLLLgVK1kMfcPnVXDq98dVn4yN7WmeCPM1tASfAthh7
-P5XFuC+iRfF2p6JtH4WAXdW6NLG9pfLJwPE5ya4dKlXSvn8nBk95qG0nBqYnIadj
-zSIGLDX0WafU/73qKcnE33J5PtUbRjS2AjsCoJTysycTWrYypL5fG0FU7+azCOdE
-e3eah82kwUVYiL8CAwEAAaNTMFEwHQYDVR0OBBYEFNpuqdi1kyYzlhUb6CQEknjI
-ZtcyMB8GA1UdIwQYMBaAFNpuqdi1kyYzlhUb6CQEknjIZtcyMA8GA1UdEwEB/wQF
-MAMBAf8wDQYJKoZIhvcNAQELBQADggEBAD1v2uWkpakTG2S074Ek3bQKdwe9B2Gi
-Tu25f3B3O/l5RXmltxq/UWHtCdY+gFjMjeY/dBc760H4XoN5OwFoh4U8kg8izc8w
-7+RYHPgTvS0Lodu6gNnAOFKw8yTdSRGKDs2p/2JjhDLyu23lwwQD36Q/2dspdW11
-KqCA/9Z9nHB7Bwbu3VAz23hDMyaotARsUEXQMVFgaQ++rZNGODn2/kkMEqjXD5o9
-RNZLsbIb+d19Tnh9xOjvbvpbsyLiWJWz5OgEF39D828cf5Jyx7WIWWA3h7Gh5zel
-G/H2EqYNRlDy3Nr5oadT6rwsdu+hehQnITWWqq9cBJ1dFwk0IiTuB2M=
------END CERTIFICATE-----
-`,
-};
+
+/** @param key bits of an RSA key, or a curve. @param isOver whether it ran out yesterday. */
+export async function makeCertificate(key: 1024 | 2048 | 'P-256' | 'Ed25519' = 2048, isOver = false): Promise<MadeCertificate> {
+  const algorithm =
+    typeof key === 'number' ? rsa(key) : key === 'P-256' ? { name: 'ECDSA', namedCurve: key, hash: 'SHA-256' } : { name: key };
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+  const now = Date.now();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=sp.example',
+    keys: keys as never,
+    signingAlgorithm: algorithm as never,
+    notBefore: new Date(now - 30 * day),
+    notAfter: new Date(now + (isOver ? -day : 3650 * day)),
+  });
+  const der = Buffer.from(certificate.rawData).toString('base64');
+  const lines = (der.match(/.{1,64}/g) ?? []).join('\n');
+  return { der, lines, pem: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`, privateKey: keys.privateKey };
+}

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../service/example.js';
 import { until } from '../time/until.js';
-import { oneCertificate } from './certificates.js';
+import { testKeyOf } from './keys.js';
 
 const MODULES = '/usr/lib/apache2/modules';
 const PROGRAM = '/usr/sbin/apache2';
@@ -31,7 +31,7 @@ export async function startMellon(idpMetadata: string, host = 'localhost', more:
   const dir = await mkdtemp(join(tmpdir(), 'mellon-'));
   const at = (name: string): string => join(dir, name);
   const origin = `http://${host}:${port}`;
-  const { key, certificate } = oneCertificate;
+  const { key, certificate } = await testKeyOf('mellon');
   await mkdir(at('www'));
   await mkdir(at('www/private'));
   await writeFile(at('sp.key'), key);

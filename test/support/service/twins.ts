@@ -9,8 +9,9 @@ import { inspect } from 'node:util';
 import { createIdentityProvider, type IdentityProvider } from 'tenant-idp';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { Artifact, ArtifactKey, ArtifactStore, ArtifactWrite, Put } from '../../../lib/store/artifact-store.js';
-import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+import type { DirectoryStore } from '../../../lib/store/directory-store.js';
 import type { PendingEvent } from '../../../lib/store/records/records.js';
+import { withCollections } from '../../store/with-collections.js';
 import { type BareProvider, startBareProvider } from '../requests/bare-provider.js';
 import { testKeys } from './keys.js';
 import { cheapPasswords, type testSeed } from './seed.js';
@@ -98,30 +99,20 @@ export async function startTwins(seed: typeof testSeed, secrets: ReadonlyMap<str
         return { count: hits, resetsAt: Date.now() + window };
       },
     },
-    directory: {
-      ...rows,
-      collection<R extends Row>(name: string): Collection<R> {
-        const collection = rows.collection<R>(name);
-        if (name !== 'persons') return collection;
-        return {
-          get: (id) => collection.get(id),
-          find: (where, page) => collection.find(where, page),
-          range: (range) => collection.range(range),
-          insert: (row) => collection.insert(row),
-          put: (row) => collection.put(row),
-          remove: (id, version) => collection.remove(id, version),
-          async update(id, change) {
-            if (!recording) return collection.update(id, change);
-            const row = await collection.get(id);
-            if (!row) return undefined;
-            const next = change(row);
-            const events = (next as unknown as { pendingEvents: PendingEvent[] }).pendingEvents;
-            if (next !== row) written.push({ events: events.map(({ id: event, type, data }) => ({ event, type, data })) });
-            return row;
-          },
-        };
-      },
-    },
+    directory: withCollections(rows, (collection, name) => {
+      if (name !== 'persons') return {};
+      return {
+        async update(id, change) {
+          if (!recording) return collection.update(id, change);
+          const row = await collection.get(id);
+          if (!row) return undefined;
+          const next = change(row);
+          const events = (next as unknown as { pendingEvents: PendingEvent[] }).pendingEvents;
+          if (next !== row) written.push({ events: events.map(({ id: event, type, data }) => ({ event, type, data })) });
+          return row;
+        },
+      };
+    }),
   });
 
   const servers = [createServer(), createServer(), createServer()] as const;

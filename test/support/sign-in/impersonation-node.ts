@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { type ArtifactStore, createIdentityProvider, type DirectoryStore } from 'tenant-idp';
 import { mongoArtifacts, mongoDirectory, mongoOptions } from 'tenant-idp/adapters/mongo';
-import type { Collection, Row } from '../../../lib/store/directory-store.js';
-import { boundMethods } from '../../store/bound-methods.js';
+import { withCollections } from '../../store/with-collections.js';
 import { testKeys } from '../service/keys.js';
 import { cheapPasswords } from '../service/seed.js';
 
@@ -62,32 +61,14 @@ function written<T>(value: T): T {
   return value;
 }
 
-function deadly(store: DirectoryStore): DirectoryStore {
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const rows = store.collection<R>(name);
-    return name === 'impersonation.records' ? { ...boundMethods(rows), insert: async (row) => written(await rows.insert(row)) } : rows;
-  };
-  return {
-    name: store.name,
-    ephemeral: store.ephemeral,
-    open: (specs) => store.open(specs),
-    collection,
-    health: () => store.health(),
-    close: () => store.close(),
-  };
-}
+const deadly = (store: DirectoryStore): DirectoryStore =>
+  withCollections(store, (rows, name) =>
+    name === 'impersonation.records' ? { insert: async (row) => written(await rows.insert(row)) } : {},
+  );
 
 const deadlyArtifacts = (store: ArtifactStore): ArtifactStore => ({
-  name: store.name,
-  ephemeral: store.ephemeral,
-  open: () => store.open(),
-  read: (requests) => store.read(requests),
+  ...store,
   commit: async (writes) => written(await store.commit(writes)),
-  listByAccount: (account) => store.listByAccount(account),
-  hit: (counter, window, by) => store.hit(counter, window, by),
-  lease: (name, holder, ttl) => store.lease(name, holder, ttl),
-  health: () => store.health(),
-  close: () => store.close(),
 });
 
 if (process.send && process.argv[1] === new URL(import.meta.url).pathname) {

@@ -1,6 +1,7 @@
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { ArtifactStore } from '../../../lib/store/artifact-store.js';
-import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+import { withCollections } from '../../store/with-collections.js';
 
 /** What fails: everything a store does, or what reads or writes. */
 export interface Down {
@@ -52,27 +53,24 @@ export function failingStores() {
     close: () => inner.close(),
   };
   const rows = memoryDirectory();
-  const collection = <R extends Row>(name: string): Collection<R> => {
-    const of = rows.collection<R>(name);
+  const collections = withCollections(rows, (of, name) => {
     const own = name === 'credentials' ? (['credentials'] as const) : [];
     const [readRow, writeRow] = [guard('directory', ...own), guard('directory', 'directoryWrites', ...own)];
     return {
-      get: readRow((id) => of.get(id)),
-      find: readRow((where, page) => of.find(where, page)),
-      range: readRow((range) => of.range(range)),
-      insert: writeRow((row) => of.insert(row)),
-      put: writeRow((row) => of.put(row)),
-      update: writeRow((id, change) => of.update(id, change)),
-      remove: writeRow((id, version) => of.remove(id, version)),
+      get: readRow(of.get),
+      find: readRow(of.find),
+      range: readRow(of.range),
+      insert: writeRow(of.insert),
+      put: writeRow(of.put),
+      update: writeRow(of.update),
+      remove: writeRow(of.remove),
     };
-  };
+  });
   const directory: DirectoryStore = {
+    ...collections,
     name: 'failing',
-    ephemeral: true,
     open: wholly((specs) => rows.open(specs)),
-    collection,
     health: wholly(() => rows.health()),
-    close: () => rows.close(),
   };
   return {
     artifacts,

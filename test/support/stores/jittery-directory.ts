@@ -1,4 +1,5 @@
-import type { Collection, DirectoryStore, Row } from '../../../lib/store/directory-store.js';
+import type { DirectoryStore } from '../../../lib/store/directory-store.js';
+import { withCollections } from '../../store/with-collections.js';
 
 /**
  * A store whose calls are overtaken by others at random, and whose `update` always loses its first attempt: what a remote one does under
@@ -10,27 +11,18 @@ export function jitteryDirectory(store: DirectoryStore, random: () => number): D
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  const jittery = <R extends Row>(rows: Collection<R>): Collection<R> => ({
-    async get(id) {
+  const late =
+    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
       await pause();
-      return rows.get(id);
-    },
-    async find(where, page) {
-      await pause();
-      return rows.find(where, page);
-    },
-    async range(range) {
-      await pause();
-      return rows.range(range);
-    },
-    async insert(row) {
-      await pause();
-      return rows.insert(row);
-    },
-    async put(row) {
-      await pause();
-      return rows.put(row);
-    },
+      return call(...args);
+    };
+  return withCollections(store, (rows) => ({
+    get: late(rows.get),
+    find: late(rows.find),
+    range: late(rows.range),
+    insert: late(rows.insert),
+    put: late(rows.put),
     async update(id, change) {
       await pause();
       const stale = await rows.get(id);
@@ -40,12 +32,8 @@ export function jitteryDirectory(store: DirectoryStore, random: () => number): D
       await pause();
       return row;
     },
-    async remove(id, version) {
-      await pause();
-      return rows.remove(id, version);
-    },
-  });
-  return { ...store, collection: <R extends Row>(name: string) => jittery(store.collection<R>(name)) };
+    remove: late(rows.remove),
+  }));
 }
 
 /** The same numbers from 0 to 1 for the same seed. */

@@ -1,0 +1,32 @@
+/** A message as a binding carried it: nothing of it was parsed yet. */
+import type { Binding } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
+
+export type MessageParameter = 'SAMLRequest' | 'SAMLResponse';
+
+/** The signature of a URL. */
+export interface Detached {
+  /** What was signed. */
+  readonly octets: string;
+  /** The URI of the algorithm. */
+  readonly algorithm: string;
+  readonly signature: Buffer;
+}
+
+export interface Carried {
+  readonly binding: Binding;
+  readonly parameter: MessageParameter;
+  /** The XML, which should be UTF-8. */
+  readonly bytes: Buffer;
+  /** As the service provider gets it back; it means nothing here. */
+  readonly relayState?: string;
+  readonly detached?: Detached;
+}
+
+/** The specification says 80, which many service providers do not know. @see SAML Bindings §3.4.3, §3.5.3 */
+const MAX_RELAY_STATE_BYTES = 1024;
+
+/** @throws RefusedMessage */
+export function checkRelayState(relayState: string | undefined): void {
+  if (Buffer.byteLength(relayState ?? '') > MAX_RELAY_STATE_BYTES) throw new RefusedMessage('relay_state_too_long');
+}

@@ -1,0 +1,97 @@
+/**
+ * A message in a URL. The query is read as it came, because the signature is over its characters and not over what they stand for.
+ * @see SAML Bindings §3.4
+ */
+import { inflateRawSync } from 'node:zlib';
+import type { Context } from '../../../lib/extension-door.js';
+import { RefusedMessage } from '../messages/refused.js';
+import { decodedBase64 } from '../xml/base64.js';
+import { messageLimits } from '../xml/strict.js';
+import { type Carried, checkRelayState, type Detached, type MessageParameter } from './carried.js';
+
+/** What Node takes of all headers together. */
+const MAX_QUERY_CHARS = 16_384;
+const DEFLATE = 'urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE';
+
+const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SAMLEncoding', 'SigAlg', 'Signature'] as const;
+type Name = (typeof names)[number];
+/** Values as they stand in the query. */
+type Raw = ReadonlyMap<Name, string>;
+
+/** @throws RefusedMessage */
+export function readRedirect({ querystring }: Context): Carried {
+  if (querystring.length > MAX_QUERY_CHARS) throw new RefusedMessage('query_too_long');
+  const raw = parametersIn(querystring);
+  const relayState = valueIn(raw, 'RelayState');
+  checkRelayState(relayState);
+  if ((valueIn(raw, 'SAMLEncoding') ?? DEFLATE) !== DEFLATE) throw new RefusedMessage('encoding_unsupported');
+  const parameter = parameterOf(raw);
+  const compressed = decodedBase64(valueIn(raw, parameter) ?? '');
+  if (!compressed) throw new RefusedMessage('base64');
+  const detached = detachedOf(raw, parameter);
+  return {
+    binding: 'redirect',
+    parameter,
+    bytes: inflated(compressed),
+    ...(relayState ? { relayState } : {}),
+    ...(detached && { detached }),
+  };
+}
+
+/** The parameters of the binding; others are passed over. */
+function parametersIn(query: string): Raw {
+  const found = new Map<Name, string>();
+  for (const pair of query.split('&')) {
+    const at = pair.indexOf('=');
+    const written = at < 0 ? pair : pair.slice(0, at);
+    const name = names.find((known) => known === decoded(written));
+    if (name === undefined) continue;
+    if (found.has(name)) throw new RefusedMessage('duplicate_parameter');
+    // A name in another spelling is one parameter to this reader, and another one to the next.
+    if (written !== name) throw new RefusedMessage('parameters_malformed');
+    found.set(name, at < 0 ? '' : pair.slice(at + 1));
+  }
+  return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new RefusedMessage('parameters_malformed');
+  }
+}
+
+function valueIn(raw: Raw, name: Name): string | undefined {
+  const value = raw.get(name);
+  return value === undefined ? undefined : decoded(value);
+}
+
+function parameterOf(raw: Raw): MessageParameter {
+  if (raw.has('SAMLRequest') && raw.has('SAMLResponse')) throw new RefusedMessage('duplicate_parameter');
+  if (raw.has('SAMLRequest')) return 'SAMLRequest';
+  if (raw.has('SAMLResponse')) return 'SAMLResponse';
+  throw new RefusedMessage('message_missing');
+}
+
+/** The signature is over these parameters in this order, whatever the order in the URL. @see SAML Bindings §3.4.4.1 */
+function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined {
+  const algorithm = valueIn(raw, 'SigAlg');
+  const signature = valueIn(raw, 'Signature');
+  if (algorithm === undefined && signature === undefined) return undefined;
+  if (!algorithm || !signature) throw new RefusedMessage('signature_incomplete');
+  const bytes = decodedBase64(signature);
+  if (!bytes) throw new RefusedMessage('base64');
+  const signed = [parameter, 'RelayState', 'SigAlg'] as const;
+  const octets = signed.flatMap((name) => (raw.has(name) ? `${name}=${raw.get(name)}` : [])).join('&');
+  return { octets, algorithm, signature: bytes };
+}
+
+/** @throws RefusedMessage for what is larger than a message may be: nothing beyond is ever written */
+export function inflated(compressed: Buffer): Buffer {
+  try {
+    return inflateRawSync(compressed, { maxOutputLength: messageLimits.maxBytes });
+  } catch (error) {
+    throw new RefusedMessage((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'inflate_too_large' : 'inflate_failed');
+  }
+}

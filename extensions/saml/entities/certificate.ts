@@ -1,0 +1,67 @@
+/** Keys with the self-signed certificates that service providers know them by. Node reads X.509 and cannot write it: `@peculiar/x509`, an optional peer, does. */
+import { KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type { Signer } from './signer.js';
+
+/** `@peculiar/x509` needs the second, a polyfill, before it loads. */
+const PEERS = ['@peculiar/x509', 'reflect-metadata'];
+const ALGORITHM = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
+const YEARS = 10;
+/** Milliseconds that a certificate is valid before it was made, because the clocks of service providers may be behind. */
+const EARLY_MS = 3_600_000;
+/** @see RFC 5280 appendix A.1, ub-common-name */
+const LONGEST_NAME = 64;
+
+/** Packages that are not installed, and without which no key can be made. */
+export function missingPeers(): readonly string[] {
+  const { resolve } = createRequire(import.meta.url);
+  return PEERS.filter((peer) => {
+    try {
+      resolve(peer);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+}
+
+export interface CertifiedKey {
+  /** PKCS #8 as PEM. */
+  readonly key: string;
+  /** DER in base64, without lines. */
+  readonly certificate: string;
+}
+
+/** A new RSA key of 2048 bits, and a certificate of it for ten years. @param name whom it is about */
+export async function createCertifiedKey(name: string): Promise<CertifiedKey> {
+  if (!('getMetadata' in Reflect)) await import('reflect-metadata');
+  const { KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await import('@peculiar/x509');
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const now = Date.now();
+  const until = new Date(now);
+  until.setUTCFullYear(until.getUTCFullYear() + YEARS);
+  // Positive, and not shortened by zeros at its start. @see RFC 5280 §4.1.2.2
+  const serialNumber = `4${randomBytes(16).toString('hex').slice(1)}`;
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber,
+    name: [{ CN: [name.slice(0, LONGEST_NAME)] }],
+    notBefore: new Date(now - EARLY_MS),
+    notAfter: until,
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), await SubjectKeyIdentifierExtension.create(keys.publicKey)],
+  });
+  return {
+    key: KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' }) as string,
+    certificate: Buffer.from(certificate.rawData).toString('base64'),
+  };
+}
+
+/** @param certificate DER in base64. */
+export const readCertificate = (certificate: string): X509Certificate => new X509Certificate(Buffer.from(certificate, 'base64'));
+
+/** @param key a private RSA key, parsed: a PEM would be parsed by each signature. */
+export const createSigner = (key: KeyObject, certificate: string): Signer => ({
+  certificate,
+  sign: (data) => sign('sha256', Buffer.from(data), key).toString('base64'),
+});

@@ -1,0 +1,67 @@
+/** Keys that the options give, and whether they hold. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { ReportProblem } from '../../../lib/extension-door.js';
+import { createSigner } from './certificate.js';
+import type { PublishedKey, SamlKeyPair, Signer } from './signer.js';
+
+const SMALLEST_BITS = 2048;
+
+const derOf = ({ raw }: X509Certificate): string => raw.toString('base64');
+
+function privateKeyOf(pem: unknown): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem as string);
+  } catch {
+    return undefined;
+  }
+}
+
+function certificateOf(pem: unknown): X509Certificate | undefined {
+  try {
+    return typeof pem === 'string' ? new X509Certificate(pem) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first signs; all are published. A key is named by the hash of its certificate, since no row names it. */
+export function givenKeys(pairs: readonly SamlKeyPair[]): { readonly keys: readonly PublishedKey[]; readonly signer: Signer } {
+  const keys = pairs.map(({ certificate }, index): PublishedKey => {
+    const read = new X509Certificate(certificate);
+    const id = read.fingerprint256.replaceAll(':', '').toLowerCase();
+    return { id, certificate: derOf(read), state: index === 0 ? 'active' : 'next' };
+  });
+  const [first] = pairs;
+  const [active] = keys;
+  if (!first || !active) throw new TypeError('no key is given');
+  return { keys, signer: createSigner(createPrivateKey(first.key), active.certificate) };
+}
+
+/** Tells all that is wrong with the keys. */
+export function checkGivenKeys(pairs: unknown, report: ReportProblem): void {
+  if (!Array.isArray(pairs) || pairs.length === 0) {
+    report({ path: ['keys'], expected: 'a list of keys with their certificates, the one that signs first' });
+    return;
+  }
+  const seen = new Set<string>();
+  for (const [index, pair] of pairs.entries()) {
+    const { key: keyPem, certificate: certificatePem } = (pair ?? {}) as Partial<SamlKeyPair>;
+    const at = (member: keyof SamlKeyPair, expected: string) => report({ path: ['keys', index, member], expected });
+    const key = privateKeyOf(keyPem);
+    const certificate = certificateOf(certificatePem);
+    if (!key) at('key', 'a private key as PEM, without a passphrase');
+    else if (key.asymmetricKeyType !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) < SMALLEST_BITS)
+      at('key', `an RSA key of ${SMALLEST_BITS} bits or more`);
+    if (!certificate) {
+      at('certificate', 'an X.509 certificate as PEM');
+      continue;
+    }
+    if (key && !certificate.checkPrivateKey(key)) at('certificate', 'the certificate of the key beside it');
+    if (Date.parse(certificate.validTo) < Date.now())
+      at('certificate', `a certificate that is valid; this one ended ${certificate.validTo}`);
+    if (index === 0 && Date.parse(certificate.validFrom) > Date.now())
+      at('certificate', `a certificate that is valid; this one begins ${certificate.validFrom}`);
+    if (seen.has(certificate.fingerprint256)) at('certificate', 'another certificate than those before it');
+    seen.add(certificate.fingerprint256);
+  }
+}

@@ -1,0 +1,82 @@
+/** The keys of the instance as they are kept: one row, so that each change of them is made as a whole or not at all. */
+import { defineCollection, defineErrors, type ExtensionRow, IdpError, type Static, Type } from '../../../lib/extension-door.js';
+import { CACHE_SECONDS } from './metadata.js';
+
+const strict = { additionalProperties: false } as const;
+const MOST_KEYS = 10;
+
+const StoredKey = Type.Object(
+  {
+    id: Type.String({ minLength: 1 }),
+    state: Type.Union([Type.Literal('active'), Type.Literal('next'), Type.Literal('retiring')]),
+    /** DER in base64. */
+    certificate: Type.String({ minLength: 1 }),
+    /** The private key as PKCS #8 in PEM, sealed. */
+    sealed: Type.String({ minLength: 1 }),
+    createdAt: Type.String(),
+    activatedAt: Type.Optional(Type.String()),
+    retiredAt: Type.Optional(Type.String()),
+  },
+  strict,
+);
+export type StoredKey = Static<typeof StoredKey>;
+
+const KeyRing = Type.Object({ keys: Type.Array(StoredKey, { minItems: 1, maxItems: MOST_KEYS }) }, strict);
+export type KeyRing = ExtensionRow<Static<typeof KeyRing>>;
+
+export const keyRings = defineCollection({ name: 'saml.keys', row: KeyRing, events: true });
+
+export const keyErrors = defineErrors({
+  saml_next_key_exists: { status: 409, description: 'There is a next SAML signing key: activate or remove it first.' },
+  saml_key_active: { status: 409, description: 'The SAML signing key signs: activate another before it is removed.' },
+  saml_key_limit: { status: 409, description: 'There are ten SAML signing keys: remove one that is retiring first.' },
+});
+
+type Keys = Pick<KeyRing, 'keys'>;
+
+/** @throws IdpError `not_found` */
+export function keyOf({ keys }: Keys, id: string): StoredKey {
+  const found = keys.find((key) => key.id === id);
+  if (found === undefined) throw new IdpError('not_found');
+  return found;
+}
+
+/** The one that signs. */
+export function activeOf({ keys }: Keys): StoredKey {
+  const active = keys.find(({ state }) => state === 'active');
+  if (active === undefined) throw new IdpError('record_unreadable', { record: 'saml.keys' });
+  return active;
+}
+
+/** @throws IdpError `saml_next_key_exists`, `saml_key_limit` */
+export function withNext<Row extends Keys>(row: Row, next: StoredKey): Row {
+  if (row.keys.some(({ state }) => state === 'next')) throw keyErrors('saml_next_key_exists');
+  if (row.keys.length >= MOST_KEYS) throw keyErrors('saml_key_limit');
+  return { ...row, keys: [...row.keys, next] };
+}
+
+/**
+ * @param isUrgent whether the key may sign before all who keep metadata as long as it says could have seen the key.
+ * @throws IdpError `not_found`, `key_not_announced`
+ */
+export function withActive<Row extends Keys>(row: Row, id: string, now: Date, isUrgent: boolean): Row {
+  const chosen = keyOf(row, id);
+  if (chosen.state === 'active') return row;
+  const from = Date.parse(chosen.createdAt) + CACHE_SECONDS * 1000;
+  if (chosen.state === 'next' && !isUrgent && now.getTime() < from)
+    throw new IdpError('key_not_announced', { from: new Date(from).toISOString() });
+  const at = now.toISOString();
+  const keys = row.keys.map((key): StoredKey => {
+    if (key.id === id) return withoutRetirement({ ...key, state: 'active', activatedAt: at });
+    return key.state === 'active' ? { ...key, state: 'retiring', retiredAt: at } : key;
+  });
+  return { ...row, keys };
+}
+
+const withoutRetirement = ({ retiredAt: _, ...key }: StoredKey): StoredKey => key;
+
+/** @throws IdpError `not_found`, `saml_key_active` */
+export function withoutKey<Row extends Keys>(row: Row, id: string): Row {
+  if (keyOf(row, id).state === 'active') throw keyErrors('saml_key_active');
+  return { ...row, keys: row.keys.filter((key) => key.id !== id) };
+}

@@ -1,0 +1,110 @@
+/** Keys that sign SAML messages, in the admin API: how they are replaced, while service providers follow. */
+import { defineOperation, IdpError, type Operation, type Static, Type } from '../../../lib/extension-door.js';
+import { readCertificate } from './certificate.js';
+import type { SamlKey, SamlKeys } from './keys.js';
+
+const strict = { additionalProperties: false } as const;
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+const SamlSigningKey = Type.Object(
+  {
+    id: Type.String(),
+    state: Type.Union([Type.Literal('active'), Type.Literal('next'), Type.Literal('retiring')], {
+      description: '`active` signs; all are published in metadata.',
+    }),
+    certificate: Type.String({ description: 'X.509 as PEM, for service providers that do not read metadata' }),
+    fingerprint: Type.String({ description: 'SHA-256 of the certificate' }),
+    validFrom: instant('when the certificate begins'),
+    validTo: instant('when it ends'),
+    createdAt: Type.Optional(instant('when the key was made and published; absent where the options give it')),
+    activatedAt: Type.Optional(instant('when it began to sign last')),
+    retiredAt: Type.Optional(instant('when another took over')),
+  },
+  { $id: 'SamlSigningKey', ...strict },
+);
+
+const PATH = '/saml-signing-keys';
+const ONE = `${PATH}/{id}`;
+const read = { scope: 'idp.saml-signing-keys:read' } as const;
+const write = { scope: 'idp.saml-signing-keys:write' } as const;
+
+function view({ id, state, certificate, createdAt, activatedAt, retiredAt }: SamlKey): Static<typeof SamlSigningKey> {
+  const x509 = readCertificate(certificate);
+  return {
+    id,
+    state,
+    certificate: x509.toString(),
+    fingerprint: x509.fingerprint256,
+    validFrom: new Date(x509.validFrom).toISOString(),
+    validTo: new Date(x509.validTo).toISOString(),
+    ...(createdAt !== undefined && { createdAt }),
+    ...(activatedAt !== undefined && { activatedAt }),
+    ...(retiredAt !== undefined && { retiredAt }),
+  };
+}
+
+export function keyOperations(keys: SamlKeys): readonly Operation[] {
+  const found = async (id: string): Promise<SamlKey> => {
+    const key = (await keys.list()).find((one) => one.id === id);
+    if (key === undefined) throw new IdpError('not_found');
+    return key;
+  };
+  return [
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: PATH,
+      summary: 'Lists the keys that sign SAML messages, without their private parts',
+      answer: Type.Object({ items: Type.Array(SamlSigningKey) }, strict),
+      handle: async () => ({ items: (await keys.list()).map(view) }),
+    }),
+    defineOperation({
+      ...read,
+      method: 'GET',
+      path: ONE,
+      summary: 'Reads a key that signs SAML messages',
+      answer: SamlSigningKey,
+      handle: async ({ params }) => view(await found(params.id)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: PATH,
+      summary: 'Makes the next SAML signing key, which metadata has at once',
+      body: Type.Object({}, strict),
+      answer: SamlSigningKey,
+      status: 201,
+      location: ({ id }) => `${PATH}/${id}`,
+      errors: ['keys_given', 'saml_next_key_exists', 'saml_key_limit'],
+      handle: async (request) => view(await keys.add(request.newId(), request.by)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'POST',
+      path: `${ONE}/activate`,
+      summary: 'Lets a SAML signing key take over; the one before stays in metadata until it is removed',
+      body: Type.Object(
+        {
+          now: Type.Optional(
+            Type.Boolean({ description: 'Without waiting a day for service providers to read the certificate: for keys in wrong hands.' }),
+          ),
+        },
+        strict,
+      ),
+      answer: SamlSigningKey,
+      errors: ['keys_given', 'key_not_announced'],
+      handle: async ({ params, body, by }) => view(await keys.activate(params.id, body.now ?? false, by)),
+    }),
+    defineOperation({
+      ...write,
+      method: 'DELETE',
+      path: ONE,
+      summary: 'Removes a SAML signing key that does not sign',
+      errors: ['keys_given', 'saml_key_active'],
+      handle: async ({ params, by, checkMatch }) => {
+        checkMatch(view(await found(params.id)));
+        await keys.remove(params.id, by);
+      },
+    }),
+  ];
+}

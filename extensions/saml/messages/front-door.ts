@@ -1,0 +1,135 @@
+/**
+ * The front door: every message of a service provider comes in here, or is refused for a reason in the table `refused`.
+ *
+ * `bindings/` takes it from the request, `proof` tells whether it is signed, `reading/` reads it, `times` and `replay` say whether
+ * it is of now, `acs` where its response goes. A refusal is shown here and never sent anywhere, because nothing of the message is trusted.
+ */
+import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import type { Carried } from '../bindings/carried.js';
+import { readPost } from '../bindings/post.js';
+import { readRedirect } from '../bindings/redirect.js';
+import type { Entity } from '../entities/entity.js';
+import { readAuthnRequest } from '../reading/authn-request.js';
+import { readLogoutRequest, readLogoutResponse } from '../reading/logout.js';
+import { issuerOf, type Kind, kindOf, type ReadMessage } from '../reading/message.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { MalformedXml } from '../xml/malformed.js';
+import { BadSignature } from '../xml/signature.js';
+import { decodedUtf8, parseStrict } from '../xml/strict.js';
+import type { Binding, InboundMessage } from './inbound.js';
+import { createProve } from './proof.js';
+import { RefusedMessage } from './refused.js';
+import { createReplayMemory } from './replay.js';
+import { CLOCK_SKEW_SECONDS, checkTimes } from './times.js';
+
+/** A message that was let in. */
+export interface Received {
+  readonly message: InboundMessage;
+  readonly serviceProvider: ServiceProvider;
+  readonly binding: Binding;
+  /** At most 1,024 bytes, for the response alone: it is neither a URL nor HTML. */
+  readonly relayState?: string;
+  /** False for sign-in requests alone. */
+  readonly isSigned: boolean;
+}
+
+/** {@link Received}, of one kind. */
+export type ReceivedOf<Message extends InboundMessage> = Received & { readonly message: Message };
+
+export interface FrontDoorParts {
+  readonly book: Pick<ServiceProviderBook, 'byEntityId'>;
+  /** Of all service providers, whatever they are registered with. @default false */
+  readonly wantAuthnRequestsSigned?: boolean;
+  /** At most 600. @default 180 */
+  readonly clockSkewSeconds?: number;
+}
+
+export interface FrontDoor {
+  /**
+   * The message of a GET, or a POST, to an endpoint of the entity.
+   * @param kinds that the endpoint takes
+   * @throws RefusedMessage
+   */
+  receive(ctx: Context, entity: Entity, kinds: readonly Kind[]): Promise<Received>;
+}
+
+const readers: Readonly<Record<Kind, (root: Element) => ReadMessage>> = {
+  AuthnRequest: readAuthnRequest,
+  LogoutRequest: readLogoutRequest,
+  LogoutResponse: readLogoutResponse,
+};
+
+export function createFrontDoor(
+  context: ExtensionContext,
+  { book, wantAuthnRequestsSigned = false, clockSkewSeconds = CLOCK_SKEW_SECONDS }: FrontDoorParts,
+): FrontDoor {
+  const prove = createProve(context);
+  const isFirst = createReplayMemory(context, clockSkewSeconds);
+
+  async function serviceProviderOf({ owner }: Entity, issuer: string): Promise<ServiceProvider> {
+    const found = await book.byEntityId(owner, issuer);
+    if (!found) throw new RefusedMessage('unknown_service_provider');
+    return found;
+  }
+
+  async function received(
+    ctx: Context,
+    entity: Entity,
+    kinds: readonly Kind[],
+    carried: Carried,
+    known: (id: string) => void,
+  ): Promise<Received> {
+    const xml = decodedUtf8(carried.bytes);
+    const root = parseStrict(xml);
+    const kind = kindOf(root);
+    const parameter = kind === 'LogoutResponse' ? 'SAMLResponse' : 'SAMLRequest';
+    if (!kinds.includes(kind) || parameter !== carried.parameter) throw new RefusedMessage('message_kind');
+    const serviceProvider = await serviceProviderOf(entity, issuerOf(root));
+    known(serviceProvider.id);
+
+    const signed = await prove(ctx, serviceProvider, carried, xml, root);
+    const mustBeSigned = kind !== 'AuthnRequest' || wantAuthnRequestsSigned || serviceProvider.requireSignedRequests;
+    if (!signed && mustBeSigned) throw new RefusedMessage('not_signed');
+
+    const read = readers[kind](signed ?? root);
+    if (read.message.issuer !== serviceProvider.entityId) throw new RefusedMessage('signature_reference');
+    checkDestination(read, kind === 'AuthnRequest' ? entity.ssoUrl : entity.sloUrl, signed !== undefined);
+    checkTimes(read, Date.now(), clockSkewSeconds);
+    // The last of all, because a message that is refused for something else uses up no ID.
+    if (!(await isFirst(serviceProvider.id, read.message))) throw new RefusedMessage('replayed');
+    const { binding, relayState } = carried;
+    return { message: read.message, serviceProvider, binding, ...(relayState ? { relayState } : {}), isSigned: signed !== undefined };
+  }
+
+  return {
+    async receive(ctx, entity, kinds) {
+      let serviceProviderId: string | undefined;
+      try {
+        // HEAD is for whoever looks without asking for anything: it would use up the message.
+        if (ctx.method !== 'GET' && ctx.method !== 'POST') throw new RefusedMessage('method');
+        const carried = ctx.method === 'POST' ? await readPost(ctx) : readRedirect(ctx);
+        return await received(ctx, entity, kinds, carried, (id) => {
+          serviceProviderId = id;
+        });
+      } catch (error) {
+        const refused = refusalOf(error);
+        if (!refused) throw error;
+        if (serviceProviderId !== undefined) refused.serviceProviderId = serviceProviderId;
+        throw refused;
+      }
+    },
+  };
+}
+
+/** @see SAML Bindings §3.4.5.2, §3.5.5.2 */
+function checkDestination({ destination }: ReadMessage, url: string, isSigned: boolean): void {
+  if (destination === undefined && isSigned) throw new RefusedMessage('destination_missing');
+  if (destination !== undefined && destination !== url) throw new RefusedMessage('destination_mismatch');
+}
+
+function refusalOf(error: unknown): RefusedMessage | undefined {
+  if (error instanceof RefusedMessage) return error;
+  if (error instanceof MalformedXml) return new RefusedMessage(error.reason, { place: error.place });
+  return error instanceof BadSignature ? new RefusedMessage(error.reason) : undefined;
+}

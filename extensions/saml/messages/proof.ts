@@ -1,0 +1,52 @@
+/** Whether a message is the service provider's: what is read of it afterwards is what was signed. */
+import { addressBlock, type Context, type ExtensionContext } from '../../../lib/extension-door.js';
+import type { Carried, Detached } from '../bindings/carried.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { isSignatureAlgorithm, isSignedByOne } from '../xml/algorithms.js';
+import { keysOf } from '../xml/certificates.js';
+import { BadSignature, signaturesIn, signedRoot } from '../xml/signature.js';
+import { RefusedMessage } from './refused.js';
+
+/** Wrong signatures in forms, for one service provider from one network, in a window of so many milliseconds: each costs as much as ten URLs. */
+const LIMIT = 20;
+const WINDOW_MS = 60_000;
+
+/** The root of what was signed; undefined for a message that nobody signed, or that there is no key for. */
+export type Prove = (
+  ctx: Context,
+  serviceProvider: ServiceProvider,
+  carried: Carried,
+  xml: string,
+  root: Element,
+) => Promise<Element | undefined>;
+
+export function createProve({ attempts }: Pick<ExtensionContext, 'attempts'>): Prove {
+  async function inForm(ctx: Context, { id, signingCertificates }: ServiceProvider, xml: string, root: Element): Promise<Element> {
+    const counter = JSON.stringify(['saml signatures', id, addressBlock(ctx.ip)]);
+    if ((await attempts(counter, WINDOW_MS, 0)).count >= LIMIT) throw new RefusedMessage('too_many_bad_signatures');
+    try {
+      return signedRoot(xml, root, keysOf(signingCertificates));
+    } catch (error) {
+      if (error instanceof BadSignature && error.reason === 'signature_invalid') await attempts(counter, WINDOW_MS);
+      throw error;
+    }
+  }
+
+  return async (ctx, serviceProvider, { binding, detached }, xml, root) => {
+    const isEnveloped = signaturesIn(root).length > 0;
+    // The signature of a URL is the one that counts: pysaml2 sends both. @see SAML Bindings §3.4.4.1
+    if (binding === 'redirect' && isEnveloped && !detached) throw new RefusedMessage('signature_enveloped');
+    if (serviceProvider.signingCertificates.length === 0) return undefined;
+    if (detached) {
+      checkDetached(detached, serviceProvider);
+      return root;
+    }
+    return isEnveloped ? inForm(ctx, serviceProvider, xml, root) : undefined;
+  };
+}
+
+function checkDetached({ octets, algorithm, signature }: Detached, { signingCertificates }: ServiceProvider): void {
+  if (!isSignatureAlgorithm(algorithm)) throw new RefusedMessage('signature_alg_not_allowed');
+  if (!isSignedByOne(algorithm, keysOf(signingCertificates), octets, signature, ['ieee-p1363', 'der']))
+    throw new RefusedMessage('signature_invalid');
+}

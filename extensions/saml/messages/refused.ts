@@ -1,0 +1,59 @@
+/** Why a message was not let in: one table, for the page, the log and the documentation. */
+import { malformations } from '../xml/malformed.js';
+import { badSignatures } from '../xml/signature.js';
+
+export const refusals = {
+  method: 'Messages come by GET and by POST.',
+  query_too_long: 'The query is longer than 16 KiB.',
+  form_too_long: 'The form is longer than 56 kB.',
+  parameters_malformed: 'The parameters cannot be decoded.',
+  duplicate_parameter: 'A parameter is there twice, or a request and a response are there together.',
+  message_missing: 'There is neither `SAMLRequest` nor `SAMLResponse`.',
+  relay_state_too_long: '`RelayState` is longer than 1,024 bytes.',
+  encoding_unsupported: '`SAMLEncoding` is not DEFLATE.',
+  base64: 'The message, or its signature, is not in base64.',
+  inflate_failed: 'The message is not compressed as DEFLATE says.',
+  inflate_too_large: 'The message is larger than 64 KiB.',
+  ...malformations,
+  message_kind: 'The message is none that is answered here.',
+  version: 'The message is not of SAML 2.0.',
+  message_id: 'The ID of the message is no name in ASCII of at most 256 characters.',
+  unknown_service_provider: 'No service provider that is active here has the entityID of the issuer.',
+  not_signed: 'The message has to be signed.',
+  signature_incomplete: '`SigAlg` and `Signature` come together.',
+  signature_enveloped: 'A message in a URL is signed in the URL.',
+  ...badSignatures,
+  too_many_bad_signatures: 'Too many signatures from this network were wrong.',
+  destination_missing: 'The message is signed, and does not say for which address.',
+  destination_mismatch: 'The message is for another address.',
+  issue_instant: 'The message was issued too long ago, or in the future.',
+  expired: 'The message has expired.',
+  replayed: 'The message was here before.',
+  encrypted_id_unsupported: 'Whom the message is about is encrypted, or not a `NameID`.',
+  acs_ambiguous: 'The request names a place for the response by its index and by its URL.',
+  acs_not_registered: 'The request wants its response at a place that is not registered.',
+  not_idp_initiated: 'No service provider of this name takes sign-ins that begin here.',
+  not_pending: 'Nobody waits for this answer of the service provider, or not any more.',
+} as const;
+
+export type Refusal = keyof typeof refusals;
+
+/** A message that is not let in. It holds nothing of the message. */
+export class RefusedMessage extends Error {
+  override readonly name = 'RefusedMessage';
+  /** Of the page: 429 after too many wrong signatures, else 400. */
+  readonly status: number;
+  /** The element or attribute that is wrong, where one is. */
+  readonly place?: string;
+  /** Whom it claims to be from, once that is somebody who is registered. */
+  serviceProviderId?: string;
+
+  constructor(
+    readonly reason: Refusal,
+    { place }: { readonly place?: string | undefined } = {},
+  ) {
+    super(refusals[reason]);
+    this.status = reason === 'too_many_bad_signatures' ? 429 : 400;
+    if (place !== undefined) this.place = place;
+  }
+}

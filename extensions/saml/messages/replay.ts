@@ -1,0 +1,14 @@
+/** Each message is taken once, by whichever node it comes to: the ID that a service provider gave it is written where there is none yet. */
+import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
+import { acceptanceSeconds, MAX_CLOCK_SKEW_SECONDS, secondsLeft } from './times.js';
+
+export const seen: ArtifactKind = { name: 'saml.seen', lifetimeSeconds: acceptanceSeconds(MAX_CLOCK_SKEW_SECONDS) };
+
+/** Whether a message comes for the first time. It is remembered until its age refuses it, and no longer. */
+export type IsFirst = (serviceProviderId: string, message: { readonly id: string; readonly issuedAt: number }) => Promise<boolean>;
+
+export const createReplayMemory = ({ artifact }: Pick<ExtensionContext, 'artifact'>, clockSkewSeconds: number): IsFirst => {
+  const memory = artifact(seen);
+  return (serviceProviderId, { id, issuedAt }) =>
+    memory.put(JSON.stringify([serviceProviderId, id]), true, { lifetimeSeconds: secondsLeft(issuedAt, Date.now(), clockSkewSeconds) });
+};

@@ -1,0 +1,25 @@
+/** When a message is taken, and how long it is remembered that it was. */
+import type { ReadMessage } from '../reading/message.js';
+import { RefusedMessage } from './refused.js';
+
+/** Seconds that a message may be under way: people wait for a page meanwhile. */
+const MAX_AGE_SECONDS = 300;
+/** Seconds that the clock of a service provider may be off. */
+export const CLOCK_SKEW_SECONDS = 180;
+export const MAX_CLOCK_SKEW_SECONDS = 600;
+/** Seconds that the clocks of the nodes, and of the store, may differ by. */
+const NODE_SKEW_SECONDS = 240;
+
+/** Seconds after which no message is taken any more that is taken now, at most: by a clock that is ahead it was issued later, and is taken longer. */
+export const acceptanceSeconds = (clockSkewSeconds: number): number => MAX_AGE_SECONDS + 2 * clockSkewSeconds + NODE_SKEW_SECONDS;
+
+/** Seconds from now on that the message would still be taken, by any node. */
+export const secondsLeft = (issuedAt: number, now: number, clockSkewSeconds: number): number =>
+  Math.ceil((issuedAt - now) / 1000) + MAX_AGE_SECONDS + clockSkewSeconds + NODE_SKEW_SECONDS;
+
+/** @param now milliseconds since the epoch @throws RefusedMessage */
+export function checkTimes({ message: { issuedAt }, notOnOrAfter }: ReadMessage, now: number, clockSkewSeconds: number): void {
+  const skew = clockSkewSeconds * 1000;
+  if (issuedAt > now + skew || issuedAt < now - skew - MAX_AGE_SECONDS * 1000) throw new RefusedMessage('issue_instant');
+  if (notOnOrAfter !== undefined && now >= notOnOrAfter + skew) throw new RefusedMessage('expired');
+}

@@ -1,0 +1,31 @@
+/** What metadata says of a service provider, and what it may replace of one that is registered. */
+import type { Fault } from '../service-providers/errors.js';
+import type { ServiceProviderFields } from '../service-providers/records.js';
+
+/** Members that metadata can give. */
+export const describedMembers = [
+  ...(['name', 'assertionConsumerServices', 'singleLogoutServices', 'signingCertificates', 'requireSignedRequests'] as const),
+  ...(['encryptionCertificate', 'encryption', 'nameId'] as const),
+];
+export type DescribedMember = (typeof describedMembers)[number];
+export const isDescribed = (member: string): member is DescribedMember => (describedMembers as readonly string[]).includes(member);
+
+export interface ServiceProviderDescription {
+  readonly entityId: string;
+  readonly members: Partial<Pick<ServiceProviderFields, DescribedMember>>;
+  /** Whether it takes signed assertions alone. @see SAML Metadata §2.4.4 `WantAssertionsSigned` */
+  readonly wantsSignedAssertions: boolean;
+  /** ISO 8601; the earliest of its elements. */
+  readonly validUntil?: string;
+  /** What in it has no effect here. */
+  readonly notes: readonly string[];
+}
+
+/** Metadata that no service provider can be registered with. `path` names the element: `SPSSODescriptor[0]/AssertionConsumerService[1]`. */
+export class UnusableMetadata extends Error {
+  override readonly name = 'UnusableMetadata';
+
+  constructor(readonly faults: readonly Fault[]) {
+    super(faults.map(({ path, expected }) => `${path}: expected ${expected}`).join('; '));
+  }
+}

@@ -1,0 +1,95 @@
+/** Keys of a service provider in its metadata. @see SAML Metadata §2.4.1.1 */
+
+import { type ReadCertificate, readCertificate } from '../service-providers/certificates.js';
+import type { ServiceProviderFields } from '../service-providers/records.js';
+import { attribute, children, ns, textOf } from '../xml/elements.js';
+import { MalformedXml } from '../xml/malformed.js';
+import type { Reading } from './reading.js';
+
+type Encryption = Pick<ServiceProviderFields, 'encryptionCertificate' | 'encryption'>;
+
+interface Key {
+  readonly path: string;
+  /** Absent: for both. */
+  readonly use?: 'signing' | 'encryption';
+  readonly certificate: ReadCertificate | string;
+  /** URIs of `EncryptionMethod`. */
+  readonly methods: readonly string[];
+}
+
+/** @see XML Encryption 1.1 §5.2, §5.5 */
+const GCM = {
+  'aes256-gcm': 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+  'aes128-gcm': 'http://www.w3.org/2009/xmlenc11#aes128-gcm',
+} as const;
+const OAEP = 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p';
+const isForData = (method: string): boolean => /#(?:aes|tripledes|camellia|chacha)/.test(method) && !method.includes('kw');
+const isForKeys = (method: string): boolean => /#rsa/.test(method);
+const MOST_SIGNING = 10;
+
+export function keysOf(reading: Reading, descriptor: Element, at: string): readonly Key[] {
+  return children(descriptor, ns.md, 'KeyDescriptor').flatMap((element, place) => {
+    const path = `${at}/KeyDescriptor[${place}]`;
+    const use = attribute(element, 'use');
+    if (use !== undefined && use !== 'signing' && use !== 'encryption') {
+      reading.fault(`${path}/@use`, 'signing or encryption');
+      return [];
+    }
+    const [text] = children(element, ns.ds, 'KeyInfo')
+      .flatMap((info) => children(info, ns.ds, 'X509Data'))
+      .flatMap((data) => children(data, ns.ds, 'X509Certificate'));
+    const methods = children(element, ns.md, 'EncryptionMethod').map((method) => attribute(method, 'Algorithm') ?? '');
+    const certificate = text === undefined ? 'a KeyInfo with an X509Certificate' : certificateIn(text);
+    return [{ path, methods, certificate, ...(use === undefined ? {} : { use }) }];
+  });
+}
+
+function certificateIn(element: Element): ReadCertificate | string {
+  try {
+    return readCertificate(textOf(element));
+  } catch (error) {
+    if (error instanceof MalformedXml) return 'an X509Certificate with text';
+    throw error;
+  }
+}
+
+/** Those that verify its messages. One that cannot is passed over where another can. */
+export function signingCertificates(reading: Reading, keys: readonly Key[]): readonly string[] {
+  const signing = keys.filter(({ use }) => use !== 'encryption');
+  const certificates = new Set(
+    signing.flatMap(({ certificate }) => (typeof certificate === 'string' ? [] : [certificate.certificate])).slice(0, MOST_SIGNING),
+  );
+  for (const { path, certificate } of signing) {
+    if (typeof certificate !== 'string') continue;
+    if (certificates.size === 0) reading.fault(path, certificate);
+    else reading.note(path, `it is not used, because it is not ${certificate}`);
+  }
+  return [...certificates];
+}
+
+/** Whom assertions are encrypted to. A key for whatever use can be had for it, but does not ask for it. */
+export function encryptionOf(reading: Reading, keys: readonly Key[]): Encryption {
+  const candidates = [...keys.filter(({ use }) => use === 'encryption'), ...keys.filter(({ use }) => use === undefined)];
+  for (const { path, use, certificate, methods } of candidates) {
+    if (typeof certificate === 'string' || !certificate.isRsa) {
+      if (use === 'encryption') reading.note(path, 'nothing is encrypted to it, because it is not a certificate with an RSA key');
+      continue;
+    }
+    const { certificate: encryptionCertificate } = certificate;
+    if (use === undefined) {
+      reading.note(path, 'it does not say what it is for: assertions are encrypted to it once `encryption` says so');
+      return { encryptionCertificate, encryption: 'none' };
+    }
+    const encryption = algorithmOf(methods);
+    if (encryption === 'none') reading.note(path, 'nothing is encrypted, because it does not take AES-GCM with RSA-OAEP (rsa-oaep-mgf1p)');
+    return { encryptionCertificate, encryption };
+  }
+  return { encryption: 'none' };
+}
+
+/** Where nothing is said of data, or of keys, anything goes. */
+function algorithmOf(methods: readonly string[]): Encryption['encryption'] {
+  if (methods.some(isForKeys) && !methods.includes(OAEP)) return 'none';
+  if (!methods.some(isForData)) return 'aes256-gcm';
+  return (['aes256-gcm', 'aes128-gcm'] as const).find((name) => methods.includes(GCM[name])) ?? 'none';
+}

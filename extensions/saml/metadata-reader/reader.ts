@@ -1,0 +1,210 @@
+/**
+ * Metadata of service providers: what of it is used, or why it cannot be. Its signature is not verified: whoever can change what its URL answers changes the
+ * service provider. @see SAML Metadata §2
+ */
+
+import type { NameIdFormat, ServiceProviderFields } from '../service-providers/records.js';
+import { attribute, children, elementsOf, isNamed, ns } from '../xml/elements.js';
+import { type Malformation, MalformedXml } from '../xml/malformed.js';
+import { decodedUtf8, parseStrict } from '../xml/strict.js';
+import { booleanAttribute, instantAttribute } from '../xml/values.js';
+import { type ServiceProviderDescription, UnusableMetadata } from './description.js';
+import { assertionConsumerServices, singleLogoutServices } from './endpoints.js';
+import { encryptionOf, keysOf, signingCertificates } from './keys.js';
+import { type Known, Reading } from './reading.js';
+
+const limits = { maxBytes: 512 * 1024, maxNodes: 20_000, maxDepth: 32, allowComments: true };
+const malformed: Readonly<Record<Malformation, string>> = {
+  xml_encoding: 'UTF-8',
+  xml_too_long: 'at most 512 KB',
+  xml_too_complex: `at most ${limits.maxNodes} elements and attributes, at most ${limits.maxDepth} deep`,
+  xml_forbidden_construct: 'no DTD, entity, CDATA section or processing instruction',
+  xml_not_well_formed: 'well-formed XML with namespaces',
+  xml_duplicate_id: 'IDs that are there once',
+  xml_structure: 'SAML metadata',
+};
+const DOCUMENT = 'document';
+
+const SAML2 = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const MDUI = 'urn:oasis:names:tc:SAML:metadata:ui';
+const XML = 'http://www.w3.org/XML/1998/namespace';
+
+/** @see SAML Core §8.3 */
+const formats: ReadonlyMap<string, NameIdFormat> = new Map([
+  ['urn:oasis:names:tc:SAML:2.0:nameid-format:persistent', 'persistent'],
+  ['urn:oasis:names:tc:SAML:2.0:nameid-format:transient', 'transient'],
+  ['urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress', 'emailAddress'],
+]);
+
+/** @throws UnusableMetadata */
+export function readMetadata(xml: string | Uint8Array, known: Known): ServiceProviderDescription {
+  const reading = new Reading(known);
+  const found = serviceProviderIn(reading, rootOf(reading, xml));
+  const description = found && described(reading, found);
+  if (reading.faults.length > 0 || !description) throw new UnusableMetadata(reading.faults);
+  return description;
+}
+
+function rootOf(reading: Reading, xml: string | Uint8Array): Element | undefined {
+  try {
+    return parseStrict((typeof xml === 'string' ? xml : decodedUtf8(xml)).trim(), limits);
+  } catch (error) {
+    if (!(error instanceof MalformedXml)) throw error;
+    reading.fault(DOCUMENT, malformed[error.reason]);
+    return undefined;
+  }
+}
+
+interface Found {
+  readonly entity: Element;
+  readonly descriptor: Element;
+  readonly entityId: string;
+  /** Elements around it, from the outside, which may say when the document is over. */
+  readonly around: readonly Element[];
+  /** Where it is, and its descriptor. */
+  readonly path: string;
+  readonly at: string;
+}
+
+/** The one that is meant. */
+function serviceProviderIn(reading: Reading, root: Element | undefined): Found | undefined {
+  if (!root) return undefined;
+  if (!isNamed(root, ns.md, 'EntityDescriptor') && !isNamed(root, ns.md, 'EntitiesDescriptor')) {
+    reading.fault(DOCUMENT, 'an EntityDescriptor or EntitiesDescriptor of SAML 2.0 metadata');
+    return undefined;
+  }
+  const { entityId } = reading.known;
+  const entities = entitiesIn(root, [], '').filter(({ entity }) => entityId === undefined || attribute(entity, 'entityID') === entityId);
+  if (entities.length === 0) {
+    reading.fault(DOCUMENT, entityId === undefined ? 'an EntityDescriptor' : `an EntityDescriptor with the entityID ${entityId}`);
+    return undefined;
+  }
+  const descriptors = entities.flatMap(({ entity, around, path }) =>
+    children(entity, ns.md, 'SPSSODescriptor').map((descriptor, place) => {
+      const at = `${path === '' ? '' : `${path}/`}SPSSODescriptor[${place}]`;
+      return { entity, descriptor, around, path, at, entityId: attribute(entity, 'entityID')?.trim() ?? '' };
+    }),
+  );
+  const spoken = descriptors.filter(({ descriptor }) =>
+    (attribute(descriptor, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML2),
+  );
+  const [first, second] = spoken;
+  if (descriptors.length === 0) reading.fault(entities[0]?.path || DOCUMENT, 'an SPSSODescriptor');
+  else if (!first) reading.fault(`${descriptors[0]?.at}/@protocolSupportEnumeration`, SAML2);
+  else if (second) reading.fault(DOCUMENT, `one SPSSODescriptor, or entityId, which says whose: there are ${spoken.length}`);
+  return second ? undefined : first;
+}
+
+interface EntityIn {
+  readonly entity: Element;
+  readonly around: readonly Element[];
+  readonly path: string;
+}
+
+function entitiesIn(element: Element, around: readonly Element[], path: string): readonly EntityIn[] {
+  if (isNamed(element, ns.md, 'EntityDescriptor')) return [{ entity: element, around, path }];
+  return ['EntityDescriptor', 'EntitiesDescriptor'].flatMap((name) =>
+    children(element, ns.md, name).flatMap((child, place) =>
+      entitiesIn(child, [...around, element], `${path === '' ? '' : `${path}/`}${name}[${place}]`),
+    ),
+  );
+}
+
+function described(reading: Reading, found: Found): ServiceProviderDescription {
+  const { entity, descriptor, entityId, path, at } = found;
+  const { overridden, hadCertificates = false } = reading.known;
+  if (!/^[!-~]{1,1024}$/.test(entityId))
+    reading.fault(`${path === '' ? 'EntityDescriptor' : path}/@entityID`, '1 to 1024 visible ASCII characters');
+  const validUntil = validUntilOf(reading, found);
+  const flag = (name: string) => reading.part(`${at}/@${name}`, 'a boolean', () => booleanAttribute(descriptor, name)) ?? false;
+
+  const keys = keysOf(reading, descriptor, at);
+  const isSigning = overridden.has('signingCertificates');
+  const signing = isSigning ? undefined : signingCertificates(reading, keys);
+  const requireSignedRequests = flag('AuthnRequestsSigned');
+  if (signing?.length === 0) {
+    if (hadCertificates) reading.fault(at, 'a KeyDescriptor for signing, because the service provider is registered with one');
+    else if (requireSignedRequests && !overridden.has('requireSignedRequests'))
+      reading.fault(at, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
+  }
+
+  const members: { -readonly [Member in keyof ServiceProviderDescription['members']]: ServiceProviderDescription['members'][Member] } = {
+    requireSignedRequests,
+    ...(signing && { signingCertificates: [...signing] }),
+    ...(overridden.has('encryptionCertificate') ? {} : encryptionOf(reading, keys)),
+  };
+  if (!overridden.has('assertionConsumerServices'))
+    members.assertionConsumerServices = [...assertionConsumerServices(reading, descriptor, at)];
+  if (!overridden.has('singleLogoutServices')) members.singleLogoutServices = logoutOf(reading, found, signing);
+  const nameId = nameIdOf(descriptor);
+  if (nameId) members.nameId = nameId;
+  const name = nameOf(entity, descriptor);
+  if (name !== undefined) members.name = name;
+
+  noteIgnored(reading, found);
+  return {
+    entityId,
+    members,
+    wantsSignedAssertions: flag('WantAssertionsSigned'),
+    notes: reading.notes,
+    ...(validUntil === undefined ? {} : { validUntil }),
+  };
+}
+
+/** Without a certificate no logout message of it could be believed. */
+function logoutOf(reading: Reading, { descriptor, at }: Found, signing: readonly string[] | undefined) {
+  const services = singleLogoutServices(reading, descriptor, at);
+  if (signing?.length !== 0 || services.length === 0) return [...services];
+  reading.note(at, 'its SingleLogoutService is not used, because it has no certificate that its messages could be verified by');
+  return [];
+}
+
+function validUntilOf(reading: Reading, { entity, descriptor, around, path, at }: Found): string | undefined {
+  const places = [
+    ...around.map((element) => [element, DOCUMENT] as const),
+    [entity, path || 'EntityDescriptor'],
+    [descriptor, at],
+  ] as const;
+  const instants = places.flatMap(([element, place]) => {
+    const instant = reading.part(`${place}/@validUntil`, 'an instant', () => instantAttribute(element, 'validUntil'));
+    // What is over may be an old document, with keys that are not trusted any more.
+    if (!reading.known.mayBeOver && instant !== undefined && instant <= Date.now())
+      reading.fault(`${place}/@validUntil`, 'an instant that is to come');
+    return instant === undefined ? [] : [instant];
+  });
+  return instants.length === 0 ? undefined : new Date(Math.min(...instants)).toISOString();
+}
+
+/** The first format that says something: `unspecified` asks for none. */
+function nameIdOf(descriptor: Element): ServiceProviderFields['nameId'] | undefined {
+  const known = children(descriptor, ns.md, 'NameIDFormat').flatMap((element) => formats.get(wordsOf(element) ?? '') ?? []);
+  return known[0] && { format: known[0] };
+}
+
+/** What people call it. @see SAML V2.0 Metadata Extensions for Login and Discovery User Interface §2.1.2 */
+function nameOf(entity: Element, descriptor: Element): string | undefined {
+  const shown = children(descriptor, ns.md, 'Extensions')
+    .flatMap((extensions) => children(extensions, MDUI, 'UIInfo'))
+    .flatMap((info) => children(info, MDUI, 'DisplayName'));
+  const organisation = children(entity, ns.md, 'Organization').flatMap((element) => children(element, ns.md, 'OrganizationDisplayName'));
+  for (const names of [shown, organisation]) {
+    const english = names.filter((element) => /^en\b/i.test(element.getAttributeNS(XML, 'lang') ?? ''));
+    const name = [...english, ...names].map(wordsOf).find((words) => words !== undefined);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+/** At most 200 characters, without those that control. */
+function wordsOf(element: Element): string | undefined {
+  if (elementsOf(element).length > 0 || !element.firstChild) return undefined;
+  const words = (element.textContent ?? '').replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return words === '' ? undefined : [...words.slice(0, 200)].filter((character) => !/^[\ud800-\udfff]$/.test(character)).join('');
+}
+
+function noteIgnored(reading: Reading, { entity, descriptor, around, at }: Found): void {
+  if (children(descriptor, ns.md, 'AttributeConsumingService').length > 0)
+    reading.note(`${at}/AttributeConsumingService`, 'it is not used: `attributes` says what is released');
+  if ([...around, entity].some((element) => children(element, ns.ds, 'Signature').length > 0))
+    reading.note('Signature', 'signatures of metadata are not verified');
+}

@@ -1,0 +1,46 @@
+/** What all parts of a reader of metadata share: where they are, what is wrong there, and what has no effect. */
+
+import type { Fault } from '../service-providers/errors.js';
+import { MalformedXml } from '../xml/malformed.js';
+
+/** What is known beside the document. */
+export interface Known {
+  /** Of the service provider that is meant, where the document has several, or is of one that is registered. */
+  readonly entityId?: string | undefined;
+  /** Members that an administrator gave: what the document says of them is not read. */
+  readonly overridden: ReadonlySet<string>;
+  /** Whether it is registered with signing certificates, which it then has to have in the document as well. */
+  readonly hadCertificates?: boolean;
+  /** Whether it is taken though its `validUntil` has passed. @default false */
+  readonly mayBeOver?: boolean;
+  readonly production: boolean;
+}
+
+/** What is told at most. */
+const MOST = 20;
+
+export class Reading {
+  readonly faults: Fault[] = [];
+  readonly notes: string[] = [];
+
+  constructor(readonly known: Known) {}
+
+  fault(path: string, expected: string): void {
+    if (this.faults.length < MOST) this.faults.push({ path, expected });
+  }
+
+  note(path: string, text: string): void {
+    if (this.notes.length < MOST) this.notes.push(`${path}: ${text}`);
+  }
+
+  /** Reads a part; where its form is wrong, that is told, and there is no value. */
+  part<Value>(path: string, expected: string, read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof MalformedXml)) throw error;
+      this.fault(path, expected);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/** What the operator says of the SAML identity provider. */
+import type { ReportProblem } from '../../lib/extension-door.js';
+import { missingPeers } from './entities/certificate.js';
+import { checkGivenKeys } from './entities/given-keys.js';
+import type { SamlKeyPair } from './entities/signer.js';
+
+export interface SamlOptions {
+  /** The name of the instance's entity, a URI. @default the URL of its metadata */
+  readonly entityId?: string;
+  /**
+   * Keys of the operator's own: the first signs, all are published in metadata. They are rotated here, and the admin API only lists them.
+   * @default a key that the service makes and keeps encrypted, with a self-signed certificate for ten years
+   */
+  readonly keys?: readonly SamlKeyPair[];
+  /** Whether each tenant is an entity of its own as well, at `/idp/saml/t/{tid}`. @default true */
+  readonly tenantEntities?: boolean;
+  /** Whether metadata asks for signed requests, and requests without a signature are refused from all service providers. @default false */
+  readonly wantAuthnRequestsSigned?: boolean;
+  /** Seconds that the clocks of service providers may differ from ours, 0 to 600. @default 180 */
+  readonly clockSkewSeconds?: number;
+}
+
+/** With their defaults. */
+export interface ResolvedSamlOptions extends Required<Omit<SamlOptions, 'entityId' | 'keys'>> {
+  readonly entityId: string | undefined;
+  readonly keys: readonly SamlKeyPair[] | undefined;
+}
+
+export const resolveSamlOptions = ({
+  entityId,
+  keys,
+  tenantEntities = true,
+  wantAuthnRequestsSigned = false,
+  clockSkewSeconds = 180,
+}: SamlOptions): ResolvedSamlOptions => ({ entityId, keys, tenantEntities, wantAuthnRequestsSigned, clockSkewSeconds });
+
+const MOST_SKEW_SECONDS = 600;
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
+/** @see SAML Core §8.3.6 */
+const isEntityId = (value: unknown): boolean => typeof value === 'string' && /^[a-z][a-z0-9+.-]*:[!-~]{1,1000}$/i.test(value);
+const isSkew = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_SKEW_SECONDS;
+
+const members: Readonly<Record<keyof SamlOptions, { readonly expected: string; readonly isRight: (value: unknown) => boolean }>> = {
+  entityId: { expected: 'a URI of at most 1000 characters', isRight: isEntityId },
+  keys: { expected: 'a list of keys', isRight: () => true },
+  tenantEntities: { expected: 'true or false', isRight: isBoolean },
+  wantAuthnRequestsSigned: { expected: 'true or false', isRight: isBoolean },
+  clockSkewSeconds: { expected: `a whole number of seconds, 0 to ${MOST_SKEW_SECONDS}`, isRight: isSkew },
+};
+
+/** Tells all that is wrong with the options, and which package is missing to make a key with where none is given. */
+export function checkSamlOptions(options: unknown, report: ReportProblem): void {
+  if (typeof options !== 'object' || options === null) {
+    report({ expected: 'an object of options' });
+    return;
+  }
+  for (const [name, value] of Object.entries(options)) {
+    const member = Object.hasOwn(members, name) ? members[name as keyof SamlOptions] : undefined;
+    if (!member) report({ path: [name], expected: `one of ${Object.keys(members).join(', ')}` });
+    else if (value !== undefined && !member.isRight(value)) report({ path: [name], expected: member.expected, received: String(value) });
+  }
+  const { keys } = options as SamlOptions;
+  if (keys !== undefined) checkGivenKeys(keys, report);
+  else {
+    const missing = missingPeers();
+    if (missing.length > 0)
+      report({
+        path: ['keys'],
+        expected: `a key with its certificate, or the packages that make one to be installed: ${missing.join(', ')}`,
+      });
+  }
+}

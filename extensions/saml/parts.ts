@@ -1,0 +1,47 @@
+/** What the members of the extension share, made once for each service. */
+import type { ExtensionContext } from '../../lib/extension-door.js';
+import { createEntities } from './entities/entity.js';
+import { createSamlKeys } from './entities/keys.js';
+import { createFrontDoor } from './messages/front-door.js';
+import type { ResolvedSamlOptions } from './options.js';
+import { createPages } from './pages.js';
+import { createServiceProviderBook } from './service-providers/book.js';
+import { createRefresh } from './service-providers/refresh.js';
+import { createRegistrar } from './service-providers/registration.js';
+import { createWrites } from './service-providers/writes.js';
+import { createChains } from './slo/chain.js';
+import { createIncoming } from './slo/incoming.js';
+import { createSendLogout } from './slo/messages.js';
+import { createOutgoing } from './slo/outgoing.js';
+import { createParticipants } from './slo/participants.js';
+import { createAnswer } from './sso/answer.js';
+import { createBegin } from './sso/begin.js';
+import { createNameIds } from './sso/name-id.js';
+import { createResponses } from './sso/responses.js';
+
+export function createParts(context: ExtensionContext, options: ResolvedSamlOptions) {
+  const { entityId, tenantEntities } = options;
+  const entities = createEntities(context, entityId);
+  const keys = createSamlKeys(context, options);
+  const book = createServiceProviderBook(context);
+  const registrar = createRegistrar(context);
+  const writes = createWrites(context, book);
+  const pages = createPages(context);
+  const participants = createParticipants(context);
+  const chains = createChains(context);
+  const shared = { context, options, entities, tenantEntities, keys, book, pages, participants, chains };
+  const nameIds = createNameIds(context);
+  const responses = createResponses(shared);
+  const send = createSendLogout(context, keys);
+  return {
+    ...shared,
+    registrar,
+    writes,
+    refresh: createRefresh(context, registrar, writes),
+    frontDoor: createFrontDoor(context, { book, ...options }),
+    begin: createBegin({ ...shared, nameIds, responses }),
+    answer: createAnswer({ ...shared, nameIds, responses }),
+    incoming: createIncoming({ ...shared, send }),
+    outgoing: createOutgoing({ ...shared, send }),
+  };
+}

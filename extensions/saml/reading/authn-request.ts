@@ -1,0 +1,65 @@
+/** @see SAML Core §3.4.1 */
+
+import type { AuthnRequest, RequestedAuthnContext } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
+import { attribute, children, elementsOf, ns, one, ordered, textOf } from '../xml/elements.js';
+import { MalformedXml } from '../xml/malformed.js';
+import { booleanAttribute, indexAttribute } from '../xml/values.js';
+import { headOf, nameIdOf, type ReadMessage } from './message.js';
+
+const comparisons = ['exact', 'minimum', 'maximum', 'better'] as const;
+
+/** @throws RefusedMessage, MalformedXml */
+export function readAuthnRequest(root: Element): ReadMessage<AuthnRequest> {
+  ordered(
+    root,
+    [ns.saml, 'Issuer'],
+    [ns.ds, 'Signature'],
+    [ns.samlp, 'Extensions'],
+    [ns.saml, 'Subject'],
+    [ns.samlp, 'NameIDPolicy'],
+    [ns.saml, 'Conditions'],
+    [ns.samlp, 'RequestedAuthnContext'],
+    [ns.samlp, 'Scoping'],
+  );
+  const { destination, ...head } = headOf(root);
+  const acsUrl = attribute(root, 'AssertionConsumerServiceURL');
+  const acsIndex = indexAttribute(root, 'AssertionConsumerServiceIndex');
+  if (acsUrl !== undefined && acsIndex !== undefined) throw new RefusedMessage('acs_ambiguous');
+  const policy = one(root, ns.samlp, 'NameIDPolicy');
+  const subject = one(root, ns.saml, 'Subject');
+  const message: AuthnRequest = {
+    kind: 'AuthnRequest',
+    ...head,
+    forceAuthn: booleanAttribute(root, 'ForceAuthn') ?? false,
+    isPassive: booleanAttribute(root, 'IsPassive') ?? false,
+    ...given({
+      acsUrl,
+      acsIndex,
+      protocolBinding: attribute(root, 'ProtocolBinding'),
+      nameIdFormat: policy && attribute(policy, 'Format'),
+      spNameQualifier: policy && attribute(policy, 'SPNameQualifier'),
+      requestedAuthnContext: requestedAuthnContextOf(root),
+      subject: subject && nameIdOf(subject),
+    }),
+  };
+  return { message, ...given({ destination }) };
+}
+
+function requestedAuthnContextOf(root: Element): RequestedAuthnContext | undefined {
+  const requested = one(root, ns.samlp, 'RequestedAuthnContext');
+  if (!requested) return undefined;
+  const wanted = attribute(requested, 'Comparison') ?? 'exact';
+  const comparison = comparisons.find((known) => known === wanted);
+  const classRefs = children(requested, ns.saml, 'AuthnContextClassRef').map(textOf);
+  const declarations = children(requested, ns.saml, 'AuthnContextDeclRef').length;
+  const isOneKind = elementsOf(requested).length === Math.max(classRefs.length, declarations);
+  if (!comparison || !isOneKind || classRefs.length + declarations === 0) throw new MalformedXml('xml_structure', 'RequestedAuthnContext');
+  return { comparison, classRefs, hasDeclarations: declarations > 0 };
+}
+
+/** Members that have a value. */
+const given = <Members extends object>(members: Members) =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Members]?: Exclude<Members[Name], undefined>;
+  };

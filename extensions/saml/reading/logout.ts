@@ -1,0 +1,49 @@
+/** Logout messages that service providers send. @see SAML Core §3.7 */
+
+import type { LogoutRequest, LogoutResponse } from '../messages/inbound.js';
+import { children, ns, one, ordered, required, requiredAttribute, textOf } from '../xml/elements.js';
+import { MalformedXml } from '../xml/malformed.js';
+import { instantAttribute } from '../xml/values.js';
+import { headOf, idAttribute, nameIdOf, type ReadMessage } from './message.js';
+
+/** @throws RefusedMessage, MalformedXml */
+export function readLogoutRequest(root: Element): ReadMessage<LogoutRequest> {
+  ordered(
+    root,
+    [ns.saml, 'Issuer'],
+    [ns.ds, 'Signature'],
+    [ns.samlp, 'Extensions'],
+    [ns.saml, 'BaseID'],
+    [ns.saml, 'NameID'],
+    [ns.saml, 'EncryptedID'],
+    [ns.samlp, 'SessionIndex'],
+  );
+  const { destination, ...head } = headOf(root);
+  const notOnOrAfter = instantAttribute(root, 'NotOnOrAfter');
+  const nameId = nameIdOf(root);
+  if (!nameId) throw new MalformedXml('xml_structure', 'NameID');
+  const sessionIndexes = children(root, ns.samlp, 'SessionIndex').map(textOf);
+  return {
+    message: { kind: 'LogoutRequest', ...head, nameId, sessionIndexes },
+    ...(destination === undefined ? {} : { destination }),
+    ...(notOnOrAfter === undefined ? {} : { notOnOrAfter }),
+  };
+}
+
+/** @throws RefusedMessage, MalformedXml */
+export function readLogoutResponse(root: Element): ReadMessage<LogoutResponse> {
+  ordered(root, [ns.saml, 'Issuer'], [ns.ds, 'Signature'], [ns.samlp, 'Extensions'], [ns.samlp, 'Status']);
+  const { destination, ...head } = headOf(root);
+  const status = required(required(root, ns.samlp, 'Status'), ns.samlp, 'StatusCode');
+  const below = one(status, ns.samlp, 'StatusCode');
+  return {
+    message: {
+      kind: 'LogoutResponse',
+      ...head,
+      inResponseTo: idAttribute(root, 'InResponseTo'),
+      status: requiredAttribute(status, 'Value'),
+      ...(below && { subStatus: requiredAttribute(below, 'Value') }),
+    },
+    ...(destination === undefined ? {} : { destination }),
+  };
+}

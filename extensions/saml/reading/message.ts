@@ -1,0 +1,68 @@
+/** What all messages have: a name, an issuer, a time, and an address. @see SAML Core §3.2.1, §3.2.2 */
+
+import type { InboundMessage, NameId } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
+import { attribute, isNamed, ns, one, required, requiredAttribute, textOf } from '../xml/elements.js';
+import { MalformedXml } from '../xml/malformed.js';
+import { instantAttribute } from '../xml/values.js';
+
+export type Kind = InboundMessage['kind'];
+const kinds: readonly Kind[] = ['AuthnRequest', 'LogoutRequest', 'LogoutResponse'];
+
+/** A message, and what the front door alone looks at. */
+export interface ReadMessage<Message extends InboundMessage = InboundMessage> {
+  readonly message: Message;
+  readonly destination?: string;
+  /** Milliseconds since the epoch. */
+  readonly notOnOrAfter?: number;
+}
+
+/** @throws RefusedMessage `message_kind` */
+export function kindOf(root: Element): Kind {
+  const kind = kinds.find((name) => isNamed(root, ns.samlp, name));
+  if (!kind) throw new RefusedMessage('message_kind');
+  return kind;
+}
+
+const ENTITY = 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity';
+
+/** The entityID of the issuer. @see SAML Profiles §4.1.4.1, §4.4.4.1 */
+export function issuerOf(root: Element): string {
+  const issuer = required(root, ns.saml, 'Issuer');
+  if ((attribute(issuer, 'Format') ?? ENTITY) !== ENTITY) throw new MalformedXml('xml_structure', 'Issuer');
+  return textOf(issuer);
+}
+
+export function headOf(
+  root: Element,
+): { readonly id: string; readonly issuer: string; readonly issuedAt: number } & Pick<ReadMessage, 'destination'> {
+  if (attribute(root, 'Version') !== '2.0') throw new RefusedMessage('version');
+  const id = idAttribute(root, 'ID');
+  const issuedAt = instantAttribute(root, 'IssueInstant');
+  if (issuedAt === undefined) throw new MalformedXml('xml_structure', 'IssueInstant');
+  const destination = attribute(root, 'Destination');
+  return { id, issuer: issuerOf(root), issuedAt, ...(destination === undefined ? {} : { destination }) };
+}
+
+/** The ID of a message: a name without a colon. @see SAML Core §1.3.4 */
+export function idAttribute(root: Element, name: string): string {
+  const id = requiredAttribute(root, name);
+  if (!/^[A-Za-z_][\w.-]{0,255}$/.test(id)) throw new RefusedMessage('message_id', { place: name });
+  return id;
+}
+
+/** The only `NameID` right below an element. @throws RefusedMessage where somebody is named in another way */
+export function nameIdOf(parent: Element): NameId | undefined {
+  if (one(parent, ns.saml, 'BaseID') || one(parent, ns.saml, 'EncryptedID')) throw new RefusedMessage('encrypted_id_unsupported');
+  const element = one(parent, ns.saml, 'NameID');
+  if (!element) return undefined;
+  const format = attribute(element, 'Format');
+  const nameQualifier = attribute(element, 'NameQualifier');
+  const spNameQualifier = attribute(element, 'SPNameQualifier');
+  return {
+    value: textOf(element),
+    ...(format === undefined ? {} : { format }),
+    ...(nameQualifier === undefined ? {} : { nameQualifier }),
+    ...(spNameQualifier === undefined ? {} : { spNameQualifier }),
+  };
+}

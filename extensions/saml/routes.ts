@@ -1,0 +1,86 @@
+/** The endpoints of the instance's entity, and of each tenant's. */
+import type Router from '@koa/router';
+import type { Context, ExtensionContext } from '../../lib/extension-door.js';
+import type { Entities, Entity } from './entities/entity.js';
+import type { SamlKeys } from './entities/keys.js';
+import { answerMetadata, metadataXml } from './entities/metadata.js';
+import type { FrontDoor, ReceivedOf } from './messages/front-door.js';
+import type { AuthnRequest, LogoutRequest, LogoutResponse } from './messages/inbound.js';
+import { RefusedMessage } from './messages/refused.js';
+import type { ResolvedSamlOptions } from './options.js';
+import type { Pages } from './pages.js';
+import type { createIncoming } from './slo/incoming.js';
+import { donePath, runPath } from './slo/incoming.js';
+import type { createOutgoing } from './slo/outgoing.js';
+import { nextPath } from './slo/participant.js';
+import type { createAnswer } from './sso/answer.js';
+import type { createBegin } from './sso/begin.js';
+import { returnPath } from './sso/clients.js';
+
+export interface RouteParts {
+  readonly context: Pick<ExtensionContext, 'own' | 'ofInstance' | 'directory' | 'logger' | 'requestId'>;
+  readonly options: Pick<ResolvedSamlOptions, 'tenantEntities' | 'wantAuthnRequestsSigned'>;
+  readonly entities: Entities;
+  readonly keys: Pick<SamlKeys, 'published'>;
+  readonly frontDoor: FrontDoor;
+  readonly begin: ReturnType<typeof createBegin>;
+  readonly answer: ReturnType<typeof createAnswer>;
+  readonly incoming: ReturnType<typeof createIncoming>;
+  readonly outgoing: ReturnType<typeof createOutgoing>;
+  readonly pages: Pages;
+}
+
+export function samlRoutes(router: Router, parts: RouteParts): void {
+  const { context, options, entities, keys, frontDoor, begin, answer, incoming, outgoing, pages } = parts;
+  const { own, ofInstance, directory, logger, requestId } = context;
+
+  /** A message that is not let in gets no answer, because nothing of it is trusted. */
+  async function guarded(ctx: Context, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof RefusedMessage)) throw error;
+      const { reason, place, serviceProviderId: serviceProvider, status } = error;
+      logger.warn({ requestId: requestId(ctx), reason, place, serviceProvider }, 'saml.request.refused');
+      await pages.refused(ctx, reason, status);
+    }
+  }
+
+  /** The entity that a path is of: that of a tenant alone which people sign in to. */
+  async function entityOf(ctx: Context): Promise<Entity> {
+    const { tid } = ctx.params as { readonly tid?: string };
+    if (tid === undefined) return entities.of(ofInstance);
+    const tenant = options.tenantEntities ? await directory.tenants.get(tid) : undefined;
+    return tenant?.status === 'active' ? entities.of(tenant.id) : ctx.throw(404);
+  }
+
+  async function singleSignOn(ctx: Context, entity: Entity): Promise<void> {
+    await begin.requested(ctx, entity, (await frontDoor.receive(ctx, entity, ['AuthnRequest'])) as ReceivedOf<AuthnRequest>);
+  }
+
+  async function singleLogout(ctx: Context, entity: Entity): Promise<void> {
+    const received = await frontDoor.receive(ctx, entity, ['LogoutRequest', 'LogoutResponse']);
+    if (received.message.kind === 'LogoutRequest') await incoming.requested(ctx, received as ReceivedOf<LogoutRequest>);
+    else await outgoing.answered(ctx, received as ReceivedOf<LogoutResponse>);
+  }
+
+  const at = (run: (ctx: Context, entity: Entity) => Promise<void>) => async (ctx: Context) => {
+    const entity = await entityOf(ctx);
+    await guarded(ctx, () => run(ctx, entity));
+  };
+  for (const base of [`${own}/saml`, `${own}/saml/t/:tid`]) {
+    router.get(
+      `${base}/metadata`,
+      at(async (ctx, entity) => answerMetadata(ctx, metadataXml(entity, await keys.published(), options))),
+    );
+    router.get(`${base}/sso`, at(singleSignOn));
+    router.post(`${base}/sso`, at(singleSignOn));
+    router.get(`${base}/init`, at(begin.initiated));
+    router.get(`${base}/slo`, at(singleLogout));
+    router.post(`${base}/slo`, at(singleLogout));
+  }
+  router.get(returnPath(own), (ctx: Context) => guarded(ctx, () => answer(ctx)));
+  router.get(runPath(own), (ctx: Context) => guarded(ctx, () => incoming.run(ctx)));
+  router.get(nextPath(own), (ctx: Context) => guarded(ctx, () => outgoing.next(ctx)));
+  router.get(donePath(own), (ctx: Context) => guarded(ctx, () => incoming.done(ctx)));
+}

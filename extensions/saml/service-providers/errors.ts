@@ -1,0 +1,42 @@
+/** What is answered where a service provider, or its metadata, cannot be taken. */
+import { defineErrors, IdpError } from '../../../lib/extension-door.js';
+
+export const errors = defineErrors({
+  metadata_unavailable: {
+    status: 422,
+    description: 'The metadata could not be fetched: its URL has to be public, and answer 200 with at most 512 KB within 5 seconds.',
+  },
+  metadata_invalid: { status: 422, description: 'The metadata is none of a service provider that can be registered: `errors` says where.' },
+  metadata_url_missing: { status: 422, description: 'The service provider has no `metadataUrl` to read its metadata from.' },
+  impersonation_operator_required: {
+    status: 403,
+    description: 'Only who administers all tenants lets people who act as others sign in to a service provider.',
+  },
+});
+
+/** What faults of metadata point to that was read by its URL. */
+export const METADATA_URL = '/metadataUrl';
+
+/** Where something is wrong, and what it is to be. */
+export interface Fault {
+  /** In a record a JSON pointer; in metadata the element. */
+  readonly path: string;
+  readonly expected: string;
+}
+
+/** @throws IdpError `invalid_record` with all of them, where there is one. */
+export function refuse(faults: readonly Fault[]): void {
+  const [first] = faults;
+  if (first) throw new IdpError('invalid_record', { ...first, problems: faults });
+}
+
+/** In one line, for a record of what went wrong. */
+export function reasonOf(error: IdpError): string {
+  const { problems, path, expected, reason } = error.details as Partial<Fault> & {
+    readonly problems?: readonly Fault[];
+    readonly reason?: string;
+  };
+  const faults = problems ?? (path === undefined ? [] : [{ path, expected: expected ?? '' }]);
+  const text = faults.map((fault) => (fault.path === METADATA_URL ? fault.expected : `${fault.path}: ${fault.expected}`)).join('; ');
+  return `${error.code}: ${text || reason || error.message}`.slice(0, 1000);
+}

@@ -1,0 +1,23 @@
+/** Service providers that need somebody’s attention, though people go on signing in to them. */
+import type { ExtensionContext, ExtensionProblem } from '../../../lib/extension-door.js';
+import { serviceProviders } from './records.js';
+
+/** Told at most, of each kind. */
+const MOST = 100;
+
+/** Those whose metadata cannot be read anew, whose metadata is over, or whose certificates are. */
+export async function serviceProviderProblems({ collectionOfAllTenants }: ExtensionContext): Promise<readonly ExtensionProblem[]> {
+  const rows = collectionOfAllTenants(serviceProviders);
+  const now = new Date();
+  const [failing, over] = await Promise.all([
+    rows.range({ index: 'byFailure', within: [], limit: MOST }),
+    rows.range({ index: 'byExpiry', within: [], below: now, limit: MOST }),
+  ]);
+  return [
+    ...failing.map(({ id }) => ({ code: 'saml_metadata_failing', id })),
+    ...over.map(({ id, source }) => {
+      const isMetadata = source?.validUntil !== undefined && Date.parse(source.validUntil) <= now.getTime();
+      return { code: isMetadata ? 'saml_metadata_over' : 'saml_certificate_over', id };
+    }),
+  ];
+}

@@ -1,0 +1,114 @@
+/** Service providers put together from metadata and from what administrators say, which comes first. */
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { type DescribedMember, describedMembers, isDescribed, type ServiceProviderDescription } from '../metadata-reader/description.js';
+import { refuse } from './errors.js';
+import type { ServiceProviderFields } from './records.js';
+import { checked, defaultsOf, type Registration } from './rules.js';
+
+/** What an administrator says of a new one. */
+export type Given = Partial<Registration>;
+
+/** What an administrator changes: `null` takes a member away. */
+export type Change = { readonly [Member in keyof Registration]?: Registration[Member] | null | undefined };
+
+type Source = NonNullable<ServiceProviderFields['source']>;
+export type Registered = Registration & { readonly source?: Source };
+
+/** Metadata as it was read now, and where. */
+export interface ReadMetadata {
+  readonly url?: string;
+  readonly description: ServiceProviderDescription;
+}
+
+/** Of one that nobody named. */
+const nameOf = (entityId: string): string => entityId.slice(0, 200);
+
+export type Registrar = ReturnType<typeof createRegistrar>;
+
+export function createRegistrar(context: ExtensionContext) {
+  const isGiven = (value: unknown): boolean => value !== undefined;
+  const givenMembers = (given: object): readonly DescribedMember[] =>
+    Object.entries(given).flatMap(([member, value]) => (isDescribed(member) && isGiven(value) ? [member] : []));
+
+  const sourceOf = ({ url, description: { validUntil, notes } }: ReadMetadata, overridden: readonly string[]): Source => ({
+    ...(url === undefined ? {} : { url }),
+    overridden: [...new Set(overridden)].sort(),
+    readAt: new Date().toISOString(),
+    ...(validUntil === undefined ? {} : { validUntil }),
+    notes: [...notes],
+  });
+
+  function checkSigned({ signAssertion }: Registration, { wantsSignedAssertions }: ServiceProviderDescription): void {
+    if (!signAssertion && wantsSignedAssertions)
+      refuse([{ path: '/signAssertion', expected: 'true, because the metadata asks for signed assertions' }]);
+  }
+
+  /** Without what metadata gave before, with what it gives now. */
+  function described(
+    before: Registration,
+    { members, entityId }: ServiceProviderDescription,
+    overridden: ReadonlySet<string>,
+  ): Registration {
+    const next: Record<string, unknown> = { ...before };
+    const defaults: Partial<Registration> = { ...defaultsOf(context), name: nameOf(entityId) };
+    for (const member of describedMembers) {
+      if (overridden.has(member)) continue;
+      const value = members[member] ?? defaults[member];
+      if (value === undefined) delete next[member];
+      else next[member] = value;
+    }
+    return next as unknown as Registration;
+  }
+
+  return {
+    /** @throws IdpError `invalid_record` */
+    create(given: Given, owner: string, metadata?: ReadMetadata): Registered {
+      const { description } = metadata ?? {};
+      const entityId = given.entityId ?? description?.entityId;
+      const stated = Object.fromEntries(Object.entries(given).filter(([, value]) => isGiven(value))) as Given;
+      const whole = { ...defaultsOf(context), ...stated, entityId, name: stated.name ?? nameOf(entityId ?? '') } as Registration;
+      const missing = (['entityId', 'assertionConsumerServices'] as const).filter((member) => !description && !isGiven(stated[member]));
+      refuse(missing.map((member) => ({ path: `/${member}`, expected: 'a value, because there is no metadata' })));
+      if (!metadata || !description) return checked(whole, owner, context);
+      const overridden = givenMembers(stated);
+      const registration = checked(described(whole, description, new Set(overridden)), owner, context);
+      checkSigned(registration, description);
+      return { ...registration, source: sourceOf(metadata, overridden) };
+    },
+
+    /**
+     * @param metadata that was read for this change; `url: null` forgets where metadata comes from.
+     * @throws IdpError `invalid_record`
+     */
+    change<Row extends Registered>(
+      row: Row,
+      change: Change,
+      owner: string,
+      {
+        metadata,
+        url,
+        overridden,
+      }: { readonly metadata?: ReadMetadata; readonly url?: null; readonly overridden?: readonly string[] } = {},
+    ): Row {
+      const { source: before, ...rest } = row;
+      const isNamed = !before && row.name !== nameOf(row.entityId);
+      const kept = [...(overridden ?? before?.overridden ?? (isNamed ? ['name'] : [])), ...givenMembers(change)];
+      let next = rest as Registration;
+      if (metadata) next = described(next, metadata.description, new Set(kept));
+      const changed: Record<string, unknown> = { ...next };
+      for (const [member, value] of Object.entries(change)) {
+        if (value === null) delete changed[member];
+        else if (value !== undefined) changed[member] = value;
+      }
+      const registration = checked(changed as unknown as Registration, owner, context);
+      if (metadata) checkSigned(registration, metadata.description);
+      if (!metadata && !before) {
+        if (overridden?.length) refuse([{ path: '/overridden', expected: 'nothing, because there is no metadata' }]);
+        return registration as Row;
+      }
+      const source = metadata ? sourceOf(metadata, kept) : ({ ...before, overridden: [...new Set(kept)].sort() } as Source);
+      const { url: _, problem: __, ...unread } = source;
+      return { ...registration, source: url === null ? unread : source } as Row;
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** What a service provider has to be beyond its form, and what becomes of what is left out. */
+import type { ExtensionContext } from '../../../lib/extension-door.js';
+import { isWritable } from '../xml/write.js';
+import { addressProblem } from './addresses.js';
+import { readCertificate } from './certificates.js';
+import { type Fault, refuse } from './errors.js';
+import { claimNames, hasPseudonyms } from './offers.js';
+import type { ServiceProviderFields } from './records.js';
+
+/** What a service provider is registered with. */
+export type Registration = Omit<ServiceProviderFields, 'source' | 'refreshAt' | 'failingSince' | 'expiresAt' | 'createdAt' | 'updatedAt'>;
+
+type Service = Pick<ExtensionContext, 'production' | 'claims' | 'pseudonyms' | 'ofInstance' | 'directory'>;
+
+/** Of which nothing was said. */
+export const defaultsOf = (service: Service): Omit<Registration, 'name' | 'entityId' | 'assertionConsumerServices'> => ({
+  status: 'active',
+  singleLogoutServices: [],
+  signingCertificates: [],
+  requireSignedRequests: false,
+  encryption: 'none',
+  signAssertion: true,
+  signResponse: false,
+  nameId: hasPseudonyms(service) ? { format: 'persistent' } : { format: 'unspecified', claim: 'sub' },
+  attributes: [],
+  requireMfa: false,
+  idpInitiated: { isAllowed: false },
+  impersonation: 'refuse',
+});
+
+/** Bytes of a `RelayState`. @see SAML Bindings §3.4.3 */
+const RELAY_STATE_BYTES = 80;
+
+/**
+ * As it is kept: certificates in DER, each once.
+ * @param owner a tenant's id, or `ofInstance`
+ * @throws IdpError `invalid_record`
+ */
+export function checked<Given extends Registration>(given: Given, owner: string, service: Service): Given {
+  const faults: Fault[] = [];
+  const expect = (holds: boolean, path: string, expected: string): void => void (holds || faults.push({ path, expected }));
+  const checkAddress = (address: string | undefined, path: string): void => {
+    const problem = address === undefined ? undefined : addressProblem(address, service.production);
+    if (problem !== undefined) faults.push({ path, expected: problem });
+  };
+  const certificateAt = (text: string, path: string) => {
+    const read = readCertificate(text);
+    if (typeof read !== 'string') return read;
+    faults.push({ path, expected: read });
+    return undefined;
+  };
+
+  const { assertionConsumerServices, singleLogoutServices, signAssertion, signResponse, encryption, nameId, attributes, idpInitiated } =
+    given;
+  const indexes = new Set<number>();
+  for (const [at, { url, index }] of assertionConsumerServices.entries()) {
+    checkAddress(url, `/assertionConsumerServices/${at}/url`);
+    expect(!indexes.has(index), `/assertionConsumerServices/${at}/index`, 'an index that no other has');
+    indexes.add(index);
+  }
+  const bindings = new Set<string>();
+  for (const [at, { binding, url, responseUrl }] of singleLogoutServices.entries()) {
+    checkAddress(url, `/singleLogoutServices/${at}/url`);
+    checkAddress(responseUrl, `/singleLogoutServices/${at}/responseUrl`);
+    expect(!bindings.has(binding), `/singleLogoutServices/${at}/binding`, 'a binding that no other has');
+    bindings.add(binding);
+  }
+  const signing = given.signingCertificates.map((text, at) => certificateAt(text, `/signingCertificates/${at}`)?.certificate ?? text);
+  if (signing.length === 0) {
+    expect(!given.requireSignedRequests, '/signingCertificates', 'a certificate, because requests have to be signed');
+    expect(singleLogoutServices.length === 0, '/signingCertificates', 'a certificate, because logout messages have to be signed');
+  }
+  const encrypting =
+    given.encryptionCertificate === undefined ? undefined : certificateAt(given.encryptionCertificate, '/encryptionCertificate');
+  expect(
+    encryption === 'none' || given.encryptionCertificate !== undefined,
+    '/encryptionCertificate',
+    `a certificate, because encryption is ${encryption}`,
+  );
+  expect(encrypting?.isRsa !== false, '/encryptionCertificate', 'a certificate with an RSA key');
+  expect(signAssertion || signResponse, '/signAssertion', 'true, unless signResponse is');
+
+  const { format, claim } = nameId;
+  expect(
+    format !== 'persistent' || hasPseudonyms(service),
+    '/nameId/format',
+    'another format, because the option subjectSalt is not given',
+  );
+  expect(format !== 'unspecified' || claim !== undefined, '/nameId/claim', 'a claim, because the format is unspecified');
+  const hasOwnValue = format === 'persistent' || format === 'transient';
+  expect(!hasOwnValue || claim === undefined, '/nameId/claim', `no claim, because the format is ${format}`);
+  const claims = claimNames(service);
+  const checkClaim = (name: string, path: string): void => expect(claims.has(name), path, 'a claim that service providers may get');
+  if (claim !== undefined) checkClaim(claim, '/nameId/claim');
+  const names = new Set<string>();
+  for (const [at, attribute] of attributes.entries()) {
+    checkClaim(attribute.claim, `/attributes/${at}/claim`);
+    const name = JSON.stringify([attribute.name, attribute.format]);
+    expect(!names.has(name), `/attributes/${at}/name`, 'a name that no other has in this format');
+    names.add(name);
+    for (const member of ['name', 'friendlyName'] as const)
+      expect(isWritable(attribute[member] ?? ''), `/attributes/${at}/${member}`, 'characters that XML can carry');
+  }
+  const { relayState = '' } = idpInitiated;
+  expect(Buffer.byteLength(relayState) <= RELAY_STATE_BYTES, '/idpInitiated/relayState', `at most ${RELAY_STATE_BYTES} bytes`);
+  expect(
+    given.allowedTenants === undefined || owner === service.ofInstance,
+    '/allowedTenants',
+    'nothing, because it is of one tenant, and for its users',
+  );
+  refuse(faults);
+  return {
+    ...given,
+    signingCertificates: [...new Set(signing)],
+    ...(encrypting === undefined ? {} : { encryptionCertificate: encrypting.certificate }),
+  };
+}
+
+/** @throws IdpError `invalid_record` for a tenant that does not exist. */
+export async function checkTenants(
+  { allowedTenants }: { readonly allowedTenants?: readonly string[] | null | undefined },
+  { directory }: Service,
+): Promise<void> {
+  const faults: Fault[] = [];
+  for (const [at, tid] of (allowedTenants ?? []).entries())
+    if (!(await directory.tenants.get(tid))) faults.push({ path: `/allowedTenants/${at}`, expected: 'a tenant that exists' });
+  refuse(faults);
+}

@@ -1,0 +1,112 @@
+/** What the operations of service providers take and answer. */
+import { type Static, Type } from '../../../lib/extension-door.js';
+import { describedMembers } from '../metadata-reader/description.js';
+import { serviceProviderFields as of } from './records.js';
+
+const strict = { additionalProperties: false } as const;
+const optional = Type.Optional;
+const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => optional(Type.Union([schema, Type.Null()]));
+
+const certificate = () => Type.String({ minLength: 1, maxLength: 16_384, description: 'PEM, or DER in base64' });
+const { url, index, isDefault } = of.assertionConsumerServices.items.properties;
+const assertionConsumerServices = () =>
+  Type.Array(Type.Object({ url, index: optional(index), isDefault }, { ...strict, description: '`index` by default: its place' }), {
+    minItems: 1,
+    maxItems: 50,
+  });
+const metadataUrl = () => Type.String({ minLength: 1, maxLength: 1024, description: 'https; read daily' });
+const metadata = () => Type.String({ minLength: 1, maxLength: 65_536, description: 'SAML metadata, XML' });
+
+/** All with a default, or from metadata. */
+const changeable = {
+  name: optional(of.name),
+  status: optional(of.status),
+  assertionConsumerServices: optional(assertionConsumerServices()),
+  singleLogoutServices: optional(of.singleLogoutServices),
+  signingCertificates: optional(Type.Array(certificate(), { maxItems: 10 })),
+  requireSignedRequests: optional(of.requireSignedRequests),
+  encryption: optional(of.encryption),
+  signAssertion: optional(of.signAssertion),
+  signResponse: optional(of.signResponse),
+  nameId: optional(of.nameId),
+  attributes: optional(of.attributes),
+  requireMfa: optional(of.requireMfa),
+  idpInitiated: optional(of.idpInitiated),
+  impersonation: optional(of.impersonation),
+};
+
+const made = {
+  entityId: optional(of.entityId),
+  metadata: optional(metadata()),
+  ...changeable,
+  encryptionCertificate: optional(certificate()),
+  allowedTenants: of.allowedTenants,
+  sessionLifetimeSeconds: of.sessionLifetimeSeconds,
+};
+export const form = Type.Object({ ...made, metadataUrl: optional(metadataUrl()) }, strict);
+/** @interface */
+export type Form = Static<typeof form>;
+
+export const patch = Type.Object(
+  {
+    ...changeable,
+    encryptionCertificate: orNull(certificate()),
+    allowedTenants: orNull(of.allowedTenants),
+    sessionLifetimeSeconds: orNull(of.sessionLifetimeSeconds),
+    metadata: optional(metadata()),
+    metadataUrl: orNull(metadataUrl()),
+    overridden: optional(
+      Type.Array(Type.Union(describedMembers.map((member) => Type.Literal(member))), {
+        maxItems: describedMembers.length,
+        description: 'Members that metadata does not replace when it is read next, in the place of those that were',
+      }),
+    ),
+  },
+  strict,
+);
+/** @interface */
+export type Patch = Static<typeof patch>;
+
+export const ServiceProviderItem = Type.Object(
+  {
+    id: Type.String(),
+    ...of,
+    source: optional(
+      Type.Object(
+        {
+          url: optional(Type.String()),
+          overridden: Type.Array(Type.String()),
+          readAt: Type.String(),
+          validUntil: optional(Type.String()),
+          notes: Type.Array(Type.String(), { description: 'What in the metadata has no effect' }),
+          problem: optional(Type.String({ description: 'Why it could not be read anew' })),
+          failingSince: optional(Type.String()),
+        },
+        { ...strict, description: 'The metadata that it was read from' },
+      ),
+    ),
+    identityProvider: Type.Object(
+      { entityId: Type.String(), metadataUrl: Type.String(), singleSignOnUrl: Type.String(), singleLogoutUrl: Type.String() },
+      { ...strict, description: 'What to register at the service provider' },
+    ),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
+  },
+  { $id: 'ServiceProvider', ...strict },
+);
+
+/** Assertion consumer services with an index each: that of their place, where they have none of their own. */
+export const indexed = <Given extends Pick<Form, 'assertionConsumerServices'>>({ assertionConsumerServices: given, ...rest }: Given) => ({
+  ...rest,
+  ...(given && { assertionConsumerServices: given.map((service, at) => ({ ...service, index: service.index ?? at })) }),
+});
+
+/** What a seed gives: a service provider of the tenant that it names, or of the instance. */
+export const seedForm = Type.Object(
+  {
+    serviceProviders: optional(
+      Type.Array(Type.Object({ ...made, id: Type.String({ pattern: '^[a-z][a-z0-9-]{1,59}$' }), tenant: optional(Type.String()) }, strict)),
+    ),
+  },
+  strict,
+);

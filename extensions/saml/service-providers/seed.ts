@@ -1,0 +1,68 @@
+/**
+ * Service providers of the option `seed`: under `extensions.saml.serviceProviders`, each with its id, and the name of its tenant unless it is of the instance.
+ * Metadata is given as text, because no start waits for what others publish.
+ */
+import { ConfigError, defineSeed, type ExtensionContext, type ExtensionSeed, IdpError } from '../../../lib/extension-door.js';
+import { type Fault, refuse } from './errors.js';
+import { serviceProviders } from './records.js';
+import type { ServiceProviderRefresh } from './refresh.js';
+import type { Registrar } from './registration.js';
+import { checked } from './rules.js';
+import { indexed, seedForm } from './schemas.js';
+import type { ServiceProviderWrites } from './writes.js';
+
+interface Parts {
+  readonly tenantEntities: boolean;
+  readonly registrar: Registrar;
+  readonly refresh: ServiceProviderRefresh;
+  readonly writes: ServiceProviderWrites;
+}
+
+const by = { actor: 'seed' };
+
+export const serviceProviderSeed = (partsOf: (context: ExtensionContext) => Parts): ExtensionSeed =>
+  defineSeed({
+    form: seedForm,
+    pieces({ serviceProviders: seeded = [] }, context, { tenantId }) {
+      const { registrar, refresh, tenantEntities, writes } = partsOf(context);
+      return seeded.map(({ id, tenant, metadata, allowedTenants, ...rest }, index) => {
+        const owner = tenant === undefined ? context.ofInstance : tenantId(tenant);
+        const given = { ...indexed(rest), ...(allowedTenants && { allowedTenants: allowedTenants.map(tenantId) }) };
+        // A start does not fail because time passed.
+        const known = { entityId: given.entityId, overridden: new Set(Object.keys(given)), mayBeOver: true };
+        const { source: _, ...fields } = told(index, () => {
+          if (tenant !== undefined && !tenantEntities) refuse([{ path: '/tenant', expected: 'nothing, because tenantEntities is false' }]);
+          return registrar.create(
+            given,
+            owner,
+            metadata === undefined ? undefined : { description: refresh.read(metadata, '/metadata', known) },
+          );
+        });
+        const place = { owner, id };
+        return {
+          collection: serviceProviders.name as 'saml.service-providers',
+          id,
+          fields: { ...fields },
+          find: () => context.collection(serviceProviders, owner).get(id),
+          create: () => writes.create(place, fields, by),
+          update: (__: string, patch: Readonly<Record<string, unknown>>) =>
+            writes.update(place, (row) => checked({ ...row, ...patch }, owner, context), by),
+        };
+      });
+    },
+  });
+
+/** What a service provider of the seed makes; what is wrong with it is a problem with the options. */
+function told<Made>(index: number, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    if (!IdpError.is(error, 'invalid_record') && (error as { code?: unknown }).code !== 'metadata_invalid') throw error;
+    const { problems = [] } = (error as IdpError).details as { readonly problems?: readonly Fault[] };
+    const at = `seed.extensions.saml.serviceProviders[${index}]`;
+    throw new ConfigError(
+      'invalid_options',
+      problems.map(({ path, expected }) => ({ path: at + path.replace(/\/(\d+)/g, '[$1]').replaceAll('/', '.'), expected })),
+    );
+  }
+}

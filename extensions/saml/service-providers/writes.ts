@@ -1,0 +1,95 @@
+/** Service providers as they are written: by the admin API, by a seed, and when their metadata is read anew. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Attribution, ExtensionContext } from '../../../lib/extension-door.js';
+import { IdpError } from '../../../lib/extension-door.js';
+import type { ServiceProviderBook } from './book.js';
+import { expiriesOf } from './certificates.js';
+import { type ServiceProvider, type ServiceProviderFields, serviceProviders } from './records.js';
+import type { Registered } from './registration.js';
+
+export interface Place {
+  /** Whose it is: a tenant's id, or `ofInstance`. */
+  readonly owner: string;
+  readonly id: string;
+}
+
+export interface ServiceProviderWrites {
+  /** @throws IdpError `conflict` where the owner has one with the entityID; `invalid_record` */
+  create(place: Place, registered: Registered, by: Attribution): Promise<ServiceProvider>;
+  /** @param change may run again when another write came between. @throws IdpError `not_found`, `invalid_record` */
+  update(place: Place, change: (row: ServiceProvider) => ServiceProvider, by?: Attribution): Promise<ServiceProvider>;
+  /** @throws IdpError `not_found` */
+  remove(place: Place, by: Attribution): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+
+export function createWrites({ collection }: ExtensionContext, book: ServiceProviderBook): ServiceProviderWrites {
+  const rowsOf = ({ owner }: Place) => collection(serviceProviders, owner);
+  type Type = 'ServiceProviderCreated' | 'ServiceProviderUpdated' | 'ServiceProviderRemoved';
+  const event = (type: Type, { id }: Place, by?: Attribution) => ({ type, data: { AggregateId: id }, ...(by && { by }) });
+
+  return {
+    async create(place, registered, by) {
+      const now = new Date().toISOString();
+      const fields = timed({ ...registered, createdAt: now, updatedAt: now });
+      try {
+        const row = await rowsOf(place).insert(fields, { id: place.id, events: [event('ServiceProviderCreated', place, by)] });
+        book.forget(place.id);
+        return row;
+      } catch (error) {
+        throw IdpError.is(error, 'conflict') ? new IdpError('conflict', { path: '/entityId' }) : error;
+      }
+    },
+
+    async update(place, change, by) {
+      let isOther = false;
+      const row = await rowsOf(place).update(
+        place.id,
+        (before) => {
+          const next = timed(change(before), before);
+          isOther = !isDeepStrictEqual(toldOf(next), toldOf(before));
+          if (isOther) return { ...next, updatedAt: new Date().toISOString() };
+          return isDeepStrictEqual(next, before) ? before : next;
+        },
+        () => (isOther ? [event('ServiceProviderUpdated', place, by)] : []),
+      );
+      book.forget(place.id);
+      return row;
+    },
+
+    async remove(place, by) {
+      await rowsOf(place).remove(place.id, [event('ServiceProviderRemoved', place, by)]);
+      book.forget(place.id);
+    },
+  };
+}
+
+/** What listeners hear of when it changes: not that metadata was read again, and said the same. */
+function toldOf({ source, refreshAt: _, failingSince: __, expiresAt: ___, updatedAt: ____, ...rest }: ServiceProviderFields): object {
+  const { url, overridden } = source ?? {};
+  return { ...rest, url, overridden };
+}
+
+/** With the instants that jobs and health look for. One that is disabled is not read anew, and worries nobody. */
+function timed<Fields extends ServiceProviderFields>(given: Fields, before?: ServiceProviderFields): Fields {
+  const { refreshAt, failingSince, expiresAt: _, ...fields } = given;
+  const { status, source, signingCertificates, encryptionCertificate } = given;
+  if (status !== 'active') return fields as Fields;
+  const isReadAnew = source?.url !== undefined;
+  const wasRead = source?.readAt !== before?.source?.readAt;
+  // Not all at once, where many were registered at once.
+  const isNext = new Date(Date.now() + DAY_MS * (0.9 + 0.1 * Math.random()));
+  const due = wasRead ? isNext : (refreshAt ?? new Date());
+  const runsOut = [
+    ...(source?.validUntil === undefined ? [] : [Date.parse(source.validUntil)]),
+    ...(encryptionCertificate === undefined ? [] : expiriesOf([encryptionCertificate]).map(Number)),
+    ...(signingCertificates.length === 0 ? [] : [Math.max(...expiriesOf(signingCertificates).map(Number))]),
+  ];
+  return {
+    ...fields,
+    ...(isReadAnew && { refreshAt: due }),
+    ...(isReadAnew && failingSince && !wasRead ? { failingSince } : {}),
+    ...(runsOut.length > 0 && { expiresAt: new Date(Math.min(...runsOut)) }),
+  } as Fields;
+}

@@ -1,0 +1,93 @@
+/**
+ * The way of a browser through the service providers that it is signed out at, one after the other. By then, everything of ours is over: whoever stays at
+ * one that does not answer is signed out here.
+ * @see SAML Profiles §4.4.3
+ */
+import { randomBytes } from 'node:crypto';
+import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
+import type { NameId } from '../messages/inbound.js';
+import { newMessageId } from '../xml/write.js';
+import type { Participant } from './participants.js';
+
+export interface Step {
+  readonly serviceProvider: string;
+  readonly name: string;
+  readonly nameId: NameId;
+  readonly sessionIndex: string;
+  /** `silent`: it cannot be asked, or answered that it did not do it. */
+  readonly state: 'waiting' | 'asked' | 'done' | 'silent';
+}
+
+export interface Chain {
+  readonly steps: readonly Step[];
+  /** Where the browser goes on to. */
+  readonly next: string;
+}
+
+/** The message that a service provider is to answer. */
+export interface Asked {
+  readonly handle: string;
+  readonly at: number;
+  /** The id of the service provider. */
+  readonly serviceProvider: string;
+}
+
+export const chains: ArtifactKind = { name: 'saml.logouts', lifetimeSeconds: 600 };
+/** By the ID of the request. */
+export const asked: ArtifactKind = { name: 'saml.logout-requests', lifetimeSeconds: 600, once: true };
+
+export type Chains = ReturnType<typeof createChains>;
+
+export function createChains({ artifact }: Pick<ExtensionContext, 'artifact'>) {
+  const read = async (handle: string): Promise<Chain | undefined> => (await artifact(chains).read(handle)) as Chain | undefined;
+  const change = async (handle: string, of: (before: Chain) => Chain): Promise<Chain | undefined> =>
+    (await artifact(chains).update(handle, (before) => before && of(before as Chain))) as Chain | undefined;
+  const withState = (chain: Chain, at: number, state: Step['state']): Chain => ({
+    ...chain,
+    steps: chain.steps.map((step, index) => (index === at ? { ...step, state } : step)),
+  });
+
+  return {
+    /** @param canBeAsked tells where there is no address to ask at. @returns its handle */
+    async begin(participants: readonly Participant[], next: string, canBeAsked: (participant: Participant) => boolean): Promise<string> {
+      const handle = randomBytes(24).toString('base64url');
+      const steps = participants.map((participant): Step => {
+        const { serviceProvider, name, nameId, sessionIndex } = participant;
+        return { serviceProvider, name, nameId, sessionIndex, state: canBeAsked(participant) ? 'waiting' : 'silent' };
+      });
+      await artifact(chains).put(handle, { steps, next });
+      return handle;
+    },
+
+    /**
+     * The next one to ask, each time another: two tabs, or who goes back, ask nobody twice.
+     * @returns `next` without a step where all were asked; undefined for a logout that is too old to be known.
+     */
+    async advance(handle: string): Promise<{ readonly next: string; readonly step?: Step & { readonly requestId: string } } | undefined> {
+      let at = -1;
+      const after = await change(handle, (before) => {
+        at = before.steps.findIndex(({ state }) => state === 'waiting');
+        return at === -1 ? before : withState(before, at, 'asked');
+      });
+      const step = after?.steps[at];
+      if (!after || !step) return after && { next: after.next };
+      const requestId = newMessageId();
+      await artifact(asked).put(requestId, { handle, at, serviceProvider: step.serviceProvider } satisfies Asked);
+      return { next: after.next, step: { ...step, requestId } };
+    },
+
+    /** The step that an answer is about, once and for the service provider that was asked alone. @returns the handle of the logout */
+    async answered(requestId: string, serviceProvider: string, isDone: boolean): Promise<string | undefined> {
+      const waiting = (await artifact(asked).read(requestId)) as Asked | undefined;
+      if (waiting?.serviceProvider !== serviceProvider || !(await artifact(asked).take(requestId))) return undefined;
+      await change(waiting.handle, (before) => withState(before, waiting.at, isDone ? 'done' : 'silent'));
+      return waiting.handle;
+    },
+
+    /** Names of those that did not answer so far; undefined for a logout that is too old to be known. */
+    async unanswered(handle: string): Promise<readonly string[] | undefined> {
+      const chain = await read(handle);
+      return chain && [...new Set(chain.steps.flatMap(({ name, state }) => (state === 'done' ? [] : [name])))];
+    },
+  };
+}

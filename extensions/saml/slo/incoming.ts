@@ -1,0 +1,134 @@
+/** Service providers that want somebody signed out everywhere. @see SAML Profiles §4.4.3.1, SAML Core §3.7.3.2 */
+import { randomBytes } from 'node:crypto';
+import { type ArtifactKind, type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
+import type { Entities } from '../entities/entity.js';
+import type { ReceivedOf } from '../messages/front-door.js';
+import type { LogoutRequest } from '../messages/inbound.js';
+import { logoutResponseXml } from '../messages/logout.js';
+import { RefusedMessage } from '../messages/refused.js';
+import type { Status } from '../messages/status.js';
+import type { Pages } from '../pages.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { statuses } from '../sso/statuses.js';
+import type { Chains } from './chain.js';
+import { logoutServiceOf, type SendLogout } from './messages.js';
+import type { Participants } from './participants.js';
+
+/** A request that waits for the browser, and for its answer. */
+interface Leaving extends Pick<LogoutRequest, 'id' | 'nameId' | 'sessionIndexes'> {
+  /** The id of the service provider. */
+  readonly serviceProvider: string;
+  readonly relayState?: string;
+  /** The session that ended. */
+  readonly session?: string;
+}
+
+/** Longer than a logout at other service providers takes. */
+export const leaving: ArtifactKind = { name: 'saml.leaving', lifetimeSeconds: 3600, once: true };
+
+const base = (own: string): string => `${own}/saml/slo`;
+/** Where the browser brings its cookies, and where it comes to once it was signed out elsewhere. */
+export const runPath = (own: string): string => `${base(own)}/run`;
+export const donePath = (own: string): string => `${base(own)}/done`;
+
+export interface IncomingParts {
+  readonly context: Pick<ExtensionContext, 'artifact' | 'own' | 'url' | 'signedIn' | 'signOut' | 'logger' | 'requestId'>;
+  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly entities: Entities;
+  readonly participants: Participants;
+  readonly chains: Chains;
+  readonly send: SendLogout;
+  readonly pages: Pages;
+}
+
+export function createIncoming({ context, book, entities, participants, chains, send, pages }: IncomingParts) {
+  const { artifact, own, url, signedIn, signOut, logger, requestId } = context;
+
+  async function urlFor(path: string, request: Leaving): Promise<string> {
+    const handle = randomBytes(24).toString('base64url');
+    await artifact(leaving).put(handle, request);
+    return `${url(path)}?${new URLSearchParams({ request: handle })}`;
+  }
+
+  /** @throws RefusedMessage where the service provider is gone */
+  async function taken(ctx: Context): Promise<{ readonly request: Leaving; readonly serviceProvider: ServiceProvider } | undefined> {
+    const { request: handle } = ctx.query;
+    const request =
+      typeof handle === 'string' && handle !== '' ? ((await artifact(leaving).take(handle)) as Leaving | undefined) : undefined;
+    if (!request) {
+      await pages.expired(ctx);
+      return undefined;
+    }
+    const serviceProvider = await book.get(request.serviceProvider);
+    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider');
+    return { request, serviceProvider };
+  }
+
+  async function answer(ctx: Context, serviceProvider: ServiceProvider, { id, relayState }: Leaving, status: Status): Promise<void> {
+    const { code, subCode } = status;
+    logger.info(
+      { requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode },
+      'saml.logout.response',
+    );
+    const service = logoutServiceOf(serviceProvider);
+    if (!service) return code === 'Success' ? pages.signedOut(ctx) : pages.refused(ctx, 'unknown_principal');
+    const { entityId } = entities.of(serviceProvider.tid);
+    await send(
+      ctx,
+      serviceProvider,
+      service,
+      'SAMLResponse',
+      (destination, signer) => logoutResponseXml({ entityId, destination, inResponseTo: id, status }, signer),
+      relayState,
+    );
+  }
+
+  /** Whether others were asked that did not do it, or may still. */
+  async function isPartial(session: string | undefined): Promise<boolean> {
+    const { logout } = (session === undefined ? undefined : await participants.read(session)) ?? {};
+    return logout !== undefined && (await chains.unanswered(logout))?.length !== 0;
+  }
+
+  return {
+    /** Keeps the request for the GET that brings cookies, whichever site it was posted from. */
+    async requested(ctx: Context, { message, serviceProvider, relayState }: ReceivedOf<LogoutRequest>): Promise<void> {
+      const { id, nameId, sessionIndexes } = message;
+      const request = {
+        serviceProvider: serviceProvider.id,
+        id,
+        nameId,
+        sessionIndexes,
+        ...(relayState === undefined ? {} : { relayState }),
+      };
+      redirectByGet(ctx, await urlFor(runPath(own), request));
+    },
+
+    /** @throws RefusedMessage */
+    async run(ctx: Context): Promise<void> {
+      const found = await taken(ctx);
+      if (!found) return;
+      const { request, serviceProvider } = found;
+      const here = await signedIn(ctx);
+      if (!here) return answer(ctx, serviceProvider, request, { code: 'Success' });
+      const { session } = here;
+      if (!(await participants.isAbout(session, serviceProvider, request)))
+        return answer(ctx, serviceProvider, request, statuses.unknownPrincipal);
+      await participants.leave(session, serviceProvider);
+      const canAnswer = logoutServiceOf(serviceProvider) !== undefined;
+      const next = await urlFor(donePath(own), { ...request, session });
+      // Without an address to answer at, the person sees what became of it. Where another request was faster, it sees to all others.
+      const onward = await signOut(ctx, { session, ...(canAnswer ? { next } : {}) });
+      redirectByGet(ctx, onward ?? next);
+    },
+
+    /** @throws RefusedMessage */
+    async done(ctx: Context): Promise<void> {
+      const found = await taken(ctx);
+      if (!found) return;
+      const { request, serviceProvider } = found;
+      const status: Status = { code: 'Success', ...((await isPartial(request.session)) ? { subCode: 'PartialLogout' as const } : {}) };
+      return answer(ctx, serviceProvider, request, status);
+    },
+  };
+}

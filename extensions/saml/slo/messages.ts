@@ -1,0 +1,38 @@
+/** How logout messages leave: by Redirect where the service provider takes it, because that needs no page, else by POST. */
+import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
+import type { SamlKeys } from '../entities/keys.js';
+import type { Signer } from '../entities/signer.js';
+import { type MessageParameter, postFields, redirectUrl } from '../messages/send.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { clientIdOf } from '../sso/clients.js';
+
+type LogoutService = ServiceProvider['singleLogoutServices'][number];
+
+/** Undefined where there is none. */
+export const logoutServiceOf = ({ singleLogoutServices: all }: Pick<ServiceProvider, 'singleLogoutServices'>): LogoutService | undefined =>
+  all.find(({ binding }) => binding === 'redirect') ?? all[0];
+
+/** The message for an address: signed where a signer is given. */
+type Write = (destination: string, signer?: Signer) => string;
+
+export type SendLogout = ReturnType<typeof createSendLogout>;
+
+export const createSendLogout =
+  ({ sendForm }: Pick<ExtensionContext, 'sendForm'>, keys: Pick<SamlKeys, 'signer'>) =>
+  async (
+    ctx: Context,
+    serviceProvider: ServiceProvider,
+    { binding, url, responseUrl = url }: LogoutService,
+    name: MessageParameter,
+    write: Write,
+    relayState?: string,
+  ): Promise<void> => {
+    const address = name === 'SAMLResponse' ? responseUrl : url;
+    const signer = await keys.signer();
+    if (binding === 'redirect') return redirectByGet(ctx, redirectUrl(address, name, write(address), relayState, signer));
+    await sendForm(ctx, {
+      action: address,
+      fields: postFields(name, write(address, signer), relayState),
+      client: clientIdOf(serviceProvider),
+    });
+  };

@@ -1,0 +1,63 @@
+/** The steps of a logout at other service providers, and their answers. @see SAML Profiles §4.4.3.3, §4.4.3.4 */
+import { type Context, type ExtensionContext, redirectByGet } from '../../../lib/extension-door.js';
+import type { Entities } from '../entities/entity.js';
+import type { ReceivedOf } from '../messages/front-door.js';
+import type { LogoutResponse } from '../messages/inbound.js';
+import { logoutRequestXml } from '../messages/logout.js';
+import { RefusedMessage } from '../messages/refused.js';
+import { statusUri } from '../messages/status.js';
+import type { Pages } from '../pages.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { Chains } from './chain.js';
+import { logoutServiceOf, type SendLogout } from './messages.js';
+import { nextPath } from './participant.js';
+
+/** Milliseconds that a service provider may take a request for. */
+const VALID_MS = 300_000;
+
+export interface OutgoingParts {
+  readonly context: Pick<ExtensionContext, 'own' | 'url' | 'logger' | 'requestId'>;
+  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly entities: Entities;
+  readonly chains: Chains;
+  readonly send: SendLogout;
+  readonly pages: Pages;
+}
+
+export function createOutgoing({ context, book, entities, chains, send, pages }: OutgoingParts) {
+  const { own, url, logger, requestId } = context;
+  const onward = (handle: string): string => `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
+
+  return {
+    /** Asks the next one, or goes on where all were asked. Whoever comes back without an answer goes on to the one after. */
+    async next(ctx: Context): Promise<void> {
+      const { logout: handle } = ctx.query;
+      if (typeof handle !== 'string' || handle === '') return pages.expired(ctx);
+      for (;;) {
+        const found = await chains.advance(handle);
+        if (!found) return pages.expired(ctx);
+        const { step, next } = found;
+        if (!step) return redirectByGet(ctx, next);
+        const serviceProvider = await book.get(step.serviceProvider);
+        const service = serviceProvider && logoutServiceOf(serviceProvider);
+        // Gone since the logout began: it stays among those that did not answer.
+        if (!serviceProvider || !service) continue;
+        const { nameId, sessionIndex, requestId: id } = step;
+        const { entityId } = entities.of(serviceProvider.tid);
+        return send(ctx, serviceProvider, service, 'SAMLRequest', (destination, signer) =>
+          logoutRequestXml({ entityId, destination, nameId, sessionIndex, id, notOnOrAfter: Date.now() + VALID_MS }, signer),
+        );
+      }
+    },
+
+    /** @throws RefusedMessage `not_pending` for an answer that nobody waits for, or of another one than was asked */
+    async answered(ctx: Context, { message, serviceProvider }: ReceivedOf<LogoutResponse>): Promise<void> {
+      const { inResponseTo, status, subStatus } = message;
+      const isDone = status === statusUri('Success') && subStatus !== statusUri('PartialLogout');
+      const handle = await chains.answered(inResponseTo, serviceProvider.id, isDone);
+      if (handle === undefined) throw new RefusedMessage('not_pending');
+      logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status, subStatus }, 'saml.logout.answered');
+      redirectByGet(ctx, onward(handle));
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** Service providers among those that hear of the end of a sign-in, by the browser alone: an administrator who ends one reaches none of them. */
+import type { ExtensionContext, LogoutParticipant } from '../../../lib/extension-door.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { Chains } from './chain.js';
+import { logoutServiceOf } from './messages.js';
+import type { Participants } from './participants.js';
+
+export const nextPath = (own: string): string => `${own}/saml/slo/next`;
+
+export interface LogoutParts {
+  readonly context: Pick<ExtensionContext, 'own' | 'url'>;
+  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly participants: Participants;
+  readonly chains: Chains;
+}
+
+export function createLogoutParticipant({ context: { own, url }, book, participants, chains }: LogoutParts): LogoutParticipant {
+  return {
+    async visit({ session }, next) {
+      const staying = ((await participants.read(session))?.participants ?? []).filter(({ hasLeft }) => !hasLeft);
+      if (staying.length === 0) return undefined;
+      const reachable = new Set<string>();
+      for (const id of new Set(staying.map(({ serviceProvider }) => serviceProvider))) {
+        const serviceProvider = await book.get(id);
+        if (serviceProvider && logoutServiceOf(serviceProvider)) reachable.add(id);
+      }
+      const handle = await chains.begin(staying, next, ({ serviceProvider }) => reachable.has(serviceProvider));
+      await participants.ended(session, handle);
+      return reachable.size === 0 ? undefined : `${url(nextPath(own))}?${new URLSearchParams({ logout: handle })}`;
+    },
+
+    async unanswered({ session }) {
+      const { logout } = (await participants.read(session)) ?? {};
+      return logout === undefined ? [] : ((await chains.unanswered(logout)) ?? []);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Service providers that signed somebody in by a session of ours: what each calls the user, and the session. */
+import type { ArtifactKind, BrowserSignIn, ExtensionContext } from '../../../lib/extension-door.js';
+import type { LogoutRequest, NameId } from '../messages/inbound.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { isSameNameId } from '../sso/name-id.js';
+import { newMessageId } from '../xml/write.js';
+
+export interface Participant {
+  /** The id of the service provider. */
+  readonly serviceProvider: string;
+  /** As it was called: it may be gone by the time that it does not answer. */
+  readonly name: string;
+  /** The user's id: linked accounts share a session. */
+  readonly oid: string;
+  readonly nameId: NameId;
+  /** Of the session at the service provider, whatever accounts of it were used. @see SAML Core §2.7.2 */
+  readonly sessionIndex: string;
+  /** It began the sign-out by itself. */
+  readonly hasLeft?: true;
+}
+
+export interface Session {
+  readonly participants: readonly Participant[];
+  /** The handle of the logout that ended it. */
+  readonly logout?: string;
+}
+
+/** By the name of the session. A session cannot last longer than this, whatever its service says. */
+export const sessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
+
+/** More than a session can have but by a script: the oldest are forgotten. */
+const MOST = 500;
+
+export type Participants = ReturnType<typeof createParticipants>;
+
+export function createParticipants({ artifact, lifetimes }: Pick<ExtensionContext, 'artifact' | 'lifetimes'>) {
+  const lifetimeSeconds = Math.min(lifetimes.session, sessions.lifetimeSeconds);
+  const read = async (session: string): Promise<Session | undefined> => (await artifact(sessions).read(session)) as Session | undefined;
+  const change = async (session: string, of: (before: Session) => Session): Promise<Session> =>
+    (await artifact(sessions).update(session, (before) => of((before as Session | undefined) ?? { participants: [] }), {
+      lifetimeSeconds,
+    })) as Session;
+
+  return {
+    read,
+
+    /** What the service provider calls those that it signed in by this session. */
+    async of(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<readonly Participant[]> {
+      return ((await read(session))?.participants ?? []).filter(({ serviceProvider }) => serviceProvider === id);
+    },
+
+    /**
+     * Before the assertion is sent.
+     * @param nameId a transient one gives way to the one that the session has already.
+     */
+    async enter(signedIn: BrowserSignIn, { id, name }: ServiceProvider, nameId: NameId, isTransient: boolean): Promise<Participant> {
+      const { oid, session } = signedIn;
+      const isIt = (each: Participant): boolean =>
+        each.serviceProvider === id &&
+        each.oid === oid &&
+        each.nameId.format === nameId.format &&
+        (isTransient || each.nameId.value === nameId.value);
+      const newIndex = newMessageId();
+      const { participants } = await change(session, (before) => {
+        const known = before.participants.find(isIt);
+        if (known && !known.hasLeft) return before;
+        const others = before.participants.filter((each) => !isIt(each));
+        const ofSession = before.participants.find(({ serviceProvider }) => serviceProvider === id);
+        const entered = {
+          serviceProvider: id,
+          name,
+          oid,
+          nameId: known?.nameId ?? nameId,
+          sessionIndex: ofSession?.sessionIndex ?? newIndex,
+        };
+        return { ...before, participants: [...others, entered].slice(-MOST) };
+      });
+      return participants.find(isIt) as Participant;
+    },
+
+    /** Whether the message is about who is signed in here. @see SAML Core §3.7.3.2 */
+    async isAbout(
+      session: string,
+      serviceProvider: ServiceProvider,
+      { nameId, sessionIndexes }: Pick<LogoutRequest, 'nameId' | 'sessionIndexes'>,
+    ) {
+      const all = await this.of(session, serviceProvider);
+      return all.some(
+        (each) => isSameNameId(nameId, each.nameId) && (sessionIndexes.length === 0 || sessionIndexes.includes(each.sessionIndex)),
+      );
+    },
+
+    /** The service provider has ended its own session, and is not asked to. */
+    async leave(session: string, { id }: Pick<ServiceProvider, 'id'>): Promise<void> {
+      await change(session, (before) => {
+        const isStaying = (each: Participant): boolean => each.serviceProvider === id && !each.hasLeft;
+        if (!before.participants.some(isStaying)) return before;
+        return { ...before, participants: before.participants.map((each) => (isStaying(each) ? { ...each, hasLeft: true } : each)) };
+      });
+    },
+
+    /** @param logout the handle of it */
+    ended: async (session: string, logout: string): Promise<void> => void (await change(session, (before) => ({ ...before, logout }))),
+  };
+}

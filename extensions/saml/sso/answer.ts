@@ -1,0 +1,122 @@
+/** From a sign-in to an assertion: all that was asked for is looked at again, because the sign-in may be another than the request brought about. */
+import { type BrowserSignIn, type Context, type ExtensionContext, IdpError, type SignInAnswer } from '../../../lib/extension-door.js';
+import type { Entities } from '../entities/entity.js';
+import { RefusedMessage } from '../messages/refused.js';
+import type { Assertion } from '../messages/response.js';
+import type { Status } from '../messages/status.js';
+import type { Pages } from '../pages.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import type { Participants } from '../slo/participants.js';
+import { UnwritableText } from '../xml/write.js';
+import { releasedAttributes } from './attributes.js';
+import { wantedContext } from './authn-context.js';
+import { clientIdOf, tenantsOf } from './clients.js';
+import { type KeptRequest, takeRequest } from './kept-request.js';
+import type { NameIds } from './name-id.js';
+import type { Responses } from './responses.js';
+import { statuses, statusOf } from './statuses.js';
+
+/** Milliseconds that an assertion can be used for, and before it was made, for clocks that are late. */
+const VALID_MS = 300_000;
+const EARLY_MS = 60_000;
+/** Seconds that clocks of our own nodes differ. */
+const NODE_SKEW_SECONDS = 5;
+
+export interface AnswerParts {
+  readonly context: Pick<ExtensionContext, 'artifact' | 'claims' | 'lifetimes' | 'ofInstance' | 'signInAnswer' | 'signedIn'>;
+  readonly book: Pick<ServiceProviderBook, 'get'>;
+  readonly entities: Entities;
+  readonly nameIds: NameIds;
+  readonly participants: Participants;
+  readonly responses: Responses;
+  readonly pages: Pages;
+}
+
+export function createAnswer({ context, book, entities, nameIds, participants, responses, pages }: AnswerParts) {
+  /** What the sign-in is not that the request or the service provider asks for. */
+  async function lackOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Status | undefined> {
+    const { forceAuthn, receivedAt, requestedAuthnContext, subject } = request;
+    const { account, amr, authTime, act } = here;
+    if (!(tenantsOf(serviceProvider, context.ofInstance)?.includes(account.tenant.id) ?? true))
+      return statuses.requestDenied('The user is of another tenant.');
+    if (act && serviceProvider.impersonation === 'refuse') return statuses.requestDenied('Somebody acts as the user.');
+    if (forceAuthn && authTime < Math.floor(receivedAt / 1000) - NODE_SKEW_SECONDS) return statuses.authnFailed;
+    const wanted = wantedContext(requestedAuthnContext);
+    if ((wanted?.mfa || serviceProvider.requireMfa) && !amr.includes('mfa')) return statuses.noAuthnContext;
+    if (wanted?.classOf(here) === undefined) return statuses.noAuthnContext;
+    if (!subject) return undefined;
+    const known = (await participants.of(here.session, serviceProvider)).flatMap(({ oid, nameId }) => (oid === here.oid ? [nameId] : []));
+    const entity = entities.of(serviceProvider.tid);
+    return (await nameIds.isOf(account, serviceProvider, entity, subject, known)) ? undefined : statuses.unknownPrincipal;
+  }
+
+  /** Milliseconds since the epoch at which the session at the service provider ends at the latest. */
+  function sessionEnd(here: BrowserSignIn, { sessionLifetimeSeconds: seconds }: ServiceProvider, now: number): number | undefined {
+    const { session, impersonation } = context.lifetimes;
+    const ends = [
+      ...(seconds === undefined ? [] : [now + seconds * 1000, (here.authTime + session) * 1000]),
+      ...(here.act ? [(here.authTime + impersonation) * 1000] : []),
+    ];
+    return ends.length === 0 ? undefined : Math.min(...ends);
+  }
+
+  async function assertionOf(here: BrowserSignIn, serviceProvider: ServiceProvider, request: KeptRequest): Promise<Assertion | undefined> {
+    const { nameIdFormat } = request;
+    const nameId = await nameIds.of(here.account, serviceProvider, nameIdFormat, entities.of(serviceProvider.tid));
+    const authnContextClassRef = wantedContext(request.requestedAuthnContext)?.classOf(here);
+    if (!nameId || authnContextClassRef === undefined) return undefined;
+    const attributes = await releasedAttributes(context, serviceProvider, here);
+    const entered = await participants.enter(here, serviceProvider, nameId, nameIdFormat === 'transient');
+    const now = Date.now();
+    const end = sessionEnd(here, serviceProvider, now);
+    return {
+      nameId: entered.nameId,
+      audience: serviceProvider.entityId,
+      sessionIndex: entered.sessionIndex,
+      authnInstant: here.authTime * 1000,
+      authnContextClassRef,
+      attributes,
+      notBefore: now - EARLY_MS,
+      notOnOrAfter: now + VALID_MS,
+      ...(end === undefined ? {} : { sessionNotOnOrAfter: end }),
+    };
+  }
+
+  async function answerTo(ctx: Context, answer: SignInAnswer, serviceProvider: ServiceProvider, request: KeptRequest): Promise<void> {
+    const refuse = (status: Status): Promise<void> =>
+      request.id === undefined ? pages.notSignedIn(ctx, serviceProvider.name) : responses.refuse(ctx, serviceProvider, request, status);
+    const failed = (error: string): Promise<void> => {
+      const status = statusOf(error, request.isPassive);
+      if (!status) throw new IdpError('store_unavailable');
+      return refuse(status);
+    };
+    if ('error' in answer) return failed(answer.error);
+    const { signedIn: here } = answer;
+    const lack = await lackOf(here, serviceProvider, request);
+    if (lack) return refuse(lack);
+    const assertion = await assertionOf(here, serviceProvider, request);
+    if (!assertion) return refuse(statuses.requestDenied('The user has no name of this format.'));
+    // A sign-out that ends the session after this sees the service provider among those to be told; one that ended it before is seen here.
+    if ((await context.signedIn(ctx))?.session !== here.session) return failed('login_required');
+    try {
+      await responses.assert(ctx, serviceProvider, request, assertion);
+    } catch (error) {
+      if (!(error instanceof UnwritableText)) throw error;
+      await refuse(statuses.requestDenied('The name of the user has characters that XML cannot carry.'));
+    }
+  }
+
+  /** Where the browser comes back from the sign-in. Each request is answered once. @throws RefusedMessage */
+  return async (ctx: Context): Promise<void> => {
+    const answer = await context.signInAnswer(ctx);
+    const request = answer && (await takeRequest(context, answer.state));
+    if (!request || answer.client !== clientIdOf({ id: request.serviceProvider })) return pages.expired(ctx);
+    const serviceProvider = await book.get(request.serviceProvider);
+    if (!serviceProvider) throw new RefusedMessage('unknown_service_provider');
+    // It may have been taken away meanwhile.
+    if (!serviceProvider.assertionConsumerServices.some(({ url }) => url === request.acsUrl))
+      throw new RefusedMessage('acs_not_registered');
+    return answerTo(ctx, answer, serviceProvider, request);
+  };
+}

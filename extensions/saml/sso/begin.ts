@@ -1,0 +1,94 @@
+/** From a request to a sign-in: what can be refused at once is, the rest waits for the browser to come back. */
+import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import type { Entity } from '../entities/entity.js';
+import { acsOf } from '../messages/acs.js';
+import type { ReceivedOf } from '../messages/front-door.js';
+import type { AuthnRequest } from '../messages/inbound.js';
+import { RefusedMessage } from '../messages/refused.js';
+import type { Status } from '../messages/status.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { wantedContext } from './authn-context.js';
+import { clientIdOf } from './clients.js';
+import { type KeptRequest, keepRequest } from './kept-request.js';
+import { type NameIds, wantedFormat } from './name-id.js';
+import type { Responses } from './responses.js';
+import { statuses } from './statuses.js';
+
+const POST_BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
+/** Bytes of a RelayState, as of one that comes with a request. */
+const MOST_RELAY_STATE = 1024;
+
+export interface BeginParts {
+  readonly context: Pick<ExtensionContext, 'artifact' | 'requireSignIn'>;
+  readonly book: Pick<ServiceProviderBook, 'get' | 'byEntityId'>;
+  readonly nameIds: NameIds;
+  readonly responses: Responses;
+}
+
+export function createBegin({ context, book, nameIds, responses }: BeginParts) {
+  /** Nothing here reads a cookie: a page of another site that posts brings none. */
+  async function signIn(ctx: Context, { tid }: Entity, serviceProvider: ServiceProvider, request: KeptRequest, hint = ''): Promise<void> {
+    const { mfa = false } = wantedContext(request.requestedAuthnContext) ?? {};
+    const acrValues = [...(mfa || serviceProvider.requireMfa ? ['mfa'] : []), ...(tid === undefined ? [] : [`tenant:${tid}`])];
+    const prompt = request.isPassive ? 'none' : request.forceAuthn ? 'login' : undefined;
+    await context.requireSignIn(ctx, {
+      client: clientIdOf(serviceProvider),
+      state: await keepRequest(context, request),
+      ...(prompt === undefined ? {} : { prompt }),
+      ...(acrValues.length === 0 ? {} : { acrValues: acrValues.join(' ') }),
+      ...(hint === '' ? {} : { loginHint: hint }),
+    });
+  }
+
+  return {
+    /** @throws RefusedMessage `acs_not_registered`, `acs_ambiguous` */
+    async requested(ctx: Context, entity: Entity, { message, serviceProvider, relayState }: ReceivedOf<AuthnRequest>): Promise<void> {
+      const { id, forceAuthn, isPassive, protocolBinding = POST_BINDING, requestedAuthnContext, subject } = message;
+      const { url } = acsOf(serviceProvider, message);
+      const format = wantedFormat(serviceProvider, message);
+      const request: KeptRequest = {
+        serviceProvider: serviceProvider.id,
+        id,
+        acsUrl: url,
+        receivedAt: Date.now(),
+        forceAuthn,
+        isPassive,
+        nameIdFormat: format ?? serviceProvider.nameId.format,
+        ...(relayState === undefined ? {} : { relayState }),
+        ...(requestedAuthnContext ? { requestedAuthnContext } : {}),
+        ...(subject ? { subject } : {}),
+      };
+      const refuse = (status: Status): Promise<void> => responses.refuse(ctx, serviceProvider, request, status);
+      if (protocolBinding !== POST_BINDING) return refuse(statuses.unsupportedBinding);
+      if (format === undefined) return refuse(statuses.invalidNameIdPolicy);
+      if (forceAuthn && isPassive) return refuse(statuses.noPassive);
+      if (!wantedContext(requestedAuthnContext)) return refuse(statuses.noAuthnContext);
+      const hint = subject ? await nameIds.hintOf(serviceProvider, subject) : '';
+      return hint === undefined ? refuse(statuses.unknownPrincipal) : signIn(ctx, entity, serviceProvider, request, hint);
+    },
+
+    /**
+     * A sign-in that begins here, by a link with `sp` and perhaps `RelayState`.
+     * @throws RefusedMessage
+     * @see SAML Profiles §4.1.5
+     */
+    async initiated(ctx: Context, entity: Entity): Promise<void> {
+      const { sp, RelayState: given } = ctx.query;
+      if (Array.isArray(given) || Buffer.byteLength(given ?? '') > MOST_RELAY_STATE) throw new RefusedMessage('relay_state_too_long');
+      const named = typeof sp === 'string' && sp !== '' ? ((await book.byEntityId(entity.owner, sp)) ?? (await book.get(sp))) : undefined;
+      // One of another owner is as unknown as one that does not take it.
+      if (named?.tid !== entity.owner || !named.idpInitiated.isAllowed) throw new RefusedMessage('not_idp_initiated');
+      const relayState = given ?? named.idpInitiated.relayState;
+      await signIn(ctx, entity, named, {
+        serviceProvider: named.id,
+        acsUrl: acsOf(named, {}).url,
+        receivedAt: Date.now(),
+        forceAuthn: false,
+        isPassive: false,
+        nameIdFormat: named.nameId.format,
+        ...(relayState === undefined || relayState === '' ? {} : { relayState }),
+      });
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Service providers, as the sign-in sees them: applications with a name, and tenants whose users may sign in. */
+import { LRUCache } from 'lru-cache';
+import type { ExtensionContext, InternalClient, InternalClients } from '../../../lib/extension-door.js';
+import type { ServiceProviderBook } from '../service-providers/book.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+
+const PREFIX = 'saml:';
+const MOST = 1000;
+
+export const clientIdOf = ({ id }: Pick<ServiceProvider, 'id'>): string => PREFIX + id;
+
+/** Where the browser comes back to from the sign-in, whoever it was for. */
+export const returnPath = (own: string): string => `${own}/saml/sso/answer`;
+
+/** Tenants whose users may sign in; undefined: all. The service provider of a tenant is for its users alone. */
+export const tenantsOf = ({ tid, allowedTenants }: ServiceProvider, ofInstance: string): readonly string[] | undefined =>
+  tid === ofInstance ? allowedTenants : [tid];
+
+/** The same object for a service provider until it changes, because the sign-in keeps what it makes of one. */
+export function createClients(
+  { own, ofInstance }: Pick<ExtensionContext, 'own' | 'ofInstance'>,
+  book: Pick<ServiceProviderBook, 'get'>,
+): InternalClients {
+  const known = new LRUCache<string, { readonly made: string; readonly client: InternalClient }>({ max: MOST });
+  const clientOf = (row: ServiceProvider): InternalClient => {
+    const tenants = tenantsOf(row, ofInstance);
+    const client: InternalClient = {
+      name: row.name,
+      returnTo: returnPath(own),
+      impersonation: row.impersonation,
+      ...(tenants ? { allowedTenants: tenants } : {}),
+    };
+    const made = JSON.stringify(client);
+    const before = known.get(row.id);
+    if (before?.made === made) return before.client;
+    known.set(row.id, { made, client });
+    return client;
+  };
+  return {
+    find(id) {
+      const row = book.get(id.slice(PREFIX.length));
+      return row instanceof Promise ? row.then((found) => found && clientOf(found)) : row && clientOf(row);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** A request of a service provider that waits until somebody is signed in. */
+import { randomBytes } from 'node:crypto';
+import type { ArtifactKind, ExtensionContext } from '../../../lib/extension-door.js';
+import type { NameId, RequestedAuthnContext } from '../messages/inbound.js';
+import type { NameIdFormat } from '../service-providers/records.js';
+
+export interface KeptRequest {
+  /** The id of the service provider. */
+  readonly serviceProvider: string;
+  /** Of the message; absent where the sign-in began here. */
+  readonly id?: string;
+  readonly acsUrl: string;
+  readonly relayState?: string;
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number;
+  readonly forceAuthn: boolean;
+  readonly isPassive: boolean;
+  readonly nameIdFormat: NameIdFormat;
+  readonly requestedAuthnContext?: RequestedAuthnContext;
+  readonly subject?: NameId;
+}
+
+/** By handles that the browser never sees. */
+export const requests: ArtifactKind = { name: 'saml.requests', lifetimeSeconds: 3600, once: true };
+
+export async function keepRequest({ artifact }: Pick<ExtensionContext, 'artifact'>, request: KeptRequest): Promise<string> {
+  const handle = randomBytes(24).toString('base64url');
+  await artifact(requests).put(handle, request);
+  return handle;
+}
+
+/** Undefined for one that was taken, or waited too long. */
+export const takeRequest = async ({ artifact }: Pick<ExtensionContext, 'artifact'>, handle: string): Promise<KeptRequest | undefined> =>
+  (await artifact(requests).take(handle)) as KeptRequest | undefined;

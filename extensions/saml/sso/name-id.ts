@@ -1,0 +1,109 @@
+/** What a service provider calls a user. @see SAML Core §8.3 */
+import { type Account, type ExtensionContext, isUsable } from '../../../lib/extension-door.js';
+import type { Entity } from '../entities/entity.js';
+import type { AuthnRequest, NameId } from '../messages/inbound.js';
+import type { NameIdFormat, ServiceProvider } from '../service-providers/records.js';
+import { newMessageId } from '../xml/write.js';
+import { clientIdOf } from './clients.js';
+
+const uris: Readonly<Record<NameIdFormat, string>> = {
+  persistent: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+  transient: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+  emailAddress: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
+  unspecified: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
+};
+
+/** The format of a response; undefined where the request wants another than is registered, or a name that is shared. @see SAML Core §3.4.1.1 */
+export function wantedFormat(
+  { nameId, entityId }: Pick<ServiceProvider, 'nameId' | 'entityId'>,
+  { nameIdFormat, spNameQualifier = entityId }: Pick<AuthnRequest, 'nameIdFormat' | 'spNameQualifier'>,
+): NameIdFormat | undefined {
+  if (spNameQualifier !== entityId) return undefined;
+  if (nameIdFormat === undefined || nameIdFormat === uris.unspecified) return nameId.format;
+  return [nameId.format, 'transient' as const].find((format) => uris[format] === nameIdFormat);
+}
+
+/** Whether the one from outside names the same, as far as it says. @param ours as it was sent */
+export function isSameNameId({ value, format = uris.unspecified, nameQualifier, spNameQualifier }: NameId, ours: NameId): boolean {
+  if (value !== ours.value || (format !== uris.unspecified && format !== ours.format)) return false;
+  return (
+    (nameQualifier === undefined || nameQualifier === ours.nameQualifier) &&
+    (spNameQualifier === undefined || spNameQualifier === ours.spNameQualifier)
+  );
+}
+
+export type NameIds = ReturnType<typeof createNameIds>;
+
+export function createNameIds({ pseudonyms, claims, directory }: Pick<ExtensionContext, 'pseudonyms' | 'claims' | 'directory'>) {
+  /** One of the instance and one of a tenant cannot compare theirs, though they have one entityID. */
+  const sectorOf = ({ tid, entityId }: ServiceProvider): string => `saml ${tid} ${entityId}`;
+
+  async function claimOf(account: Account, serviceProvider: ServiceProvider, name: string): Promise<readonly unknown[]> {
+    const { [name]: value } = await claims.named(account, new Set([name]), 'saml', clientIdOf(serviceProvider));
+    return [value ?? []].flat();
+  }
+
+  /** An address that nobody proved could be somebody else's. */
+  async function verifiedEmail(account: Account, serviceProvider: ServiceProvider): Promise<string | undefined> {
+    const { email, user } = account.person;
+    const { claim } = serviceProvider.nameId;
+    if (!user.emailVerified) return undefined;
+    if (claim === undefined) return email;
+    const own = [email, user.userName].flatMap((address) => (address?.includes('@') ? [address.toLowerCase()] : []));
+    const found = (await claimOf(account, serviceProvider, claim)).find((value) => own.includes(String(value).toLowerCase()));
+    return found === undefined ? undefined : String(found);
+  }
+
+  async function identifierOf(account: Account, serviceProvider: ServiceProvider, format: NameIdFormat): Promise<string | undefined> {
+    if (format === 'transient') return newMessageId();
+    if (format === 'persistent') return pseudonyms?.of(sectorOf(serviceProvider), account.person.user.id);
+    if (format === 'emailAddress') return verifiedEmail(account, serviceProvider);
+    const [value] = await claimOf(account, serviceProvider, serviceProvider.nameId.claim ?? 'sub');
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  }
+
+  /** The format that a subject of a request is meant in. */
+  const formatOf = ({ nameId }: ServiceProvider, { format = uris.unspecified }: NameId): NameIdFormat | undefined => {
+    if (format === uris.unspecified) return nameId.format;
+    return (Object.keys(uris) as NameIdFormat[]).find((name) => uris[name] === format);
+  };
+
+  return {
+    /** Undefined where the user has none: no verified address, or not the claim. */
+    async of(account: Account, serviceProvider: ServiceProvider, format: NameIdFormat, { entityId }: Entity): Promise<NameId | undefined> {
+      const value = await identifierOf(account, serviceProvider, format);
+      if (value === undefined || value === '') return undefined;
+      const qualifiers = { nameQualifier: entityId, spNameQualifier: serviceProvider.entityId };
+      return { value, format: uris[format], ...(format === 'persistent' || format === 'transient' ? qualifiers : {}) };
+    },
+
+    /** What the sign-in page begins with for the subject of a request; undefined where that is nobody. The empty text where nothing is known beforehand. */
+    async hintOf(serviceProvider: ServiceProvider, subject: NameId): Promise<string | undefined> {
+      const format = formatOf(serviceProvider, subject);
+      if (format === undefined) return undefined;
+      if (format === 'transient') return '';
+      if (format !== 'persistent') return subject.value;
+      const oid = pseudonyms?.oidOf(sectorOf(serviceProvider), subject.value);
+      const account = oid === undefined ? undefined : await directory.accounts.findByOid(oid);
+      return account && isUsable(account) ? account.person.user.userName : undefined;
+    },
+
+    /** Whether the account is whom the request is about. @param known what the service provider calls whoever is signed in here */
+    async isOf(
+      account: Account,
+      serviceProvider: ServiceProvider,
+      entity: Entity,
+      subject: NameId,
+      known: readonly NameId[],
+    ): Promise<boolean> {
+      if (known.some((each) => isSameNameId(subject, each))) return true;
+      const format = formatOf(serviceProvider, subject);
+      if (format === undefined || format === 'transient') return false;
+      const ours = await this.of(account, serviceProvider, format, entity);
+      if (!ours) return false;
+      const isEmail = format === 'emailAddress';
+      const folded = (value: string): string => (isEmail ? value.toLowerCase() : value);
+      return isSameNameId({ ...subject, value: folded(subject.value) }, { ...ours, value: folded(ours.value) });
+    },
+  };
+}

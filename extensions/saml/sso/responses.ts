@@ -1,0 +1,52 @@
+/** Responses to service providers: each is posted by the browser to the place that the request was let in for. */
+import type { Context, ExtensionContext } from '../../../lib/extension-door.js';
+import type { Entities } from '../entities/entity.js';
+import type { SamlKeys } from '../entities/keys.js';
+import { type Assertion, responseXml } from '../messages/response.js';
+import { postFields } from '../messages/send.js';
+import type { Status } from '../messages/status.js';
+import type { ServiceProvider } from '../service-providers/records.js';
+import { clientIdOf } from './clients.js';
+import type { KeptRequest } from './kept-request.js';
+
+export interface ResponseParts {
+  readonly context: Pick<ExtensionContext, 'sendForm' | 'logger' | 'requestId'>;
+  readonly entities: Entities;
+  readonly keys: Pick<SamlKeys, 'signer'>;
+}
+
+export type Responses = ReturnType<typeof createResponses>;
+
+export function createResponses({ context: { sendForm, logger, requestId }, entities, keys }: ResponseParts) {
+  async function send(
+    ctx: Context,
+    serviceProvider: ServiceProvider,
+    request: KeptRequest,
+    status: Status,
+    assertion?: Assertion,
+  ): Promise<void> {
+    const { acsUrl, relayState, id } = request;
+    const xml = responseXml(
+      {
+        entityId: entities.of(serviceProvider.tid).entityId,
+        destination: acsUrl,
+        issuedAt: Date.now(),
+        status,
+        ...(id === undefined ? {} : { inResponseTo: id }),
+        ...(assertion ? { assertion } : {}),
+      },
+      { signer: await keys.signer(), serviceProvider },
+    );
+    const { code, subCode } = status;
+    logger.info({ requestId: requestId(ctx), serviceProvider: serviceProvider.id, status: code, subStatus: subCode }, 'saml.response');
+    await sendForm(ctx, { action: acsUrl, fields: postFields('SAMLResponse', xml, relayState), client: clientIdOf(serviceProvider) });
+  }
+  return {
+    /** @see SAML Core §3.2.2 */
+    refuse: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, status: Status): Promise<void> =>
+      send(ctx, serviceProvider, request, status),
+    /** @throws UnwritableText */
+    assert: (ctx: Context, serviceProvider: ServiceProvider, request: KeptRequest, assertion: Assertion): Promise<void> =>
+      send(ctx, serviceProvider, request, { code: 'Success' }, assertion),
+  };
+}

@@ -1,0 +1,25 @@
+/** What service providers are told where nobody is signed in for them. @see SAML Core §3.2.2.2 */
+import type { Status, SubStatusCode } from '../messages/status.js';
+
+const responder = (subCode?: SubStatusCode): Status => ({ code: 'Responder', ...(subCode === undefined ? {} : { subCode }) });
+
+/** Errors of OAuth and OpenID Connect that say that a page would have had to be shown. */
+const ofPages: ReadonlySet<string> = new Set(['login_required', 'interaction_required', 'consent_required', 'account_selection_required']);
+
+/** What an error of the sign-in means; undefined for one that nobody is told of, because it passes. */
+export function statusOf(error: string, isPassive: boolean): Status | undefined {
+  if (error === 'temporarily_unavailable') return undefined;
+  if (ofPages.has(error)) return responder(isPassive ? 'NoPassive' : 'AuthnFailed');
+  if (error === 'unmet_authentication_requirements') return responder('NoAuthnContext');
+  return responder(error === 'access_denied' ? 'RequestDenied' : undefined);
+}
+
+export const statuses = {
+  unsupportedBinding: responder('UnsupportedBinding'),
+  noPassive: responder('NoPassive'),
+  noAuthnContext: responder('NoAuthnContext'),
+  authnFailed: responder('AuthnFailed'),
+  requestDenied: (message: string): Status => ({ ...responder('RequestDenied'), message }),
+  invalidNameIdPolicy: { code: 'Requester', subCode: 'InvalidNameIDPolicy' },
+  unknownPrincipal: { code: 'Requester', subCode: 'UnknownPrincipal' },
+} as const satisfies Readonly<Record<string, Status | ((message: string) => Status)>>;

@@ -1,0 +1,12 @@
+export const da = {
+  'saml.refused.title': 'Anmodningen blev ikke godtaget',
+  'saml.refused.text': 'Applikationen bad om noget på en måde, der ikke er tilladt her. Sig det til dem, der har ansvaret for den.',
+  'saml.refused.reason': 'Årsag: {reason}',
+  'saml.reference': 'Reference: {reference}',
+  'saml.expired.title': 'Dette trin er forbi',
+  'saml.expired.text': 'Det er brugt før, eller tog for lang tid. Begynd forfra fra applikationen.',
+  'saml.notSignedIn.title': 'Du blev ikke logget ind',
+  'saml.notSignedIn.text': 'Login i {application} blev ikke til noget.',
+  'saml.signedOut.title': 'Du er logget ud',
+  'saml.signedOut.text': 'Du kan lukke denne side.',
+};

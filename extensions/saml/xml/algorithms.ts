@@ -1,0 +1,49 @@
+/** Algorithms of signatures that are accepted. None has SHA-1, and none takes a public key for a shared secret. */
+import { createHash, type KeyObject, verify } from 'node:crypto';
+
+interface SignatureAlgorithm {
+  readonly keyType: 'rsa' | 'ec';
+  readonly hash: 'sha256' | 'sha384' | 'sha512';
+}
+
+const more = 'http://www.w3.org/2001/04/xmldsig-more#';
+
+/** A map, because an object finds `constructor`, too. @see RFC 9231 §2.3 */
+const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map([
+  [`${more}rsa-sha256`, { keyType: 'rsa', hash: 'sha256' }],
+  [`${more}rsa-sha384`, { keyType: 'rsa', hash: 'sha384' }],
+  [`${more}rsa-sha512`, { keyType: 'rsa', hash: 'sha512' }],
+  [`${more}ecdsa-sha256`, { keyType: 'ec', hash: 'sha256' }],
+  [`${more}ecdsa-sha384`, { keyType: 'ec', hash: 'sha384' }],
+  [`${more}ecdsa-sha512`, { keyType: 'ec', hash: 'sha512' }],
+]);
+
+export const isSignatureAlgorithm = (uri: string): boolean => signatureAlgorithms.has(uri);
+
+/**
+ * How the two numbers of an ECDSA signature are written: side by side in XML. Shibboleth writes them as ASN.1 in URLs, others as in XML.
+ * @see XML Signature 1.1 §6.4.3
+ */
+type EcForm = 'ieee-p1363' | 'der';
+
+/** Whether one of the keys made the signature. Keys of another type than the algorithm's are passed over. */
+export function isSignedByOne(uri: string, keys: readonly KeyObject[], data: string, signature: Buffer, forms: readonly EcForm[]): boolean {
+  const algorithm = signatureAlgorithms.get(uri);
+  if (!algorithm) return false;
+  const { keyType, hash } = algorithm;
+  const bytes = Buffer.from(data);
+  const isBy = (key: KeyObject) =>
+    keyType === 'rsa'
+      ? verify(hash, bytes, key, signature)
+      : forms.some((form) => verify(hash, bytes, { key, dsaEncoding: form }, signature));
+  return keys.some((key) => key.asymmetricKeyType === keyType && isBy(key));
+}
+
+/** In base64, by the algorithm's URI. */
+export const digests: ReadonlyMap<string, (data: string) => string> = new Map(
+  Object.entries({
+    'http://www.w3.org/2001/04/xmlenc#sha256': 'sha256',
+    [`${more}sha384`]: 'sha384',
+    'http://www.w3.org/2001/04/xmlenc#sha512': 'sha512',
+  }).map(([uri, hash]) => [uri, (data: string) => createHash(hash).update(data).digest('base64')]),
+);

@@ -1,0 +1,29 @@
+/** Public keys of registered certificates. */
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+
+/** Reading a certificate takes longer than a verification with its key. */
+const known = new LRUCache<string, { readonly key: KeyObject | undefined }>({ max: 1000 });
+
+/**
+ * The keys of certificates in base64. Only the key counts: whoever registered the certificate said that it is the service provider's, for as long as it is
+ * registered.
+ * @see SAML Metadata Interoperability Profile §2.6.1
+ */
+export const keysOf = (certificates: readonly string[]): KeyObject[] => certificates.flatMap((certificate) => keyOf(certificate) ?? []);
+
+function keyOf(certificate: string): KeyObject | undefined {
+  const before = known.get(certificate);
+  if (before) return before.key;
+  const key = readKey(certificate);
+  known.set(certificate, { key });
+  return key;
+}
+
+function readKey(certificate: string): KeyObject | undefined {
+  try {
+    return new X509Certificate(Buffer.from(certificate, 'base64')).publicKey;
+  } catch {
+    return undefined;
+  }
+}

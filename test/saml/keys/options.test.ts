@@ -1,0 +1,117 @@
+/** Issue 17: the options of SAML are checked at start, all at once, by where they are wrong. */
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { ConfigError, createIdentityProvider } from 'tenant-idp';
+import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
+import { type TestKey, testKeyOf } from '../../support/saml/keys.js';
+import { silentLogger } from '../../support/service/test-directory.js';
+
+let one: TestKey;
+let two: TestKey;
+beforeAll(async () => {
+  [one, two] = (await Promise.all(['one', 'two'].map(testKeyOf))) as [TestKey, TestKey];
+});
+
+/** What is wrong, as `path: expected`. */
+async function problemsOf(options: unknown): Promise<readonly string[]> {
+  try {
+    const idp = await createIdentityProvider({
+      issuer: 'http://localhost:3000',
+      extensions: [saml(options as SamlOptions)],
+      logger: silentLogger,
+    });
+    await idp.close();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    expect(error.message).not.toContain('PRIVATE');
+    return error.problems.map(({ path, expected }) => `${path}: ${expected}`);
+  }
+}
+
+const at = (member: string) => `extensions[0].keys[0].${member}`;
+const pairOf = ({ key, certificate }: TestKey) => ({ key, certificate });
+
+test('none are needed, and all can be right', async () => {
+  expect(await problemsOf({})).toEqual([]);
+  expect(
+    await problemsOf({
+      entityId: 'urn:example:idp',
+      keys: [pairOf(one), pairOf(two)],
+      tenantEntities: false,
+      wantAuthnRequestsSigned: true,
+      clockSkewSeconds: 0,
+    }),
+  ).toEqual([]);
+});
+
+test('all that is wrong is told at once', async () => {
+  const wrong = { entityId: 'no uri', tenantEntities: 'no', wantAuthnRequestsSigned: 1, clockSkewSeconds: 601, signingKeys: [], keys: [] };
+  expect(await problemsOf(wrong)).toEqual([
+    'extensions[0].entityId: a URI of at most 1000 characters',
+    'extensions[0].tenantEntities: true or false',
+    'extensions[0].wantAuthnRequestsSigned: true or false',
+    'extensions[0].clockSkewSeconds: a whole number of seconds, 0 to 600',
+    'extensions[0].signingKeys: one of entityId, keys, tenantEntities, wantAuthnRequestsSigned, clockSkewSeconds',
+    'extensions[0].keys: a list of keys with their certificates, the one that signs first',
+  ]);
+});
+
+describe('keys of the operator', () => {
+  const small = () => generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const elliptic = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+  const locked = () =>
+    createPrivateKey(one.key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' }) as string;
+
+  test.each<[string, () => unknown, readonly string[]]>([
+    [
+      'nothing',
+      () => null,
+      [`${at('key')}: a private key as PEM, without a passphrase`, `${at('certificate')}: an X.509 certificate as PEM`],
+    ],
+    ['no key', () => ({ certificate: one.certificate }), [`${at('key')}: a private key as PEM, without a passphrase`]],
+    ['a key with a passphrase', () => ({ ...pairOf(one), key: locked() }), [`${at('key')}: a private key as PEM, without a passphrase`]],
+    [
+      'a certificate in the place of the key',
+      () => ({ key: one.certificate, certificate: one.certificate }),
+      [`${at('key')}: a private key as PEM, without a passphrase`],
+    ],
+    ['no certificate', () => ({ key: one.key }), [`${at('certificate')}: an X.509 certificate as PEM`]],
+    [
+      'the certificate of another key',
+      () => ({ ...pairOf(one), certificate: two.certificate }),
+      [`${at('certificate')}: the certificate of the key beside it`],
+    ],
+    [
+      'a small key',
+      () => ({ ...pairOf(one), key: small() }),
+      [`${at('key')}: an RSA key of 2048 bits or more`, `${at('certificate')}: the certificate of the key beside it`],
+    ],
+    [
+      'an elliptic key',
+      () => ({ ...pairOf(one), key: elliptic() }),
+      [`${at('key')}: an RSA key of 2048 bits or more`, `${at('certificate')}: the certificate of the key beside it`],
+    ],
+  ])('%s', async (_, pair, expected) => {
+    expect(await problemsOf({ keys: [pair()] })).toEqual(expected);
+  });
+
+  test('the same certificate twice', async () => {
+    expect(await problemsOf({ keys: [pairOf(one), pairOf(one)] })).toEqual([
+      'extensions[0].keys[1].certificate: another certificate than those before it',
+    ]);
+  });
+
+  test.each([
+    ['a certificate that ended', 11 * 365, 'a certificate that is valid; this one ended'],
+    ['a certificate that has not begun', -1, 'a certificate that is valid; this one begins'],
+  ])('%s', async (_, days, expected) => {
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + days * 86_400_000);
+    try {
+      expect(await problemsOf({ keys: [pairOf(one)] })).toEqual([expect.stringContaining(expected)]);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});

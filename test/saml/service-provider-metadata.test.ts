@@ -1,0 +1,346 @@
+/** Issue 17, 2: service providers from their metadata: what is read of that of common products, and what is told of what cannot be used. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { saml } from 'tenant-idp/extensions/saml';
+import type { AdminClient } from '../support/administration/admin.js';
+import type { Json } from '../support/client/agent.js';
+import { asAdministrator, useSaml } from '../support/saml/administration.js';
+import { type MadeCertificate, makeCertificate } from '../support/saml/certificates.js';
+import {
+  activeDirectory,
+  type Keys,
+  keyDescriptor,
+  mellon,
+  nodeSaml,
+  plain,
+  pysaml2,
+  salesforce,
+  shibboleth,
+} from '../support/saml/metadata.js';
+
+const service = useSaml(() => ({ extensions: [saml()] }));
+let root: AdminClient;
+let keys: Keys;
+let weak: MadeCertificate;
+let curve: MadeCertificate;
+beforeAll(async () => {
+  const [signing, encryption] = await Promise.all([makeCertificate(), makeCertificate()]);
+  [weak, curve] = await Promise.all([makeCertificate(1024), makeCertificate('P-256')]);
+  keys = { signing: signing.der, encryption: encryption.der };
+  root = await asAdministrator(service.issuer, 'root');
+});
+
+const register = (metadata: string, more: object = {}) => root.post('/saml-service-providers', { metadata, ...more });
+const members = ['name', 'entityId', 'assertionConsumerServices', 'singleLogoutServices', 'requireSignedRequests', 'encryption', 'nameId'];
+/** What was read, and which of the keys. */
+async function readOf(metadata: string, more: object = {}): Promise<Json> {
+  const { status, json } = await register(metadata, more);
+  expect([status, json.errors]).toEqual([201, undefined]);
+  const nameOfKey = (certificate?: string) => ({ [keys.signing]: 'signing', [keys.encryption]: 'encryption' })[certificate ?? ''];
+  return {
+    ...Object.fromEntries(members.map((member) => [member, json[member]])),
+    signing: json.signingCertificates.map(nameOfKey),
+    encrypting: nameOfKey(json.encryptionCertificate),
+    notes: json.source.notes,
+    validUntil: json.source.validUntil,
+  };
+}
+
+describe('metadata in the style of', () => {
+  test('Shibboleth: comments, `1` for true, five bindings, AES-GCM', async () => {
+    expect(await readOf(shibboleth(keys))).toEqual({
+      name: 'The wiki',
+      entityId: 'https://wiki.example/shibboleth',
+      assertionConsumerServices: [{ url: 'https://wiki.example/Shibboleth.sso/SAML2/POST', index: 1 }],
+      singleLogoutServices: [
+        { binding: 'redirect', url: 'https://wiki.example/Shibboleth.sso/SLO/Redirect' },
+        { binding: 'post', url: 'https://wiki.example/Shibboleth.sso/SLO/POST' },
+      ],
+      requireSignedRequests: true,
+      encryption: 'aes256-gcm',
+      nameId: { format: 'persistent' },
+      signing: ['signing'],
+      encrypting: 'encryption',
+      notes: [],
+      validUntil: undefined,
+    });
+  });
+
+  test('mod_auth_mellon: a key for whatever use signs, and is encrypted to once somebody says so', async () => {
+    expect(await readOf(mellon(keys))).toMatchObject({
+      name: 'https://intranet.example/mellon/metadata',
+      assertionConsumerServices: [{ url: 'https://intranet.example/mellon/postResponse', index: 0, isDefault: true }],
+      singleLogoutServices: [
+        {
+          binding: 'redirect',
+          url: 'https://intranet.example/mellon/logout',
+          responseUrl: 'https://intranet.example/mellon/logoutResponse',
+        },
+      ],
+      requireSignedRequests: true,
+      encryption: 'none',
+      nameId: { format: 'transient' },
+      signing: ['signing'],
+      encrypting: 'signing',
+      notes: [expect.stringMatching(/^SPSSODescriptor\[0\]\/KeyDescriptor\[0\]: .*`encryption`/)],
+    });
+  });
+
+  test('node-saml: an entityID that is no URL; AES-CBC alone is not encrypted with', async () => {
+    expect(await readOf(nodeSaml(keys))).toMatchObject({
+      name: 'node-app',
+      entityId: 'node-app',
+      singleLogoutServices: [{ binding: 'post', url: 'https://app.example/saml/logout' }],
+      encryption: 'none',
+      nameId: { format: 'emailAddress' },
+      encrypting: 'encryption',
+      notes: [expect.stringMatching(/^SPSSODescriptor\[0\]\/KeyDescriptor\[1\]: nothing is encrypted/)],
+    });
+  });
+
+  test('AD FS: a byte order mark, other roles, two keys, an index that is missing, a signature that nobody verifies', async () => {
+    expect(await readOf(activeDirectory(keys))).toMatchObject({
+      name: 'Example Inc.',
+      entityId: 'http://adfs.example/adfs/services/trust',
+      assertionConsumerServices: [
+        { url: 'https://adfs.example/adfs/ls/', index: 0, isDefault: true },
+        { url: 'https://adfs.example/adfs/ls/second', index: 1 },
+      ],
+      requireSignedRequests: false,
+      encryption: 'aes256-gcm',
+      nameId: { format: 'persistent' },
+      signing: ['signing', 'encryption'],
+      encrypting: 'encryption',
+      notes: [expect.stringContaining('AssertionConsumerService[1]'), expect.stringContaining('Signature')],
+    });
+  });
+
+  test('Salesforce: `validUntil`, no format, attributes that the administrator has to name', async () => {
+    expect(await readOf(salesforce(keys))).toMatchObject({
+      assertionConsumerServices: [{ url: 'https://example.my.salesforce.com?so=00D000000000001', index: 0, isDefault: true }],
+      singleLogoutServices: [],
+      nameId: { format: 'persistent' },
+      validUntil: '2091-11-23T12:00:00.000Z',
+      notes: [expect.stringContaining('AttributeConsumingService')],
+    });
+  });
+
+  test('pysaml2: an aggregate with one service provider, prefixes of its own', async () => {
+    expect(await readOf(pysaml2(keys))).toMatchObject({
+      entityId: 'https://py.example/sp.xml',
+      requireSignedRequests: false,
+      encryption: 'aes256-gcm',
+      signing: ['signing'],
+      validUntil: '2090-01-01T00:00:00.000Z',
+      notes: [],
+    });
+  });
+});
+
+describe('of metadata', () => {
+  test('an administrator’s members go before those of the document, whose mistakes there do not matter', async () => {
+    const json = await readOf(plain({ entityId: 'https://own.example', acs: 'http://own.example/acs' }), {
+      name: 'Own',
+      assertionConsumerServices: [{ url: 'https://own.example/acs' }, { url: 'https://own.example/acs2' }],
+      nameId: { format: 'emailAddress' },
+    });
+    expect(json).toMatchObject({
+      name: 'Own',
+      assertionConsumerServices: [
+        { url: 'https://own.example/acs', index: 0 },
+        { url: 'https://own.example/acs2', index: 1 },
+      ],
+      nameId: { format: 'emailAddress' },
+    });
+  });
+
+  test('entityId says which of an aggregate is meant', async () => {
+    const entity = (name: string) => plain({ entityId: `https://${name}.example`, acs: `https://${name}.example/acs` });
+    const all = `<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata">${entity('first')}${entity('second')}</EntitiesDescriptor>`;
+    const refused = await register(all);
+    expect([refused.status, refused.json.errors]).toEqual([422, [{ pointer: '/metadata', expected: expect.stringContaining('entityId') }]]);
+    expect(await readOf(all, { entityId: 'https://second.example' })).toMatchObject({
+      assertionConsumerServices: [{ url: 'https://second.example/acs' }],
+    });
+  });
+
+  test('a key that cannot be used is passed over where another can', async () => {
+    const json = await readOf(
+      plain({ entityId: 'https://rotates.example', inside: keyDescriptor(weak.der) + keyDescriptor(keys.signing) }),
+    );
+    expect([json.signing, json.notes]).toEqual([['signing'], [expect.stringMatching(/KeyDescriptor\[0\]: .*2048/)]]);
+  });
+
+  test('an EC key verifies, and is not encrypted to', async () => {
+    const inside = keyDescriptor(curve.der) + keyDescriptor(curve.der, 'encryption');
+    const { status, json } = await register(plain({ entityId: 'https://curve.example', inside }));
+    expect([status, json.signingCertificates, json.encryption, json.encryptionCertificate]).toEqual([201, [curve.der], 'none', undefined]);
+    expect(json.source.notes).toEqual([expect.stringMatching(/KeyDescriptor\[1\]: .*RSA/)]);
+  });
+
+  test('without a certificate there is no single logout, because nobody could believe its messages', async () => {
+    const slo = `<md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://sp.example/slo"/>`;
+    const json = await readOf(plain({ entityId: 'https://keyless.example', inside: slo }));
+    expect([json.singleLogoutServices, json.notes]).toEqual([[], [expect.stringContaining('SingleLogoutService')]]);
+  });
+
+  test.each([
+    ['aes128-gcm', 'http://www.w3.org/2009/xmlenc11#aes128-gcm', ''],
+    ['aes256-gcm', 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p', ''],
+    ['none', 'http://www.w3.org/2001/04/xmlenc#rsa-1_5', 'http://www.w3.org/2009/xmlenc11#aes256-gcm'],
+    ['none', 'http://www.w3.org/2001/04/xmlenc#tripledes-cbc', 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p'],
+  ])('encryption is %s for a key that takes %s %s', async (expected, ...methods) => {
+    const said = methods.filter(Boolean).map((method) => `<md:EncryptionMethod Algorithm="${method}"/>`);
+    const entityId = `https://encrypts.example/${expected}/${methods.join('').length}`;
+    const json = await readOf(plain({ entityId, inside: keyDescriptor(keys.encryption, 'encryption', said.join('')) }));
+    expect([json.encryption, json.encrypting]).toEqual([expected, 'encryption']);
+  });
+});
+
+describe('metadata is refused, and where it is wrong is told:', () => {
+  const POST = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
+  const acs = (attributes: string) => `<md:AssertionConsumerService Binding="${POST}" ${attributes}/>`;
+  const idp = '<md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/>';
+  const without = (part: RegExp, to = '') => plain().replace(part, to);
+  const deep = `${'<a>'.repeat(40)}${'</a>'.repeat(40)}`;
+
+  test.each<[string, () => string, string, RegExp]>([
+    ['no XML', () => 'https://sp.example/metadata', 'document', /well-formed/],
+    ['JSON', () => '{"entityID":"x"}', 'document', /well-formed/],
+    ['XML that ends too early', () => plain().slice(0, -10), 'document', /well-formed/],
+    ['two roots', () => plain() + plain(), 'document', /well-formed/],
+    ['a DTD', () => `<!DOCTYPE md:EntityDescriptor>${plain()}`, 'document', /DTD/],
+    ['an entity', () => `<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>${plain({ entityId: '&a;' })}`, 'document', /DTD/],
+    ['an entity of nobody', () => plain({ entityId: 'https://sp.example/&nbsp;' }), 'document', /entity/],
+    ['CDATA', () => plain({ inside: '<![CDATA[x]]>' }), 'document', /CDATA/],
+    ['a processing instruction', () => `<?xml-stylesheet href="a"?>${plain()}`, 'document', /processing/],
+    ['another encoding', () => `<?xml version="1.0" encoding="ISO-8859-1"?>${plain()}`, 'document', /UTF-8/],
+    ['an ID twice', () => plain({ around: 'ID="a"', flags: 'ID="a"' }), 'document', /once/],
+    ['40 elements deep', () => plain({ inside: deep }), 'document', /deep/],
+    ['a page', () => '<html><body>Sign in</body></html>', 'document', /EntityDescriptor/],
+    ['another namespace', () => plain().replaceAll('SAML:2.0:metadata', 'SAML:2.0:assertion'), 'document', /EntityDescriptor/],
+    ['an aggregate of nothing', () => '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>', 'document', /EntityDescriptor/],
+    ['no entityID', () => without(/entityID="[^"]*"/), 'EntityDescriptor/@entityID', /visible/],
+    ['an entityID with a space', () => plain({ entityId: 'my app' }), 'EntityDescriptor/@entityID', /visible/],
+    ['an entityID of 1025 characters', () => plain({ entityId: 'x'.repeat(1025) }), 'EntityDescriptor/@entityID', /1024/],
+    ['an identity provider’s', () => without(/<md:SPSSODescriptor.*SPSSODescriptor>/, idp), 'document', /SPSSODescriptor/],
+    [
+      'SAML 1.1 alone',
+      () => plain().replace('SAML:2.0:protocol', 'SAML:1.1:protocol'),
+      'SPSSODescriptor[0]/@protocolSupportEnumeration',
+      /2\.0/,
+    ],
+    ['two descriptors', () => without(/(<md:SPSSODescriptor.*SPSSODescriptor>)/, '$1$1'), 'document', /there are 2/],
+    ['no ACS', () => without(/<md:Assertion[^>]*>/), 'SPSSODescriptor[0]', /HTTP-POST/],
+    ['ACS by Artifact alone', () => plain().replace('HTTP-POST', 'HTTP-Artifact'), 'SPSSODescriptor[0]', /HTTP-POST/],
+    ['an http ACS', () => plain({ acs: 'http://sp.example/acs' }), 'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location', /https/],
+    [
+      'the second ACS with a fragment',
+      () => plain({ inside: acs('index="5" Location="https://sp.example/a"') + acs('index="6" Location="https://sp.example/b#c"') }),
+      'SPSSODescriptor[0]/AssertionConsumerService[1]/@Location',
+      /fragment/,
+    ],
+    [
+      'an ACS with credentials',
+      () => plain({ acs: 'https://a:b@sp.example' }),
+      'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location',
+      /credentials/,
+    ],
+    ['a script as ACS', () => plain({ acs: 'javascript:alert(1)' }), 'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location', /https/],
+    ['an ACS without Location', () => without(/Location="[^"]*"/), 'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location', /URL/],
+    [
+      'an ACS of 1025 characters',
+      () => plain({ acs: `https://sp.example/${'x'.repeat(1007)}` }),
+      'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location',
+      /1024/,
+    ],
+    [
+      'an index twice',
+      () => plain({ inside: acs('index="0" Location="https://sp.example/a"') }),
+      'SPSSODescriptor[0]/AssertionConsumerService[1]/@index',
+      /no other/,
+    ],
+    [
+      'an index that is no number',
+      () => plain().replace('index="0"', 'index="first"'),
+      'SPSSODescriptor[0]/AssertionConsumerService[0]/@index',
+      /number/,
+    ],
+    [
+      'isDefault="yes"',
+      () => plain().replace('index="0"', 'index="0" isDefault="yes"'),
+      'SPSSODescriptor[0]/AssertionConsumerService[0]/@isDefault',
+      /boolean/,
+    ],
+    [
+      'AuthnRequestsSigned="TRUE"',
+      () => plain({ flags: 'AuthnRequestsSigned="TRUE"' }),
+      'SPSSODescriptor[0]/@AuthnRequestsSigned',
+      /boolean/,
+    ],
+    [
+      'signed requests without a key',
+      () => plain({ flags: 'AuthnRequestsSigned="true"' }),
+      'SPSSODescriptor[0]',
+      /KeyDescriptor for signing/,
+    ],
+    [
+      'a key for something else',
+      () => plain({ inside: keyDescriptor(keys.signing, 'both') }),
+      'SPSSODescriptor[0]/KeyDescriptor[0]/@use',
+      /signing or encryption/,
+    ],
+    ['a key that is no certificate', () => plain({ inside: keyDescriptor('AAAA') }), 'SPSSODescriptor[0]/KeyDescriptor[0]', /X\.509/],
+    [
+      'a key without a certificate',
+      () => plain({ inside: '<md:KeyDescriptor/>' }),
+      'SPSSODescriptor[0]/KeyDescriptor[0]',
+      /X509Certificate/,
+    ],
+    ['an RSA key of 1024 bits', () => plain({ inside: keyDescriptor(weak.der) }), 'SPSSODescriptor[0]/KeyDescriptor[0]', /2048/],
+    [
+      'a validUntil that has passed',
+      () => plain({ around: 'validUntil="2020-01-01T00:00:00Z"' }),
+      'EntityDescriptor/@validUntil',
+      /to come/,
+    ],
+    ['a descriptor that is over', () => plain({ flags: 'validUntil="2020-01-01T00:00:00Z"' }), 'SPSSODescriptor[0]/@validUntil', /to come/],
+    ['a validUntil of no day', () => plain({ around: 'validUntil="2090-02-30T00:00:00Z"' }), 'EntityDescriptor/@validUntil', /instant/],
+    [
+      'an SLO by http',
+      () => plain({ inside: `${keyDescriptor(keys.signing)}<md:SingleLogoutService Binding="${POST}" Location="http://sp.example"/>` }),
+      'SPSSODescriptor[0]/SingleLogoutService[0]/@Location',
+      /https/,
+    ],
+    [
+      'an SLO whose responses go nowhere',
+      () => plain({ inside: `<md:SingleLogoutService Binding="${POST}" Location="https://sp.example" ResponseLocation=""/>` }),
+      'SPSSODescriptor[0]/SingleLogoutService[0]/@ResponseLocation',
+      /URL/,
+    ],
+  ])('%s', async (_, metadata, place, expected) => {
+    const { status, json } = await register(metadata());
+    expect([status, json.code, json.errors?.length]).toEqual([422, 'metadata_invalid', 1]);
+    const [error] = json.errors;
+    expect([error.pointer, error.expected.split(': ')[0]]).toEqual(['/metadata', place]);
+    expect(error.expected).toMatch(expected);
+  });
+
+  test('all places at once', async () => {
+    const { json } = await register(plain({ entityId: 'my app', acs: 'http://sp.example', flags: 'WantAssertionsSigned="si"' }));
+    expect(json.errors.map(({ expected }: Json) => expected.split(': ')[0])).toEqual([
+      'EntityDescriptor/@entityID',
+      'SPSSODescriptor[0]/AssertionConsumerService[0]/@Location',
+      'SPSSODescriptor[0]/@WantAssertionsSigned',
+    ]);
+  });
+
+  test('with assertions that it wants signed, and an administrator who does not', async () => {
+    const { json } = await register(plain({ flags: 'WantAssertionsSigned="1"' }), { signAssertion: false, signResponse: true });
+    expect(json).toMatchObject({ code: 'invalid_record', errors: [{ pointer: '/signAssertion' }] });
+  });
+
+  test('for what the administrator asks of it beyond the document', async () => {
+    const { json } = await register(plain(), { requireSignedRequests: true });
+    expect(json).toMatchObject({ code: 'invalid_record', errors: [{ pointer: '/signingCertificates' }] });
+  });
+});

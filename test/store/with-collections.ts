@@ -1,0 +1,24 @@
+import type { Collection, DirectoryStore, Row } from '../../lib/store/directory-store.js';
+
+/** The methods of a collection as an object of functions, some of which can be replaced. */
+export const boundMethods = <R extends Row>(rows: Collection<R>): Collection<R> => ({
+  get: (id) => rows.get(id),
+  find: (where, page) => rows.find(where, page),
+  range: (range) => rows.range(range),
+  insert: (row) => rows.insert(row),
+  put: (row) => rows.put(row),
+  update: (id, change) => rows.update(id, change),
+  remove: (id, version) => rows.remove(id, version),
+});
+
+/** A directory whose collections have some methods replaced. */
+export const withCollections = (
+  store: DirectoryStore,
+  replace: <R extends Row>(rows: Collection<R>, name: string) => Partial<Collection<R>>,
+): DirectoryStore => ({
+  ...store,
+  collection<R extends Row>(name: string): Collection<R> {
+    const rows = boundMethods(store.collection<R>(name));
+    return { ...rows, ...replace(rows, name) };
+  },
+});

@@ -1,0 +1,160 @@
+/** Messages as service providers send them, and as attackers would: written, signed and carried with nothing of the service's own. */
+import { randomUUID, sign } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
+import { SignedXml } from 'xml-crypto';
+import type { Credentials } from './credentials.js';
+
+const samlp = 'urn:oasis:names:tc:SAML:2.0:protocol';
+const saml = 'urn:oasis:names:tc:SAML:2.0:assertion';
+const more = 'http://www.w3.org/2001/04/xmldsig-more#';
+export const uris = {
+  enveloped: 'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
+  exclusive: 'http://www.w3.org/2001/10/xml-exc-c14n#',
+  inclusive: 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315',
+  sha1: 'http://www.w3.org/2000/09/xmldsig#sha1',
+  sha256: 'http://www.w3.org/2001/04/xmlenc#sha256',
+  rsaSha1: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1',
+  rsaSha256: `${more}rsa-sha256`,
+  ecdsaSha256: `${more}ecdsa-sha256`,
+  hmacSha256: `${more}hmac-sha256`,
+} as const;
+
+export const newId = (): string => `_${randomUUID()}`;
+/** As SAML writes it. @param seconds from now */
+export const instant = (seconds = 0): string => new Date(Date.now() + seconds * 1000).toISOString();
+
+export interface MessageParts {
+  readonly id?: string;
+  readonly version?: string;
+  readonly issueInstant?: string;
+  /** Null: none. */
+  readonly destination?: string | null;
+  readonly issuer: string;
+  /** The whole element, in place of one with `issuer`. */
+  readonly issuerElement?: string;
+  /** More attributes of the root. */
+  readonly attributes?: string;
+  /** After the issuer, and the signature. */
+  readonly body?: string;
+  readonly namespace?: string;
+}
+
+function message(
+  name: string,
+  {
+    id = newId(),
+    version = '2.0',
+    issueInstant = instant(),
+    destination = null,
+    issuer,
+    issuerElement,
+    attributes = '',
+    body = '',
+    namespace = samlp,
+  }: MessageParts,
+): string {
+  const to = destination === null ? '' : ` Destination="${destination}"`;
+  const from = issuerElement ?? `<saml:Issuer>${issuer}</saml:Issuer>`;
+  return `<samlp:${name} xmlns:samlp="${namespace}" xmlns:saml="${saml}" ID="${id}" Version="${version}" IssueInstant="${issueInstant}"${to} ${attributes}>${from}${body}</samlp:${name}>`;
+}
+
+export const authnRequest = (parts: MessageParts): string => message('AuthnRequest', parts);
+export const logoutRequest = ({ body = '<saml:NameID>alice</saml:NameID>', ...parts }: MessageParts): string =>
+  message('LogoutRequest', { ...parts, body });
+const success = '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>';
+export const logoutResponse = ({ body = success, attributes = 'InResponseTo="_asked"', ...parts }: MessageParts): string =>
+  message('LogoutResponse', { ...parts, attributes, body });
+
+export interface SigningOptions {
+  readonly algorithm?: string;
+  readonly digest?: string;
+  readonly canonicalization?: string;
+  readonly transforms?: readonly string[];
+  /** Of the element that is signed. Default: the root. */
+  readonly of?: string;
+  /** Where the signature goes. Default: behind the issuer of the root. */
+  readonly behind?: string;
+  /** Whose certificate `KeyInfo` shows. Default: the signer's. */
+  readonly keyInfo?: string;
+  readonly isEmptyUri?: boolean;
+}
+
+const hashOf = (algorithm: string): string => `sha${/(1|256|384|512)$/.exec(algorithm)?.[1] ?? '256'}`;
+
+/** The document with a signature in it. */
+export function signed(xml: string, { key, certificate }: Credentials, options: SigningOptions = {}): string {
+  const {
+    algorithm = uris.rsaSha256,
+    digest = uris.sha256,
+    canonicalization = uris.exclusive,
+    transforms = [uris.enveloped, uris.exclusive],
+    of = '/*',
+    behind = "/*/*[local-name(.)='Issuer']",
+    keyInfo = certificate,
+    isEmptyUri = false,
+  } = options;
+  const signer = new SignedXml({
+    privateKey: key,
+    signatureAlgorithm: algorithm,
+    canonicalizationAlgorithm: canonicalization,
+    getKeyInfoContent: () => `<ds:X509Data><ds:X509Certificate>${keyInfo}</ds:X509Certificate></ds:X509Data>`,
+  });
+  signer.SignatureAlgorithms[algorithm] = class {
+    getSignature = (data: string) => sign(hashOf(algorithm), Buffer.from(data), { key, dsaEncoding: 'ieee-p1363' }).toString('base64');
+    verifySignature = () => false;
+    getAlgorithmName = () => algorithm;
+  } as never;
+  signer.addReference({ xpath: of, transforms: [...transforms], digestAlgorithm: digest, isEmptyUri });
+  signer.computeSignature(xml, { prefix: 'ds', location: { reference: behind, action: 'after' } });
+  return signer.getSignedXml();
+}
+
+/** The signature in a document, as it stands there. */
+export function signatureIn(xml: string): string {
+  const found = /<ds:Signature [\s\S]*<\/ds:Signature>/.exec(xml)?.[0];
+  if (found === undefined) throw new Error('there is no signature');
+  return found;
+}
+
+export interface RedirectOptions {
+  readonly parameter?: 'SAMLRequest' | 'SAMLResponse';
+  readonly relayState?: string;
+  /** Default: not signed. */
+  readonly by?: Credentials;
+  readonly algorithm?: string;
+  /** How values stand in the URL. Default: `encodeURIComponent`. */
+  readonly encode?: (value: string) => string;
+  readonly ecForm?: 'ieee-p1363' | 'der';
+}
+
+/** The parameters of a URL, in their order and as they stand there. */
+export function redirectParameters(xml: string | Buffer, options: RedirectOptions = {}): [name: string, raw: string][] {
+  const {
+    parameter = 'SAMLRequest',
+    relayState,
+    by,
+    algorithm = uris.rsaSha256,
+    encode = encodeURIComponent,
+    ecForm = 'ieee-p1363',
+  } = options;
+  const pairs: [string, string][] = [[parameter, encode(deflateRawSync(xml).toString('base64'))]];
+  if (relayState !== undefined) pairs.push(['RelayState', encode(relayState)]);
+  if (!by) return pairs;
+  pairs.push(['SigAlg', encode(algorithm)]);
+  const signature = sign(hashOf(algorithm), Buffer.from(joined(pairs)), { key: by.key, dsaEncoding: ecForm });
+  return [...pairs, ['Signature', encode(signature.toString('base64'))]];
+}
+
+export const joined = (pairs: readonly (readonly [string, string])[]): string => pairs.map(([name, raw]) => `${name}=${raw}`).join('&');
+
+/** The query of a URL. */
+export const redirectQuery = (xml: string | Buffer, options?: RedirectOptions): string => joined(redirectParameters(xml, options));
+
+/** The fields of a form. */
+export const postFields = (
+  xml: string | Buffer,
+  { parameter = 'SAMLRequest', relayState }: Pick<RedirectOptions, 'parameter' | 'relayState'> = {},
+): Record<string, string> => ({
+  [parameter]: Buffer.from(xml).toString('base64'),
+  ...(relayState === undefined ? {} : { RelayState: relayState }),
+});

@@ -1,0 +1,31 @@
+/** The way of a browser between service providers and the identity provider. */
+import { Agent, type Answer, formOf } from '../client/agent.js';
+
+/** A page whose script posts its form at once: ours, and those of service providers. */
+const isSentOn = ({ body }: Answer): boolean =>
+  /HTMLFormElement\.prototype\.submit\.call|onload="document\.forms\[0\]\.submit\(\)"/.test(body);
+
+/** Posts a form of another site: cookies that are `SameSite=Lax` stay behind, those of the answer are kept. */
+export async function postAcross(agent: Agent, action: string, fields: Record<string, string>): Promise<Answer> {
+  const stranger = new Agent();
+  const answer = await stranger.post(action, fields);
+  for (const [name, cookie] of stranger.cookies) agent.cookies.set(name, cookie);
+  return answer;
+}
+
+/**
+ * Goes on by redirects and by pages that send themselves on, from site to site, until a page that waits for a person.
+ * @param until stops there as well: it gets each answer on the way.
+ */
+export async function travel(agent: Agent, from: Answer | string, until: (answer: Answer) => boolean = () => false): Promise<Answer> {
+  let answer = typeof from === 'string' ? await agent.get(from) : from;
+  while (!until(answer)) {
+    if (answer.location !== undefined) answer = await agent.get(answer.location);
+    else if (isSentOn(answer)) {
+      const { action, fields } = formOf(answer);
+      const isElsewhere = new URL(action).origin !== new URL(answer.url).origin;
+      answer = isElsewhere ? await postAcross(agent, action, fields) : await agent.post(action, fields);
+    } else break;
+  }
+  return answer;
+}

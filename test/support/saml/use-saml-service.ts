@@ -1,0 +1,118 @@
+/** A service with the SAML extension, and service providers that trust it. */
+import { afterAll, expect } from '@jest/globals';
+import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
+import type { AdminClient } from '../administration/admin.js';
+import { Agent, type Answer } from '../client/agent.js';
+import type { TestIdpOptions } from '../service/idp.js';
+import { type IdpInUse, useIdp } from '../service/use-idp.js';
+import { asAdministrator, samlOptions } from './administration.js';
+import { pemOf, testKeyOf } from './keys.js';
+import { type IdpDescription, type ServiceProviderOptions, startServiceProvider, type TestServiceProvider } from './service-provider.js';
+import { travel } from './travel.js';
+
+export interface RegisteredServiceProvider extends TestServiceProvider {
+  /** Of its record. */
+  readonly id: string;
+  readonly idp: IdpDescription;
+  /** Changes what is registered, as an administrator does. */
+  register(change: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+export interface AddOptions extends ServiceProviderOptions {
+  /** Of a tenant; absent: of the instance. */
+  readonly tid?: string;
+  /** What is registered beside, or in place of, its own. */
+  readonly record?: Readonly<Record<string, unknown>>;
+}
+
+export interface SamlInUse extends IdpInUse {
+  /** What an entity publishes. @param tid of a tenant's; absent: the instance's */
+  describe(tid?: string): Promise<IdpDescription>;
+  /** Starts a service provider and registers it by the admin API. */
+  add(options?: AddOptions): Promise<RegisteredServiceProvider>;
+  /** The tenant of this name in the seed. */
+  tid(name: string): Promise<string>;
+  /** The user of this name. */
+  oid(userName: string): Promise<string>;
+}
+
+export interface SamlTestOptions extends TestIdpOptions {
+  readonly saml?: SamlOptions;
+}
+
+/** For the tests of a file, or of the `describe` around the call. */
+export function useSamlService({ saml: own = {}, extensions = [], ...options }: SamlTestOptions = {}): SamlInUse {
+  const service = useIdp(async () => {
+    const { key, certificate } = await testKeyOf('identity provider');
+    return { ...samlOptions, ...options, extensions: [saml({ keys: [{ key, certificate }], ...own }), ...extensions] };
+  });
+  const started: TestServiceProvider[] = [];
+  afterAll(() => Promise.all(started.map((each) => each.close())));
+  let root: Promise<AdminClient> | undefined;
+  const administrator = (): Promise<AdminClient> => {
+    root ??= asAdministrator(service.issuer, 'root');
+    return root;
+  };
+
+  async function describe(tid?: string): Promise<IdpDescription> {
+    const base = `${service.issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}`;
+    const xml = await (await fetch(`${base}/metadata`)).text();
+    const one = (pattern: RegExp): string => pattern.exec(xml)?.[1] ?? '';
+    return {
+      entityId: one(/entityID="([^"]*)"/),
+      ssoUrl: one(/SingleSignOnService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
+      sloUrl: one(/SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
+      certificates: [...xml.matchAll(/X509Certificate>([^<]*)</g)].map(([, der = '']) => pemOf(der)),
+    };
+  }
+
+  const members: Omit<SamlInUse, keyof IdpInUse> = {
+    describe,
+    async add({ tid, record = {}, ...given } = {}) {
+      const idp = await describe(tid);
+      const provider = await startServiceProvider(idp, given);
+      started.push(provider);
+      const admin = await administrator();
+      const path = `${tid === undefined ? '' : `/tenants/${tid}`}/saml-service-providers`;
+      const { status, json, text } = await admin.post(path, { ...provider.registration(), ...record });
+      expect([status, status === 201 ? '' : text]).toEqual([201, '']);
+      const register = async (change: Readonly<Record<string, unknown>>): Promise<void> => {
+        const changed = await admin.patch(`${path}/${json.id}`, change);
+        expect([changed.status, changed.status === 200 ? '' : changed.text]).toEqual([200, '']);
+      };
+      const more = { id: json.id, idp, register };
+      return Object.defineProperties(provider, Object.getOwnPropertyDescriptors(more)) as RegisteredServiceProvider;
+    },
+    async tid(name) {
+      return (await service.idp.directory.tenants.find({ limit: 100 })).find((tenant) => tenant.name === name)?.id ?? '';
+    },
+    async oid(userName) {
+      return (await service.idp.directory.accounts.candidates(userName))[0]?.person.user.id ?? '';
+    },
+  };
+  return Object.defineProperties(service, Object.getOwnPropertyDescriptors(members)) as SamlInUse;
+}
+
+interface Someone {
+  readonly userName: string;
+  readonly password: string;
+}
+export const bob = { userName: 'bob@globex.test', password: 'bob' } as const;
+export const alice = { userName: 'alice@acme.test', password: 'alice' } as const;
+export const carol = { userName: 'carol@acme.test', password: 'carol' } as const;
+
+/** Signs in on the pages of the service, to which a service provider led; the answer is where the browser ends up. */
+export async function signInOn(agent: Agent, page: Answer, { userName, password }: Someone): Promise<Answer> {
+  const next = await agent.submit(page, { identifier: userName });
+  return travel(agent, await agent.submit(next, { password }));
+}
+
+/** A browser that is signed in at these service providers, by one sign-in. */
+export async function signedInAt(providers: readonly TestServiceProvider[], person: Someone = bob): Promise<Agent> {
+  const agent = new Agent();
+  for (const { loginUrl } of providers) {
+    const answer = await travel(agent, loginUrl);
+    if (!answer.body.includes('signed in as')) await signInOn(agent, answer, person);
+  }
+  return agent;
+}
