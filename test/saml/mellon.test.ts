@@ -1,53 +1,58 @@
 /** Issue 17: a service provider of another code base, Apache with mod_auth_mellon, through the whole of a sign-in and both ways of a sign-out. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { saml } from 'tenant-idp/extensions/saml';
-import { adminSeed, createAdmin } from '../support/administration/admin.js';
-import { Agent, type Answer, signIn } from '../support/client/agent.js';
+import { Agent, type Answer } from '../support/client/agent.js';
+import { asAdministrator } from '../support/saml/administration.js';
 import { describeInstalled } from '../support/saml/installed.js';
 import { type Mellon, mellonPackages, startMellon } from '../support/saml/mellon.js';
 import { travel } from '../support/saml/travel.js';
-import { useIdp } from '../support/service/use-idp.js';
+import { useSamlService } from '../support/saml/use-saml-service.js';
 
 describeInstalled('mod_auth_mellon', mellonPackages, () => {
-  const service = useIdp({ seed: adminSeed, extensions: [saml()] });
+  const service = useSamlService();
   let mellon: Mellon;
   beforeAll(async () => {
     mellon = await startMellon(await (await fetch(`${service.issuer}/idp/saml/metadata`)).text());
-    const admin = await createAdmin(service.issuer, 'root');
-    const { status } = await admin.post('/saml-service-providers', {
+    const admin = await asAdministrator(service.issuer, 'root');
+    const { status, text } = await admin.post('/saml-service-providers', {
       name: 'Mellon',
       metadata: await (await fetch(mellon.metadataUrl)).text(),
       nameId: { format: 'persistent' },
       attributes: ['tid', 'role', 'perm'].map((claim) => ({ name: claim, claim })),
     });
-    expect(status).toBe(201);
+    expect([status, status === 201 ? '' : text]).toEqual([201, '']);
   });
   afterAll(() => mellon?.stop());
 
   const isPage = ({ url, status }: Answer): boolean => url.startsWith(mellon.origin) && status === 200;
+  /** Mellon marks its cookies as none of `SameSite`, so a browser sends them along with the response. */
+  async function go(agent: Agent, from: Answer | string): Promise<Answer> {
+    const atResponse = ({ body }: Answer): boolean => body.includes(`action="${mellon.origin}/mellon/postResponse"`);
+    const answer = await travel(agent, from, atResponse);
+    return atResponse(answer) ? travel(agent, await agent.submit(answer, {})) : answer;
+  }
   /** The page that mellon guards, for somebody who signs in on the way to it. */
   async function enter(agent: Agent): Promise<Answer> {
-    const page = await travel(agent, `${mellon.origin}/private/`);
+    const page = await go(agent, `${mellon.origin}/private/`);
     if (isPage(page)) return page;
     const name = await agent.submit(page, { identifier: 'alice@acme.test' });
-    return travel(agent, await agent.submit(name, { password: 'alice' }));
+    return go(agent, await agent.submit(name, { password: 'alice' }));
   }
+  /** Before it sends the browser here to ask. */
   const isIn = async (agent: Agent): Promise<boolean> => (await agent.get(`${mellon.origin}/private/`)).status === 200;
-  const isSignedInHere = async (agent: Agent): Promise<boolean> =>
-    isPage(await travel(agent, `${mellon.origin}/private/`, (answer) => answer.url.includes('/sign-in/')));
+  const isSignedInHere = async (agent: Agent): Promise<boolean> => isPage(await go(agent, `${mellon.origin}/private/`));
 
   test('a signed request by Redirect, a response with several values of an attribute; who is signed in is not asked again', async () => {
     const agent = new Agent();
     const page = await enter(agent);
     expect(page.status).toBe(200);
     const nameId = page.headers.get('x-name-id');
-    expect(nameId).toMatch(/^[\w-]{22}$/);
-    const { tid } = (await service.idp.directory.accounts.findByUserName('alice@acme.test'))?.tenant ?? {};
-    expect(page.headers.get('x-tid')).toBe(tid);
+    // Mellon asks for a transient one.
+    expect(nameId).toMatch(/^_[\da-f]{40}$/);
+    expect(page.headers.get('x-tid')).toBe(await service.tid('Acme'));
     expect(page.headers.get('x-roles')).toContain('Sales');
 
     agent.cookies.delete('mellon-cookie /');
-    const again = await travel(agent, `${mellon.origin}/private/`);
+    const again = await go(agent, `${mellon.origin}/private/`);
     expect([again.status, again.headers.get('x-name-id')]).toEqual([200, nameId]);
   });
 

@@ -22,6 +22,7 @@ const placesOf = (origin: string) => ({
 export const registrationOf = (origin: string, { certificate }: Keys) => {
   const { entityId, acs, logout } = placesOf(origin);
   return {
+    id: 'expense-desk',
     name: 'Expense desk',
     entityId,
     assertionConsumerServices: [{ url: acs, index: 0 }],
