@@ -29,6 +29,16 @@ import { texts } from './texts/index.js';
 export type { SamlKeyPair } from './entities/signer.js';
 export type { SamlOptions } from './options.js';
 
+/**
+ * The service as a SAML 2.0 identity provider, by the same pages, requirements and sessions as for OpenID Connect.
+ * @example
+ * ```ts
+ * import { createIdentityProvider } from 'tenant-idp';
+ * import { saml } from 'tenant-idp/extensions/saml';
+ *
+ * export const idp = await createIdentityProvider({ issuer: 'http://localhost:3000', extensions: [saml()] });
+ * ```
+ */
 export function saml(options: SamlOptions = {}): Extension {
   const partsOf = perContext((context) => createParts(context, resolveSamlOptions(options)));
   return {

@@ -24,7 +24,7 @@ function examplesIn(path: string): readonly Example[] {
   });
 }
 
-export const examples: readonly Example[] = ['lib', 'adapters']
+export const examples: readonly Example[] = ['lib', 'adapters', 'extensions']
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
   .filter((path) => path.endsWith('.ts'))
   .toSorted()

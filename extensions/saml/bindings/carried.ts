@@ -6,8 +6,8 @@ export type MessageParameter = 'SAMLRequest' | 'SAMLResponse';
 
 /** The signature of a URL. */
 export interface Detached {
-  /** What was signed. */
-  readonly octets: string;
+  /** What was signed: one of these, all of which stand for the same values. */
+  readonly octets: readonly string[];
   /** The URI of the algorithm. */
   readonly algorithm: string;
   readonly signature: Buffer;

@@ -84,7 +84,9 @@ function detachedOf(raw: Raw, parameter: MessageParameter): Detached | undefined
   if (!bytes) throw new RefusedMessage('base64');
   const signed = [parameter, 'RelayState', 'SigAlg'] as const;
   const octets = signed.flatMap((name) => (raw.has(name) ? `${name}=${raw.get(name)}` : [])).join('&');
-  return { octets, algorithm, signature: bytes };
+  // A browser escapes an apostrophe that the service provider left, and signed, as it was. @see URL Standard, special-query percent-encode set
+  const before = octets.replaceAll('%27', "'");
+  return { octets: before === octets ? [octets] : [octets, before], algorithm, signature: bytes };
 }
 
 /** @throws RefusedMessage for what is larger than a message may be: nothing beyond is ever written */

@@ -47,6 +47,7 @@ export function createProve({ attempts }: Pick<ExtensionContext, 'attempts'>): P
 
 function checkDetached({ octets, algorithm, signature }: Detached, { signingCertificates }: ServiceProvider): void {
   if (!isSignatureAlgorithm(algorithm)) throw new RefusedMessage('signature_alg_not_allowed');
-  if (!isSignedByOne(algorithm, keysOf(signingCertificates), octets, signature, ['ieee-p1363', 'der']))
+  const keys = keysOf(signingCertificates);
+  if (!octets.some((signed) => isSignedByOne(algorithm, keys, signed, signature, ['ieee-p1363', 'der'])))
     throw new RefusedMessage('signature_invalid');
 }

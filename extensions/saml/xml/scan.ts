@@ -23,7 +23,8 @@ const declaration =
   /^<\?xml[ \t\r\n]+version[ \t]*=[ \t]*(["'])1\.0\1(?:[ \t\r\n]+encoding[ \t]*=[ \t]*(["'])([\w.-]+)\2)?(?:[ \t\r\n]+standalone[ \t]*=[ \t]*(["'])(?:yes|no)\4)?[ \t\r\n]*\?>/;
 /** @see XML 1.0 §2.2 */
 const noChar = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
-const reference = /&(?:(lt|gt|amp|quot|apos)|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));/g;
+const noReference = /&(?!(?:lt|gt|amp|quot|apos|#[0-9]{1,7}|#x[0-9A-Fa-f]{1,6});)/;
+const numericReference = /&#(?:([0-9]{1,7})|x([0-9A-Fa-f]{1,6}));/g;
 const startOfTag = /<(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)/y;
 const attribute = /[ \t\r\n]+(?:([A-Za-z_][\w.-]*):)?([A-Za-z_][\w.-]*)[ \t\r\n]*=[ \t\r\n]*(?:"([^"<]*)"|'([^'<]*)')/y;
 const endOfTag = /[ \t\r\n]*(\/?)>/y;
@@ -75,7 +76,7 @@ function elementsScanned(xml: string, limits: Limits): string {
     const tag = xml.indexOf('<', at);
     const text = xml.slice(at, tag < 0 ? xml.length : tag);
     if (open.length === 0 ? /[^ \t\r\n]/.test(text) : text.includes(']]>')) throw notWellFormed();
-    unescaped(text);
+    checkReferences(text);
     if (tag < 0) break;
 
     if (xml.startsWith('<!--', tag)) {
@@ -121,22 +122,26 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
     if (ofLocal === undefined) break;
     count();
     if (attributes.length >= MAX_ATTRIBUTES) throw new MalformedXml('xml_too_complex');
-    attributes.push({ prefix: ofPrefix, local: ofLocal, value: unescaped(double ?? single) });
+    const value = double ?? single;
+    checkReferences(value);
+    attributes.push({ prefix: ofPrefix, local: ofLocal, value });
     at += whole.length;
   }
   const [end, slash] = matched(endOfTag, xml, at) ?? [''];
   if (slash === undefined) throw notWellFormed();
 
-  let scope = outer;
-  for (const { prefix: ofPrefix, local: name, value } of attributes) {
+  const declared = new Map<string, string>();
+  for (const { prefix: ofPrefix, local: name, value: written } of attributes) {
     const isDefault = ofPrefix === '' && name === 'xmlns';
     if (!isDefault && ofPrefix !== 'xmlns') continue;
+    const value = normalized(written);
     // `xml` and `xmlns` are never declared, and no prefix is undeclared. XHTML is parsed by other rules. @see Namespaces in XML 1.0 §3, §5
     const isReserved = value === XML || value === XHTML || value === 'http://www.w3.org/2000/xmlns/';
     if (isReserved || (!isDefault && (value === '' || name === 'xml' || name === 'xmlns' || name in Object.prototype)))
       throw new MalformedXml('xml_not_well_formed');
-    scope = new Map(scope).set(isDefault ? '' : name, value);
+    declared.set(isDefault ? '' : name, value);
   }
+  const scope = declared.size === 0 ? outer : new Map([...outer, ...declared]);
   if (!scope.has(prefix)) throw notWellFormed();
 
   const names = new Set<string>();
@@ -144,26 +149,32 @@ function startTag(xml: string, tag: number, outer: Scope, count: () => void) {
   for (const { prefix: ofPrefix, local: name, value } of attributes) {
     const space = ofPrefix === '' ? '' : ofPrefix === 'xmlns' ? 'xmlns' : scope.get(ofPrefix);
     // Two prefixes of one namespace make no two attributes. @see Namespaces in XML 1.0 §6.3
-    if (space === undefined || names.has(`${space} ${name}`) || names.has(`:${ofPrefix}:${name}`)) throw notWellFormed();
+    if (space === undefined || names.has(`${space} ${name}`)) throw notWellFormed();
     names.add(`${space} ${name}`);
-    names.add(`:${ofPrefix}:${name}`);
-    if (/^id$/i.test(name) && ofPrefix !== 'xmlns') ids.push(value);
+    if (/^id$/i.test(name) && ofPrefix !== 'xmlns') ids.push(normalized(value));
   }
   return { name: prefix === '' ? local : `${prefix}:${local}`, scope, ids, isEmpty: slash === '/', end: at + end.length };
 }
 
-/** With its references replaced. There are no entities but the five of XML. */
-function unescaped(text: string): string {
-  if (!text.includes('&')) return text;
-  const value = text.replace(reference, (_all, name: string | undefined, decimal: string | undefined, hex: string | undefined) => {
-    const code = name === undefined ? Number.parseInt(decimal ?? hex ?? '', decimal === undefined ? 16 : 10) : 0;
-    const char = name === undefined ? (code > 0x10ffff ? '\0' : String.fromCodePoint(code)) : predefined.get(name);
-    if (char === undefined || noChar.test(char)) throw new MalformedXml('xml_not_well_formed');
-    return char;
-  });
-  if (text.replace(reference, '').includes('&')) throw new MalformedXml('xml_forbidden_construct');
-  return value;
+/** There are no entities but the five of XML, and no references to what is no character. */
+function checkReferences(text: string): void {
+  if (!text.includes('&')) return;
+  if (noReference.test(text)) throw new MalformedXml('xml_forbidden_construct');
+  for (const [, decimal, hex] of text.matchAll(numericReference)) {
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number.parseInt(decimal, 10);
+    if (code > 0x10ffff || noChar.test(String.fromCodePoint(code))) throw new MalformedXml('xml_not_well_formed');
+  }
 }
+
+/** The value of an attribute whose references were checked. @see XML 1.0 §3.3.3 */
+const normalized = (value: string): string =>
+  value
+    .replace(/[\t\r\n]/g, ' ')
+    .replace(/&(?:#([0-9]+)|#x([0-9A-Fa-f]+)|([a-z]+));/g, (_all, decimal: string | undefined, hex: string | undefined, name: string) =>
+      decimal === undefined && hex === undefined
+        ? (predefined.get(name) ?? '')
+        : String.fromCodePoint(decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number.parseInt(decimal, 10)),
+    );
 
 function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at;

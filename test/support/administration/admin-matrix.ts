@@ -15,6 +15,7 @@ export interface TenantRecords {
   readonly subsidiary: string;
   readonly invitation?: string;
   readonly impersonation?: string;
+  readonly serviceProvider?: string;
 }
 
 /** Makes them. */
@@ -38,6 +39,7 @@ const meant = (path: string, parameter: string, records: TenantRecords): string 
     subsidiaries: records.subsidiary,
     invitations: records.invitation,
     impersonations: records.impersonation,
+    'saml-service-providers': records.serviceProvider,
     link: records.user,
   }[collection];
 };

@@ -16,7 +16,7 @@ export const shop = 'https://shop.test/saml';
 /** Has a certificate, and wants no signed requests. */
 export const lax = 'https://lax.test/saml';
 /** Has none. */
-export const open = 'https://open.test/saml';
+export const keyless = 'https://keyless.test/saml';
 /** Has two keys, because it changes them. */
 export const rotating = 'https://rotating.test/saml';
 export const elliptic = 'https://elliptic.test/saml';
@@ -53,7 +53,7 @@ export async function registeredOnes(): Promise<{ readonly keys: Keys; readonly 
       { id: 'wiki', fields: { entityId: wiki, assertionConsumerServices: acs, ...certificates(keys.wiki) } },
       { id: 'shop', fields: { entityId: shop, ...certificates(keys.shop) } },
       { id: 'lax', fields: { entityId: lax, requireSignedRequests: false, ...certificates(keys.lax) } },
-      { id: 'open', fields: { entityId: open, requireSignedRequests: false } },
+      { id: 'keyless', fields: { entityId: keyless, requireSignedRequests: false } },
       { id: 'rotating', fields: { entityId: rotating, ...certificates(keys.wiki, keys.next) } },
       { id: 'elliptic', fields: { entityId: elliptic, ...certificates(keys.elliptic) } },
       { id: 'disabled', fields: { entityId: disabled, status: 'disabled', ...certificates(keys.wiki) } },

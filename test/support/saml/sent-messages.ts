@@ -1,5 +1,5 @@
 /** Messages as service providers send them, and as attackers would: written, signed and carried with nothing of the service's own. */
-import { randomUUID, sign } from 'node:crypto';
+import { createHash, randomUUID, sign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { SignedXml } from 'xml-crypto';
 import type { Credentials } from './credentials.js';
@@ -103,6 +103,10 @@ export function signed(xml: string, { key, certificate }: Credentials, options: 
     getSignature = (data: string) => sign(hashOf(algorithm), Buffer.from(data), { key, dsaEncoding: 'ieee-p1363' }).toString('base64');
     verifySignature = () => false;
     getAlgorithmName = () => algorithm;
+  } as never;
+  signer.HashAlgorithms[digest] = class {
+    getHash = (data: string) => createHash(hashOf(digest)).update(data).digest('base64');
+    getAlgorithmName = () => digest;
   } as never;
   signer.addReference({ xpath: of, transforms: [...transforms], digestAlgorithm: digest, isEmptyUri });
   signer.computeSignature(xml, { prefix: 'ds', location: { reference: behind, action: 'after' } });

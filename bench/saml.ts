@@ -1,0 +1,197 @@
+import { createPrivateKey } from 'node:crypto';
+import { loadavg } from 'node:os';
+import samlify from 'samlify';
+import { createCertifiedKey, createSigner } from '../extensions/saml/entities/certificate.js';
+import { type ReleasedAttribute, responseXml } from '../extensions/saml/messages/response.js';
+import { postFields } from '../extensions/saml/messages/send.js';
+import { newMessageId } from '../extensions/saml/xml/write.js';
+import { pemOf } from '../test/support/saml/keys.js';
+import { acsUrl, assertionOf, idpEntityId, persistent, signed, spEntityId } from '../test/support/saml/messages.js';
+import { nodeSaml } from '../test/support/saml/verifiers.js';
+import { fixed, formatTable, TOLERANCE } from './comparison.js';
+import { settings } from './settings.js';
+import { bootstrapInterval, median } from './statistics.js';
+
+const { Constants, IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } = samlify;
+
+/** Milliseconds of a turn of one participant, before the next has its turn. */
+const TURN_MS = 60;
+/** Turns of each participant before any counts. */
+const WARM_UP = 4;
+
+/** The fields of a form that a browser posts. */
+type Write = () => Promise<Record<string, string>>;
+
+interface SamlRow {
+  readonly name: string;
+  /** How many times as fast as samlify ours must be. */
+  readonly goal: number;
+  readonly isEncrypted: boolean;
+}
+
+const samlRows: readonly SamlRow[] = [
+  { name: 'SAML response, signed', goal: 8, isEncrypted: false },
+  { name: 'SAML response, signed and encrypted', goal: 2, isEncrypted: true },
+];
+
+/** Eight attributes with 25 values. */
+const attributes: readonly ReleasedAttribute[] = [
+  ...Object.entries({ sub: '0197a000-0000-7000-8000-000000000001', oid: '0197a000-0000-7000-8000-000000000002', tid: 'acme' }),
+  ...Object.entries({ given_name: 'Zoë', family_name: 'O’Hara & Söhne', email: 'zoe@acme.test' }),
+].map(([name, value]): ReleasedAttribute => ({ name, values: [value] }));
+const many = (name: string, count: number): ReleasedAttribute => ({
+  name,
+  values: Array.from({ length: count }, (_, index) => `${name}.of.orders.${index}`),
+});
+const released = [...attributes, many('role', 5), many('perm', 14)];
+
+/** Responses to POST, by samlify and by ours: the same content under the same key. */
+export async function measureSaml(): Promise<string> {
+  const load = loadavg()[0] ?? 0;
+  const [idp, sp] = await Promise.all([createCertifiedKey('idp.example.com'), createCertifiedKey('sp.example.com')]);
+  setSchemaValidator({ validate: async () => 'not asked' });
+
+  const oursOf = ({ isEncrypted }: SamlRow): Write => {
+    const signer = createSigner(createPrivateKey(idp.key), idp.certificate);
+    const serviceProvider = isEncrypted
+      ? ({ ...signed, encryption: 'aes256-gcm', encryptionCertificate: sp.certificate } as const)
+      : signed;
+    return async () => {
+      const assertion = assertionOf({ attributes: released });
+      const parts = {
+        entityId: idpEntityId,
+        destination: acsUrl,
+        inResponseTo: '_request',
+        issuedAt: Date.now(),
+        status: { code: 'Success' },
+      } as const;
+      return postFields('SAMLResponse', responseXml({ ...parts, assertion }, { signer, serviceProvider }), undefined);
+    };
+  };
+
+  /** As its documentation has it: keys as PEM, a template of our own for what its default one lacks. */
+  const samlifyOf = ({ isEncrypted }: SamlRow): Write => {
+    const { context, values } = template();
+    const post = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST';
+    const provider = IdentityProvider({
+      entityID: idpEntityId,
+      privateKey: idp.key,
+      signingCert: pemOf(idp.certificate),
+      singleSignOnService: [{ Binding: post, Location: 'https://idp.example.com/idp/saml/sso' }],
+      singleLogoutService: [{ Binding: post, Location: 'https://idp.example.com/idp/saml/slo' }],
+      requestSignatureAlgorithm: Constants.algorithms.signature.RSA_SHA256,
+      loginResponseTemplate: { context, attributes: [] },
+      isAssertionEncrypted: isEncrypted,
+      dataEncryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+      keyEncryptionAlgorithm: 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+    } as never);
+    const receiver = ServiceProvider({
+      entityID: spEntityId,
+      wantAssertionsSigned: true,
+      assertionConsumerService: [{ Binding: post, Location: acsUrl }],
+      ...(isEncrypted ? { encryptCert: pemOf(sp.certificate) } : {}),
+    } as never);
+    const request = { extract: { request: { id: '_request' } } };
+    return async () => {
+      const now = new Date();
+      const later = new Date(now.getTime() + 300_000).toISOString();
+      const tags = { ...values, ID: newMessageId(), AssertionID: newMessageId(), IssueInstant: now.toISOString(), NotOnOrAfter: later };
+      const made = await provider.createLoginResponse(receiver, request as never, 'post', {}, (text: string) => ({
+        id: tags.ID,
+        context: SamlLib.replaceTagsByValue(text, tags),
+      }));
+      return { SAMLResponse: made.context };
+    };
+  };
+
+  /** What node-saml reads of a response: both must say the same. */
+  const readBy = async (write: Write): Promise<string> => {
+    const receiver = nodeSaml(pemOf(idp.certificate), { wantAssertionsSigned: true, decryptionPvk: sp.key });
+    const { profile } = await receiver.validatePostResponseAsync((await write()) as { SAMLResponse: string });
+    if (!profile) throw new Error('nobody is signed in by it');
+    return JSON.stringify([profile.issuer, profile.nameID, profile.nameIDFormat, profile.sessionIndex, profile.attributes]);
+  };
+
+  const lines: string[][] = [];
+  const problems: string[] = [];
+  for (const row of samlRows.filter(({ name }) => settings.isWanted(name))) {
+    const participants = { samlify: samlifyOf(row), ours: oursOf(row), again: samlifyOf(row) };
+    const said = await Promise.all(Object.values(participants).map(readBy));
+    if (new Set(said).size !== 1) throw new Error(`${row.name}: not the same content: ${said.join('\n')}`);
+    const speeds = await takeTurns(participants);
+    const against = (one: readonly number[], base: readonly number[]) => one.map((speed, round) => speed / (base[round] ?? Number.NaN));
+    const ratios = against(speeds.ours, speeds.samlify);
+    const control = median(against(speeds.again, speeds.samlify));
+    lines.push([
+      row.name,
+      ...[speeds.samlify, speeds.ours].map((each) => Math.round(median(each)).toLocaleString('en')),
+      `${fixed(median(ratios))} [${bootstrapInterval(ratios).map(fixed).join(', ')}]`,
+      fixed(control),
+    ]);
+    if (median(ratios) < row.goal) problems.push(`Below ${fixed(row.goal)}: ${row.name}.`);
+    if (Math.abs(control - 1) > TOLERANCE)
+      problems.push(`samlify is more than ${TOLERANCE * 100} % apart from itself, so this row proves nothing: ${row.name}.`);
+  }
+  return [
+    formatTable(['Response', 'samlify, 1/s', 'Ours, 1/s', 'Ours / samlify [95 %]', 'samlify / samlify'], lines),
+    ...(problems.length > 0 ? problems : ['Every row meets its goal.']),
+    `Load of the machine at the start: ${fixed(load)}.`,
+  ].join('\n\n');
+}
+
+/** Responses per second of each, round by round. Each comes first as often as any other. */
+async function takeTurns<Name extends string>(participants: Readonly<Record<Name, Write>>): Promise<Record<Name, number[]>> {
+  const all = Object.entries(participants) as [Name, Write][];
+  const speeds = Object.fromEntries(all.map(([name]) => [name, []])) as unknown as Record<Name, number[]>;
+  for (let round = -WARM_UP; round < settings.rounds; round += 1) {
+    const shift = (round + WARM_UP) % all.length;
+    for (const [name, write] of [...all.slice(shift), ...all.slice(0, shift)]) {
+      const start = performance.now();
+      let count = 0;
+      let elapsed = 0;
+      for (; elapsed < TURN_MS; elapsed = performance.now() - start) {
+        await write();
+        count += 1;
+      }
+      if (round >= 0) speeds[name].push((count * 1000) / elapsed);
+    }
+  }
+  return speeds;
+}
+
+/** The response as samlify fills it in: our own with a tag in the place of each value. */
+function template(): { readonly context: string; readonly values: Readonly<Record<string, string>> } {
+  const values: Record<string, string> = {
+    Destination: acsUrl,
+    Issuer: idpEntityId,
+    Audience: spEntityId,
+    InResponseTo: '_request',
+    NameID: persistent.value,
+    NameIDFormat: persistent.format,
+    SessionIndex: 'session-1',
+    ContextClass: 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport',
+  };
+  const statement = released.map(({ name, values: own }) => {
+    const each = own.map((value, index) => {
+      const tag = `attr${name.replaceAll('_', '')}${index}`;
+      values[tag] = value;
+      return `<saml:AttributeValue>{${tag}}</saml:AttributeValue>`;
+    });
+    const format = 'urn:oasis:names:tc:SAML:2.0:attrname-format:basic';
+    return `<saml:Attribute Name="${name}" NameFormat="${format}">${each.join('')}</saml:Attribute>`;
+  });
+  const context =
+    '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"' +
+    ' Destination="{Destination}" ID="{ID}" InResponseTo="{InResponseTo}" IssueInstant="{IssueInstant}" Version="2.0">' +
+    '<saml:Issuer>{Issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>' +
+    '<saml:Assertion ID="{AssertionID}" IssueInstant="{IssueInstant}" Version="2.0" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">' +
+    '<saml:Issuer>{Issuer}</saml:Issuer><saml:Subject><saml:NameID Format="{NameIDFormat}">{NameID}</saml:NameID>' +
+    '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData' +
+    ' InResponseTo="{InResponseTo}" NotOnOrAfter="{NotOnOrAfter}" Recipient="{Destination}"/></saml:SubjectConfirmation></saml:Subject>' +
+    '<saml:Conditions NotBefore="{IssueInstant}" NotOnOrAfter="{NotOnOrAfter}"><saml:AudienceRestriction><saml:Audience>{Audience}' +
+    '</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant="{IssueInstant}"' +
+    ' SessionIndex="{SessionIndex}"><saml:AuthnContext><saml:AuthnContextClassRef>{ContextClass}</saml:AuthnContextClassRef>' +
+    `</saml:AuthnContext></saml:AuthnStatement><saml:AttributeStatement>${statement.join('')}</saml:AttributeStatement>` +
+    '</saml:Assertion></samlp:Response>';
+  return { context, values };
+}

@@ -1,0 +1,100 @@
+/** Issue 17, 2: service providers in the option `seed`. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
+import { saml } from 'tenant-idp/extensions/saml';
+import { tenantIds } from '../support/administration/admin.js';
+import type { Json } from '../support/client/agent.js';
+import { asAdministrator, samlAdminSeed, samlOptions } from '../support/saml/administration.js';
+import { type MadeCertificate, makeCertificate } from '../support/saml/certificates.js';
+import { keyDescriptor, plain } from '../support/saml/metadata.js';
+import { startIdp } from '../support/service/idp.js';
+
+let certificate: MadeCertificate;
+beforeAll(async () => {
+  certificate = await makeCertificate();
+});
+const acs = { assertionConsumerServices: [{ url: 'https://sp.example/acs' }] };
+
+/** A service with a seed over stores, and a look at its service providers. */
+async function seeded<T>(
+  serviceProviders: readonly object[],
+  look: (at: {
+    readonly read: (path: string) => Promise<Json>;
+    readonly tid: Readonly<Record<string, string>>;
+    readonly change: (path: string, patch: object) => Promise<unknown>;
+  }) => Promise<T>,
+  stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() },
+  options: Parameters<typeof saml>[0] = {},
+): Promise<T> {
+  const seed = { ...samlAdminSeed, extensions: { saml: { serviceProviders } } };
+  const service = await startIdp({ ...samlOptions, ...stores, seed: seed as never, extensions: [saml(options)] });
+  try {
+    const root = await asAdministrator(service.issuer, 'root');
+    const tid = await tenantIds(root);
+    return await look({ read: async (path) => (await root(path)).json, change: (path, patch) => root.patch(path, patch), tid });
+  } finally {
+    await service.close();
+  }
+}
+
+describe('service providers of the seed', () => {
+  test('are of the instance, or of the tenant that they name, by hand or from metadata', async () => {
+    const ofTenant = { id: 'wiki', tenant: 'Acme', metadata: plain({ inside: keyDescriptor(certificate.der) }), name: 'Wiki' };
+    const ofInstance = {
+      id: 'shop',
+      entityId: 'https://shop.example',
+      ...acs,
+      signingCertificates: [certificate.pem],
+      allowedTenants: ['Acme'],
+    };
+    await seeded([ofTenant, ofInstance], async ({ read, tid }) => {
+      expect(await read(`/tenants/${tid.Acme}/saml-service-providers/wiki`)).toMatchObject({
+        id: 'wiki',
+        name: 'Wiki',
+        entityId: 'https://sp.example/metadata',
+        signingCertificates: [certificate.der],
+      });
+      expect(await read('/saml-service-providers/shop')).toMatchObject({
+        assertionConsumerServices: [{ url: 'https://sp.example/acs', index: 0 }],
+        signingCertificates: [certificate.der],
+        allowedTenants: [tid.Acme],
+      });
+    });
+  });
+
+  test('follow the seed where nobody else changed them, and their metadata', async () => {
+    const stores = { artifacts: memoryArtifacts(), directory: memoryDirectory() };
+    const path = '/saml-service-providers/wiki';
+    const first = [{ id: 'wiki', metadata: plain({ acs: 'https://one.example' }), name: 'Wiki' }];
+    await seeded(first, ({ change }) => change(path, { name: 'Changed' }), stores);
+    const before = await seeded(first, ({ read }) => read(path), stores);
+    const second = [{ id: 'wiki', metadata: plain({ acs: 'https://two.example' }), name: 'Encyclopaedia', requireMfa: true }];
+    const after = await seeded(second, ({ read }) => read(path), stores);
+    expect([before.name, before.assertionConsumerServices[0].url]).toEqual(['Changed', 'https://one.example']);
+    expect([after.name, after.assertionConsumerServices[0].url, after.requireMfa]).toEqual(['Changed', 'https://two.example', true]);
+  });
+
+  test('are made of metadata that was over before the start, since no start fails because time passed', async () => {
+    const past = [{ id: 'old', metadata: plain({ around: 'validUntil="2020-01-01T00:00:00Z"' }) }];
+    expect(await seeded(past, ({ read }) => read('/saml-service-providers/old'))).toMatchObject({ id: 'old', status: 'active' });
+  });
+
+  test.each<[string, object, Parameters<typeof saml>[0]]>([
+    ['[0].metadata', { metadata: plain({ acs: 'http://sp.example' }) }, {}],
+    ['[0].assertionConsumerServices[0].url', { entityId: 'a', assertionConsumerServices: [{ url: 'http://sp.example' }] }, {}],
+    ['[0].entityId', acs, {}],
+    ['[0].tenant', { entityId: 'a', tenant: 'Acme', ...acs }, { tenantEntities: false }],
+    ['[0].allowedTenants', { entityId: 'a', tenant: 'Acme', ...acs, allowedTenants: ['Acme'] }, {}],
+  ])('stop the start where %s is wrong, and say so', async (place, given, options) => {
+    const problems = [expect.objectContaining({ path: `seed.extensions.saml.serviceProviders${place}` })];
+    await expect(seeded([{ id: 'wrong', ...given }], async () => {}, undefined, options)).rejects.toMatchObject({
+      code: 'invalid_options',
+      problems,
+    });
+  });
+
+  test('have no URL to be read from, because no start waits for others', async () => {
+    const given = [{ id: 'far', metadataUrl: 'https://sp.example/metadata' }];
+    await expect(seeded(given, async () => {})).rejects.toMatchObject({ code: 'invalid_options' });
+  });
+});

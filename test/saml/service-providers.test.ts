@@ -1,0 +1,329 @@
+/** Issue 17, 2: service providers as records, of the instance or of a tenant. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { saml } from 'tenant-idp/extensions/saml';
+import { type AdminClient, tenantIds } from '../support/administration/admin.js';
+import { leaksOf, makeRecords } from '../support/administration/admin-matrix.js';
+import type { Json } from '../support/client/agent.js';
+import { asAdministrator, useSaml } from '../support/saml/administration.js';
+import { type MadeCertificate, makeCertificate } from '../support/saml/certificates.js';
+import { until } from '../support/time/until.js';
+
+const service = useSaml(() => ({ extensions: [saml()] }));
+let root: AdminClient;
+let acme: AdminClient;
+let tid: Readonly<Record<string, string>>;
+let certificate: MadeCertificate;
+let [weak, curve, edwards]: MadeCertificate[] = [];
+beforeAll(async () => {
+  [root, acme] = await Promise.all([asAdministrator(service.issuer, 'root'), asAdministrator(service.issuer, 'acme')]);
+  tid = await tenantIds(root);
+  certificate = await makeCertificate();
+  [weak, curve, edwards] = await Promise.all([makeCertificate(1024), makeCertificate('P-256'), makeCertificate('Ed25519')]);
+});
+
+let made = 0;
+const given = (more: object = {}) => {
+  made += 1;
+  const url = `https://sp${made}.example`;
+  return { entityId: `${url}/metadata`, assertionConsumerServices: [{ url: `${url}/acs` }], ...more };
+};
+const ofAcme = () => `/tenants/${tid.Acme}/saml-service-providers`;
+const ofInstance = '/saml-service-providers';
+
+describe('service providers in the admin API', () => {
+  test('by hand: what is left out has its default, certificates are kept in DER', async () => {
+    const fields = given({ signingCertificates: [certificate.pem, certificate.lines], encryptionCertificate: certificate.pem });
+    const { status, json, headers } = await acme.post(ofAcme(), fields);
+    const at = `${service.issuer}/idp/saml/t/${tid.Acme}`;
+    expect([status, json]).toEqual([
+      201,
+      {
+        id: expect.any(String),
+        name: fields.entityId,
+        status: 'active',
+        entityId: fields.entityId,
+        assertionConsumerServices: [{ ...fields.assertionConsumerServices[0], index: 0 }],
+        singleLogoutServices: [],
+        signingCertificates: [certificate.der],
+        requireSignedRequests: false,
+        encryptionCertificate: certificate.der,
+        encryption: 'none',
+        signAssertion: true,
+        signResponse: false,
+        nameId: { format: 'persistent' },
+        attributes: [],
+        requireMfa: false,
+        idpInitiated: { isAllowed: false },
+        impersonation: 'refuse',
+        identityProvider: {
+          entityId: `${at}/metadata`,
+          metadataUrl: `${at}/metadata`,
+          singleSignOnUrl: `${at}/sso`,
+          singleLogoutUrl: `${at}/slo`,
+        },
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
+    ]);
+    const one = await acme(`${ofAcme()}/${json.id}`);
+    expect([headers.get('location'), one.json]).toEqual([`${acme.base}${ofAcme()}/${json.id}`, json]);
+  });
+
+  test('everything that can be said is kept as it was said', async () => {
+    const fields = given({
+      name: 'Wiki',
+      status: 'disabled',
+      singleLogoutServices: [
+        { binding: 'redirect', url: 'https://wiki.example/slo', responseUrl: 'https://wiki.example/slo/done' },
+        { binding: 'post', url: 'https://wiki.example/slo' },
+      ],
+      signingCertificates: [certificate.der, curve?.der],
+      requireSignedRequests: true,
+      encryptionCertificate: certificate.der,
+      encryption: 'aes128-gcm',
+      signAssertion: false,
+      signResponse: true,
+      nameId: { format: 'emailAddress', claim: 'preferred_username' },
+      attributes: [
+        { name: 'urn:oid:0.9.2342.19200300.100.1.3', claim: 'email', format: 'uri', friendlyName: 'mail' },
+        { name: 'tenant', claim: 'tid' },
+        { name: 'roles', claim: 'role' },
+      ],
+      allowedTenants: [tid.Acme],
+      requireMfa: true,
+      idpInitiated: { isAllowed: true, relayState: '/start' },
+      sessionLifetimeSeconds: 3600,
+      impersonation: 'allow',
+    });
+    const { status, json } = await root.post(ofInstance, fields);
+    expect([status, json]).toEqual([201, expect.objectContaining({ ...fields, assertionConsumerServices: [expect.anything()] })]);
+    expect(json.identityProvider.entityId).toBe(`${service.issuer}/idp/saml/metadata`);
+    const fewer = await root.patch(`${ofInstance}/${json.id}`, {
+      allowedTenants: null,
+      sessionLifetimeSeconds: null,
+      encryption: 'none',
+      encryptionCertificate: null,
+    });
+    expect(fewer.json).toMatchObject({ name: 'Wiki', encryption: 'none' });
+    for (const member of ['allowedTenants', 'sessionLifetimeSeconds', 'encryptionCertificate'])
+      expect(fewer.json).not.toHaveProperty(member);
+  });
+
+  test('an entityID is of one service provider of an owner, and stays', async () => {
+    const fields = given();
+    for (const path of [ofInstance, ofAcme(), `/tenants/${tid.Globex}/saml-service-providers`]) {
+      const first = await root.post(path, fields);
+      const second = await root.post(path, { ...given(), entityId: fields.entityId });
+      expect([first.status, second.status, second.json.errors]).toEqual([201, 409, [{ pointer: '/entityId' }]]);
+      expect((await root.patch(`${path}/${first.json.id}`, { entityId: 'https://other.example' })).status).toBe(422);
+      await root.remove(`${path}/${first.json.id}`);
+      expect((await root.post(path, fields)).status).toBe(201);
+    }
+  });
+
+  test('a request that comes again with its Idempotency-Key registers nothing again', async () => {
+    const [fields, headers] = [given(), { 'idempotency-key': 'saml-1' }];
+    const [first, second] = [await acme.post(ofAcme(), fields, headers), await acme.post(ofAcme(), fields, headers)];
+    expect([first.status, second.status, second.json.id]).toEqual([201, 201, first.json.id]);
+    expect((await acme.post(ofAcme(), given(), headers)).json).toMatchObject({ code: 'idempotency_conflict' });
+  });
+
+  test('If-Match: of two who saw the same, one changes it; who saw something else removes nothing', async () => {
+    const { json, headers } = await acme.post(ofAcme(), given());
+    const one = `${ofAcme()}/${json.id}`;
+    const match = { 'if-match': headers.get('etag') ?? '' };
+    const both = await Promise.all(['One', 'Other'].map((name) => acme.patch(one, { name }, match)));
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+    expect((await acme(one, { method: 'DELETE', headers: match })).json).toMatchObject({ code: 'precondition_failed' });
+    const { headers: now } = await acme(one);
+    expect((await acme(one, { method: 'DELETE', headers: { 'if-match': now.get('etag') ?? '' } })).status).toBe(204);
+  });
+
+  test('lists are of one owner, page by page', async () => {
+    const before = (await acme(`${ofAcme()}?limit=200`)).json.items.length;
+    for (let index = 0; index < 5; index += 1) await acme.post(ofAcme(), given({ name: `Listed ${index}` }));
+    const seen: string[] = [];
+    for (let after = ''; ; ) {
+      const { json } = await acme(`${ofAcme()}?limit=2${after && `&after=${after}`}`);
+      seen.push(...json.items.map(({ id }: Json) => id));
+      if (json.next === undefined) break;
+      after = json.next;
+    }
+    expect([seen.length, new Set(seen).size]).toEqual([before + 5, before + 5]);
+    const { json } = await root(`${ofInstance}?limit=200`);
+    expect(json.items.some(({ id }: Json) => seen.includes(id))).toBe(false);
+  });
+
+  test('events tell that one is registered, changed and removed, and by whom; not that it was said again', async () => {
+    const { json, headers } = await acme.post(ofAcme(), given({ name: 'Told' }));
+    const one = `${ofAcme()}/${json.id}`;
+    const again = await acme.patch(one, { name: 'Told' });
+    expect([again.headers.get('etag'), again.json]).toEqual([headers.get('etag'), json]);
+    await acme.patch(one, { name: 'Changed' });
+    await acme.remove(one);
+    const types = ['ServiceProviderCreated', 'ServiceProviderUpdated', 'ServiceProviderRemoved'] as const;
+    const { events } = await until(
+      async () => {
+        const read = await service.idp.directory.eventFeed.read({ types });
+        return { events: read.events.filter(({ subject }) => subject === json.id) };
+      },
+      (read) => read.events.length >= 3,
+    );
+    expect(events).toEqual(
+      types.map((type) => expect.objectContaining({ type, tid: tid.Acme, actor: 'client:acme', data: { AggregateId: json.id } })),
+    );
+  });
+});
+
+describe('who may', () => {
+  test('H1: one of another tenant, and of the instance, does not exist for a tenant’s administrator', async () => {
+    const { json: foreign } = await root.post(`/tenants/${tid.Globex}/saml-service-providers`, given());
+    const { json: instance } = await root.post(ofInstance, given());
+    for (const { id } of [foreign, instance]) {
+      const one = `${ofAcme()}/${id}`;
+      const answers = [await acme(one), await acme.patch(one, { name: 'Mine' }), await acme.post(`${one}/refresh`), await acme.remove(one)];
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+      expect((await root(one)).status).toBe(404);
+    }
+    expect((await acme(`${ofInstance}/${instance.id}`)).json.code).toBe('all_tenants_required');
+    expect((await acme(`/tenants/${tid.Globex}/saml-service-providers/${foreign.id}`)).status).toBe(404);
+  });
+
+  test('H1: every operation of a service with the extension: foreign is absent, to the byte', async () => {
+    const recordsOf = async (of: string) => ({
+      ...(await makeRecords(root, of)),
+      serviceProvider: (await root.post(`/tenants/${of}/saml-service-providers`, given())).json.id as string,
+    });
+    const [own, foreign] = [await recordsOf(tid.Acme ?? ''), await recordsOf(tid.Globex ?? '')];
+    const { leaks, compared } = await leaksOf({ issuer: service.issuer, client: acme, own, foreign });
+    expect([leaks, compared > 60]).toEqual([[], true]);
+    expect((await root(`/tenants/${tid.Globex}/saml-service-providers/${foreign.serviceProvider}`)).status).toBe(200);
+  });
+
+  test('reading and writing are two scopes', async () => {
+    const reader = await asAdministrator(service.issuer, 'reader');
+    expect((await reader(ofAcme())).status).toBe(200);
+    expect((await reader.post(ofAcme(), given())).json).toMatchObject({ code: 'insufficient_scope' });
+  });
+
+  test('who acts as somebody else signs in where the operator allows it', async () => {
+    const allowed = { impersonation: 'allow' };
+    expect((await acme.post(ofAcme(), given(allowed))).json).toMatchObject({ status: 403, code: 'impersonation_operator_required' });
+    const { json } = await acme.post(ofAcme(), given());
+    expect((await acme.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject({ code: 'impersonation_operator_required' });
+    expect((await root.patch(`${ofAcme()}/${json.id}`, allowed)).json).toMatchObject(allowed);
+    expect((await acme.patch(`${ofAcme()}/${json.id}`, { impersonation: 'refuse' })).status).toBe(200);
+  });
+});
+
+describe('is refused at', () => {
+  const acs = (...urls: readonly string[]) => ({ assertionConsumerServices: urls.map((url) => ({ url })) });
+  const url = 'https://sp.example/acs';
+  const slo = { binding: 'post', url: 'https://sp.example/slo' };
+
+  test.each<[pointer: string, () => object]>([
+    ['/entityId', () => ({ entityId: undefined })],
+    ['/entityId', () => ({ entityId: 'my app' })],
+    ['/assertionConsumerServices', () => ({ assertionConsumerServices: undefined })],
+    ['/assertionConsumerServices', () => acs()],
+    ['/assertionConsumerServices/1/url', () => acs(url, 'http://sp.example/acs')],
+    ['/assertionConsumerServices/0/url', () => acs('https://sp.example/acs#a')],
+    ['/assertionConsumerServices/0/url', () => acs('https://a@sp.example/acs')],
+    ['/assertionConsumerServices/0/url', () => acs('https://sp.example\\@evil.example')],
+    ['/assertionConsumerServices/0/url', () => acs('/acs')],
+    ['/assertionConsumerServices/0/url', () => acs('javascript:alert(1)')],
+    ['/assertionConsumerServices/0/url', () => acs('http://127.0.0.1.evil.example/acs')],
+    ['/assertionConsumerServices/1/index', () => ({ assertionConsumerServices: [{ url, index: 1 }, { url }] })],
+    [
+      '/singleLogoutServices/0/url',
+      () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [{ ...slo, url: 'http://sp.example' }] }),
+    ],
+    [
+      '/singleLogoutServices/0/responseUrl',
+      () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [{ ...slo, responseUrl: 'x' }] }),
+    ],
+    ['/singleLogoutServices/1/binding', () => ({ signingCertificates: [certificate.pem], singleLogoutServices: [slo, slo] })],
+    ['/signingCertificates', () => ({ singleLogoutServices: [slo] })],
+    ['/signingCertificates', () => ({ requireSignedRequests: true })],
+    ['/signingCertificates/1', () => ({ signingCertificates: [certificate.pem, 'AAAA'] })],
+    ['/signingCertificates/0', () => ({ signingCertificates: [`${certificate.pem}${certificate.pem}`] })],
+    ['/signingCertificates/0', () => ({ signingCertificates: [weak?.pem] })],
+    ['/signingCertificates/0', () => ({ signingCertificates: [edwards?.pem] })],
+    ['/encryptionCertificate', () => ({ encryption: 'aes256-gcm' })],
+    ['/encryptionCertificate', () => ({ encryptionCertificate: curve?.pem })],
+    ['/encryption', () => ({ encryption: 'aes256-cbc', encryptionCertificate: certificate.pem })],
+    ['/signAssertion', () => ({ signAssertion: false })],
+    ['/nameId/claim', () => ({ nameId: { format: 'unspecified' } })],
+    ['/nameId/claim', () => ({ nameId: { format: 'persistent', claim: 'sub' } })],
+    ['/nameId/claim', () => ({ nameId: { format: 'emailAddress', claim: 'no_such_claim' } })],
+    [
+      '/attributes/1/claim',
+      () => ({
+        attributes: [
+          { name: 'a', claim: 'role' },
+          { name: 'b', claim: 'nonce' },
+        ],
+      }),
+    ],
+    [
+      '/attributes/1/name',
+      () => ({
+        attributes: [
+          { name: 'a', claim: 'role' },
+          { name: 'a', claim: 'perm' },
+        ],
+      }),
+    ],
+    ['/attributes/0/name', () => ({ attributes: [{ name: 'a\ufffe', claim: 'role' }] })],
+    ['/attributes/0/friendlyName', () => ({ attributes: [{ name: 'a', claim: 'role', friendlyName: '\ud800' }] })],
+    ['/idpInitiated/relayState', () => ({ idpInitiated: { isAllowed: true, relayState: 'ø'.repeat(41) } })],
+    ['/allowedTenants/1', () => ({ allowedTenants: [tid.Acme, '01990000-0000-7000-8000-000000000000'] })],
+    ['/metadata', () => ({ metadata: '<a/>', metadataUrl: 'https://sp.example/metadata' })],
+    ['/metadataUrl', () => ({ metadataUrl: 'http://sp.example/metadata' })],
+    ['/metadataUrl', () => ({ metadataUrl: 'https://10.0.0.1/metadata' })],
+  ])('%s: what no service provider has', async (pointer, more) => {
+    const { status, json } = await root.post(ofInstance, given(more()));
+    expect([status, json.errors?.[0]?.pointer]).toEqual([422, pointer]);
+  });
+
+  test('/allowedTenants: one of a tenant is for its users', async () => {
+    const { status, json } = await root.post(ofAcme(), given({ allowedTenants: [tid.Acme] }));
+    expect([status, json.errors?.[0]?.pointer]).toEqual([422, '/allowedTenants']);
+  });
+
+  test('a change as much as the first time, and nothing is changed then', async () => {
+    const { json } = await root.post(ofInstance, given());
+    const one = `${ofInstance}/${json.id}`;
+    for (const [pointer, change] of [
+      ['/assertionConsumerServices/0/url', acs('http://sp.example')],
+      ['/encryptionCertificate', { encryption: 'aes128-gcm' }],
+      ['/allowedTenants/0', { allowedTenants: ['nobody'] }],
+      ['/overridden', { overridden: ['name'] }],
+      ['/attributes/0/claim', { name: 'Other', attributes: [{ name: 'a', claim: 'a' }] }],
+    ] as const)
+      expect((await root.patch(one, change)).json.errors[0].pointer).toBe(pointer);
+    expect((await root(one)).json).toEqual(json);
+  });
+});
+
+describe('without the option subjectSalt', () => {
+  const bare = useSaml(() => ({ extensions: [saml()], subjectSalt: undefined as never }));
+
+  test('there are no persistent names: others are known by `sub`', async () => {
+    const administrator = await asAdministrator(bare.issuer, 'root');
+    expect((await administrator.post(ofInstance, given())).json.nameId).toEqual({ format: 'unspecified', claim: 'sub' });
+    const { json } = await administrator.post(ofInstance, given({ nameId: { format: 'persistent' } }));
+    expect(json.errors).toEqual([{ pointer: '/nameId/format', expected: expect.stringContaining('subjectSalt') }]);
+  });
+});
+
+describe('without tenantEntities', () => {
+  const shared = useSaml(() => ({ extensions: [saml({ tenantEntities: false })] }));
+
+  test('tenants have no service providers, because nobody would know them', async () => {
+    const administrator = await asAdministrator(shared.issuer, 'root');
+    const { Acme } = await tenantIds(administrator);
+    expect((await administrator.post(`/tenants/${Acme}/saml-service-providers`, given())).status).toBe(404);
+    expect((await administrator.post(ofInstance, given({ allowedTenants: [Acme] }))).status).toBe(201);
+  });
+});
