@@ -133,9 +133,10 @@ export function createServiceProvider(issuer: string, origin: string, { privateK
   /** The answer to our own sign-out, or somebody else's sign-out, which ours follows. */
   router.get('/saml/slo', async (ctx) => {
     const saml = await samlNow();
-    const { profile, loggedOut } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);
+    const { profile } = await saml.validateRedirectAsync(ctx.query, ctx.querystring);
     endSession(ctx);
-    if (loggedOut || !profile) return goTo(ctx, `${places.home}?signed-out`);
+    // An answer is about nobody.
+    if (!profile) return goTo(ctx, `${places.home}?signed-out`);
     goTo(ctx, await saml.getLogoutResponseUrlAsync(profile, String(ctx.query.RelayState ?? ''), {}, true));
   });
   return router;
