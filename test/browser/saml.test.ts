@@ -40,7 +40,7 @@ describeInBrowser('npm start -- --saml in Chromium', () => {
     await page.waitForURL(at);
   }
 
-  const valueOf = async (page: Page, panel: string, name: string): Promise<unknown> =>
+  const claimOf = async (page: Page, panel: string, name: string): Promise<unknown> =>
     JSON.parse((await page.locator(`#${panel} [data-claim="${name}"] dd code`).textContent()) ?? '');
   const isSignedIn = async (page: Page, at: string): Promise<boolean> => {
     await page.goto(at);
@@ -54,19 +54,19 @@ describeInBrowser('npm start -- --saml in Chromium', () => {
   test('who signs in at the service provider gets attributes with all their values, and is signed in at the OpenID client', async () => {
     await withPage(async (page) => {
       await signIn(page, `${rp}/saml`);
-      expect(await valueOf(page, 'attributes', 'role')).toBe('Sales');
-      expect(await valueOf(page, 'attributes', 'perm')).toEqual(['orders.approve', 'orders.view']);
-      expect(await valueOf(page, 'subject', 'nameID')).toMatch(/^[\w-]{22}$/);
+      expect(await claimOf(page, 'attributes', 'role')).toBe('Sales');
+      expect(await claimOf(page, 'attributes', 'perm')).toEqual(['orders.approve', 'orders.view']);
+      expect(await claimOf(page, 'subject', 'nameID')).toMatch(/^[\w-]{22}$/);
       await page.goto(rp);
       await page.getByRole('link', { name: 'Sign in', exact: true }).click();
       await page.waitForURL(`${rp}/`);
-      expect(await valueOf(page, 'id-token', 'sub')).toBe(await subOfSaml(page));
+      expect(await claimOf(page, 'id-token', 'sub')).toBe(await subOfSaml(page));
     });
   });
 
   async function subOfSaml(page: Page): Promise<unknown> {
     await page.goto(`${rp}/saml`);
-    return valueOf(page, 'attributes', 'sub');
+    return claimOf(page, 'attributes', 'sub');
   }
 
   test('a sign-out at the service provider ends the sign-in at the identity provider', async () => {
