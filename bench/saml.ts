@@ -14,8 +14,6 @@ import { bootstrapInterval, median } from './statistics.js';
 
 const { Constants, IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } = samlify;
 
-/** Milliseconds of a turn of one participant, before the next has its turn. */
-const TURN_MS = 60;
 /** Turns of each participant before any counts. */
 const WARM_UP = 4;
 
@@ -149,7 +147,7 @@ async function takeTurns<Name extends string>(participants: Readonly<Record<Name
       const start = performance.now();
       let count = 0;
       let elapsed = 0;
-      for (; elapsed < TURN_MS; elapsed = performance.now() - start) {
+      for (; elapsed < settings.slice; elapsed = performance.now() - start) {
         await write();
         count += 1;
       }

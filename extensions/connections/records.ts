@@ -44,7 +44,7 @@ const presets = ['oidc', 'google', 'entra'] as const;
 const authMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 const keyAlgorithms = ['RS256', 'ES256'] as const;
 /** Parameters of e-ID providers, which go on as they come. */
-export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format'] as const;
+export const eidParameters = ['eid_user_visible_data', 'eid_user_visible_data_format', 'eid_call_initiator'] as const;
 
 const oneOf = <const Values extends readonly string[]>(values: Values) =>
   Type.Union(values.map((value) => Type.Literal(value as Values[number])));

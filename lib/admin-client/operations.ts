@@ -106,7 +106,10 @@ export interface Connection {
   readonly domains: readonly string[];
   readonly mfa: { readonly amr: readonly string[]; readonly acr: readonly string[] };
   readonly parameters: readonly { readonly name: string; readonly value: string }[];
-  readonly renamed: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+  readonly renamed: readonly {
+    readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format' | 'eid_call_initiator';
+    readonly as: string;
+  }[];
   readonly endSession: boolean;
   readonly hasSecret: boolean;
   /** What to register at the provider */
@@ -1247,7 +1250,10 @@ export interface Operations {
       readonly domains?: readonly string[];
       readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
       readonly parameters?: readonly { readonly name: string; readonly value: string }[];
-      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly renamed?: readonly {
+        readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format' | 'eid_call_initiator';
+        readonly as: string;
+      }[];
       readonly endSession?: boolean;
     };
     readonly answer: Connection;
@@ -1296,7 +1302,10 @@ export interface Operations {
       readonly domains?: readonly string[];
       readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
       readonly parameters?: readonly { readonly name: string; readonly value: string }[];
-      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly renamed?: readonly {
+        readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format' | 'eid_call_initiator';
+        readonly as: string;
+      }[];
       readonly endSession?: boolean;
     };
     readonly answer: Connection;
@@ -1358,7 +1367,10 @@ export interface Operations {
       readonly domains?: readonly string[];
       readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
       readonly parameters?: readonly { readonly name: string; readonly value: string }[];
-      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly renamed?: readonly {
+        readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format' | 'eid_call_initiator';
+        readonly as: string;
+      }[];
       readonly endSession?: boolean;
     };
     readonly answer: Connection;
@@ -1406,7 +1418,10 @@ export interface Operations {
       readonly domains?: readonly string[];
       readonly mfa?: { readonly amr: readonly string[]; readonly acr: readonly string[] };
       readonly parameters?: readonly { readonly name: string; readonly value: string }[];
-      readonly renamed?: readonly { readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format'; readonly as: string }[];
+      readonly renamed?: readonly {
+        readonly name: 'eid_user_visible_data' | 'eid_user_visible_data_format' | 'eid_call_initiator';
+        readonly as: string;
+      }[];
       readonly endSession?: boolean;
     };
     readonly answer: Connection;

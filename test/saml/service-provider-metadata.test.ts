@@ -216,6 +216,7 @@ describe('metadata is refused, and where it is wrong is told:', () => {
     ['another encoding', () => `<?xml version="1.0" encoding="ISO-8859-1"?>${plain()}`, 'document', /UTF-8/],
     ['an ID twice', () => plain({ around: 'ID="a"', flags: 'ID="a"' }), 'document', /once/],
     ['40 elements deep', () => plain({ inside: deep }), 'document', /deep/],
+    ['5000 elements', () => plain({ inside: '<a/>'.repeat(5000) }), 'document', /5000/],
     ['a page', () => '<html><body>Sign in</body></html>', 'document', /EntityDescriptor/],
     ['another namespace', () => plain().replaceAll('SAML:2.0:metadata', 'SAML:2.0:assertion'), 'document', /EntityDescriptor/],
     ['an aggregate of nothing', () => '<EntitiesDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata"/>', 'document', /EntityDescriptor/],

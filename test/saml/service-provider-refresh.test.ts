@@ -111,6 +111,19 @@ describe('a service provider with metadataUrl', () => {
     });
   });
 
+  test('is encrypted to as an administrator says, whatever its metadata says', async () => {
+    const { at, entityId } = next();
+    documents[at] = plain({ entityId, inside: signing(first) + keyDescriptor(first?.der ?? '', 'encryption') });
+    const { json } = await register(at);
+    expect(json).toMatchObject({ encryption: 'aes256-gcm', encryptionCertificate: first?.der });
+    await root.patch(`${path}/${json.id}`, { encryptionCertificate: second?.pem });
+    documents[at] = plain({ entityId, inside: signing(first) });
+    expect((await refresh(json.id)).json).toMatchObject({ encryption: 'aes256-gcm', encryptionCertificate: second?.der });
+    await root.patch(`${path}/${json.id}`, { overridden: [] });
+    const { json: given } = await refresh(json.id);
+    expect([given.encryption, given.encryptionCertificate]).toEqual(['none', undefined]);
+  });
+
   test('is none where there is no document that can be had', async () => {
     const { at, entityId } = next();
     const tooLarge = plain({ entityId, inside: `<!--${'x'.repeat(512 * 1024)}-->` });

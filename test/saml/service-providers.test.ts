@@ -256,6 +256,7 @@ describe('is refused at', () => {
     ['/nameId/claim', () => ({ nameId: { format: 'unspecified' } })],
     ['/nameId/claim', () => ({ nameId: { format: 'persistent', claim: 'sub' } })],
     ['/nameId/claim', () => ({ nameId: { format: 'emailAddress', claim: 'no_such_claim' } })],
+    ['/nameId/claim', () => ({ nameId: { format: 'unspecified', claim: 'amr' } })],
     [
       '/attributes/1/claim',
       () => ({

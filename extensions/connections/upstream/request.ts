@@ -22,10 +22,12 @@ export interface Asked {
 }
 
 /** What goes on of the application's request; absent stays absent. */
-function handedOnBy({ renamed, mfa }: Connection, { parameters }: Interaction, asked: Asked): Record<string, string> {
+function handedOnBy({ renamed, mfa }: Connection, { isInternal, parameters }: Interaction, asked: Asked): Record<string, string> {
   const onward: Record<string, string> = {};
   for (const name of handedOn) if (parameters[name] !== undefined) onward[name] = parameters[name];
   for (const name of eidParameters) {
+    // Handled in CIBA alone, whose approvals this service asks for itself. @see service specification §4.2
+    if (name === 'eid_call_initiator' && !isInternal) continue;
     const value = parameters[name];
     if (value !== undefined) onward[renamed.find((one) => one.name === name)?.as ?? name] = value;
   }

@@ -13,7 +13,7 @@ import { assertionConsumerServices, singleLogoutServices } from './endpoints.js'
 import { encryptionOf, keysOf, signingCertificates } from './keys.js';
 import { type Known, Reading } from './reading.js';
 
-const limits = { maxBytes: 512 * 1024, maxNodes: 20_000, maxDepth: 32, allowComments: true };
+const limits = { maxBytes: 512 * 1024, maxNodes: 5_000, maxDepth: 32, allowComments: true };
 const malformed: Readonly<Record<Malformation, string>> = {
   xml_encoding: 'UTF-8',
   xml_too_long: 'at most 512 KB',
@@ -119,17 +119,16 @@ function described(reading: Reading, found: Found): ServiceProviderDescription {
   const flag = (name: string) => reading.part(`${at}/@${name}`, 'a boolean', () => booleanAttribute(descriptor, name)) ?? false;
 
   const keys = keysOf(reading, descriptor, at);
-  const isSigning = overridden.has('signingCertificates');
-  const signing = isSigning ? undefined : signingCertificates(reading, keys);
-  const requireSignedRequests = flag('AuthnRequestsSigned');
+  const signing = overridden.has('signingCertificates') ? undefined : signingCertificates(reading, keys);
+  const isAsked = overridden.has('requireSignedRequests');
+  const requireSignedRequests = !isAsked && flag('AuthnRequestsSigned');
   if (signing?.length === 0) {
     if (hadCertificates) reading.fault(at, 'a KeyDescriptor for signing, because the service provider is registered with one');
-    else if (requireSignedRequests && !overridden.has('requireSignedRequests'))
-      reading.fault(at, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
+    else if (requireSignedRequests) reading.fault(at, 'a KeyDescriptor for signing, because AuthnRequestsSigned is true');
   }
 
   const members: { -readonly [Member in keyof ServiceProviderDescription['members']]: ServiceProviderDescription['members'][Member] } = {
-    requireSignedRequests,
+    ...(isAsked ? {} : { requireSignedRequests }),
     ...(signing && { signingCertificates: [...signing] }),
     ...(overridden.has('encryptionCertificate') ? {} : encryptionOf(reading, keys)),
   };

@@ -15,8 +15,9 @@ export interface ServiceProviderBook {
 /** Milliseconds that an answer is remembered for: a change is on every node within about a second. */
 const RECENT_MS = 1000;
 const MOST = 1000;
-/** Characters of an entityID. @see SAML Core §8.3.6 */
+/** Characters of an entityID, and of an id: nobody has one that is longer. @see SAML Core §8.3.6 */
 const MOST_ENTITY_ID = 1024;
+const MOST_ID = 100;
 
 export function createServiceProviderBook({
   collection,
@@ -56,7 +57,8 @@ export function createServiceProviderBook({
   }
 
   return {
-    get: (id) => recent(id) ?? ask(`id ${id}`, async () => collectionOfAllTenants(serviceProviders).get(id)),
+    get: (id) =>
+      id.length > MOST_ID ? undefined : (recent(id) ?? ask(`id ${id}`, async () => collectionOfAllTenants(serviceProviders).get(id))),
     byEntityId(owner, entityId) {
       if (entityId.length > MOST_ENTITY_ID) return undefined;
       const name = nameOf(owner, entityId);

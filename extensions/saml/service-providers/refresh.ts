@@ -50,7 +50,7 @@ export function createRefresh(context: ExtensionContext, registrar: Registrar, w
     const request = { timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES, headers: { accept: ACCEPT }, allowLoopback: !production };
     const answer = await context.fetch(url, request).catch((err: unknown) => {
       // Only the log tells why: the answer would be a map of the network that the service is in.
-      logger.warn({ err, url }, 'SAML metadata could not be fetched');
+      logger.warn({ err, host: new URL(url).host }, 'SAML metadata could not be fetched');
       throw errors('metadata_unavailable', { path, expected: 'a URL that answers' });
     });
     if (answer.status !== 200) throw errors('metadata_unavailable', { path, expected: `a URL that answers 200, not ${answer.status}` });

@@ -52,7 +52,8 @@ export function createRegistrar(context: ExtensionContext) {
     const next: Record<string, unknown> = { ...before };
     const defaults: Partial<Registration> = { ...defaultsOf(context), name: nameOf(entityId) };
     for (const member of describedMembers) {
-      if (overridden.has(member)) continue;
+      // What is encrypted to a key of the administrator's is not for the document to say.
+      if (overridden.has(member) || (member === 'encryption' && overridden.has('encryptionCertificate'))) continue;
       const value = members[member] ?? defaults[member];
       if (value === undefined) delete next[member];
       else next[member] = value;

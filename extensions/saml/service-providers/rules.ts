@@ -89,12 +89,11 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   expect(format !== 'unspecified' || claim !== undefined, '/nameId/claim', 'a claim, because the format is unspecified');
   const hasOwnValue = format === 'persistent' || format === 'transient';
   expect(!hasOwnValue || claim === undefined, '/nameId/claim', `no claim, because the format is ${format}`);
-  const claims = claimNames(service);
-  const checkClaim = (name: string, path: string): void => expect(claims.has(name), path, 'a claim that service providers may get');
-  if (claim !== undefined) checkClaim(claim, '/nameId/claim');
+  const { ofAccounts, all: claims } = claimNames(service);
+  expect(claim === undefined || ofAccounts.has(claim), '/nameId/claim', 'a claim about people that service providers may get');
   const names = new Set<string>();
   for (const [at, attribute] of attributes.entries()) {
-    checkClaim(attribute.claim, `/attributes/${at}/claim`);
+    expect(claims.has(attribute.claim), `/attributes/${at}/claim`, 'a claim that service providers may get');
     const name = JSON.stringify([attribute.name, attribute.format]);
     expect(!names.has(name), `/attributes/${at}/name`, 'a name that no other has in this format');
     names.add(name);

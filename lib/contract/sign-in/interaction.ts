@@ -47,6 +47,8 @@ export interface Interaction {
   /** The requirement whose page is wanted, where `prompt` says so. */
   readonly requirement?: string;
   readonly client: Client;
+  /** Whether an extension asks, by `requireSignIn`, and not an application by a request of its own. @default false */
+  readonly isInternal?: boolean;
   /** The authorization request. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The sign-in method or provider that the request asks for, by `idp:` in `acr_values`. */

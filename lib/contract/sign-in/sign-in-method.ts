@@ -43,7 +43,8 @@ export interface SignInMethod {
    * with this `idp` (`local` for a method that is), or in `abort`.
    *
    * The `parameters` of the interaction have `eid_user_visible_data` and `eid_user_visible_data_format` as the application sent them. For a person who
-   * approves a request of CIBA they are its `binding_message`, and `eid_call_initiator` says who began: an e-ID tells `user` from `RP`.
+   * approves a request of CIBA they are its `binding_message`, and `eid_call_initiator` says who began: an e-ID tells `user` from `RP`. In a request that
+   * an application makes itself (`isInternal` is not set) it means nothing. @see service specification §4.2
    */
   begin(ctx: Context, interaction: Interaction, idp: string): Awaitable<void>;
 }

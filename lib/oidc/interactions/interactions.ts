@@ -36,7 +36,7 @@ import { createSignInWays } from './sign-in-ways.js';
 
 /** Sign-in steps, as the pages see them. */
 export function createInteractions(parts: OidcParts, provider: () => Provider, acting: Acting): Interactions {
-  const { directory, artifacts, options, showPage, browsers, browserState, claims, logger, offers } = parts;
+  const { directory, artifacts, options, showPage, browsers, browserState, claims, internalClients, logger, offers } = parts;
   const restart = createRestart(parts, provider);
   const choice = createAccountChoice(parts, provider);
   const ways = createSignInWays(parts);
@@ -91,6 +91,7 @@ export function createInteractions(parts: OidcParts, provider: () => Provider, a
         browser,
         ...promptOf(details.prompt.name),
         client: record,
+        ...(internalClients.isInternal(record) ? { isInternal: true } : {}),
         parameters,
         isAnswerable: client.redirectUriAllowed(String(details.params.redirect_uri)),
         ...(tids ? { tids } : {}),

@@ -1,0 +1,59 @@
+/** The page about SAML says what is so: its tables against the code that they are about. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { saml } from 'tenant-idp/extensions/saml';
+import ts from 'typescript';
+import { resolveSamlOptions } from '../../extensions/saml/options.js';
+import { parse } from '../architecture/imports.js';
+import { pageAt } from '../docs/pages.js';
+
+const page = pageAt('docs/saml.md');
+const { errorCodes = {}, events = [] } = saml();
+
+/** The data of events that the extension adds to the service's, by declaration merging. */
+function declaredEvents(): Readonly<Record<string, readonly string[]>> {
+  const folder = 'extensions/saml';
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('events.ts'));
+  const found: Record<string, readonly string[]> = {};
+  const visit = (node: ts.Node): void => {
+    if (ts.isInterfaceDeclaration(node) && node.name.text === 'EventMap')
+      for (const { name, type } of node.members as unknown as readonly ts.PropertySignature[])
+        found[(name as ts.Identifier).text] = (type as ts.TypeLiteralNode).members.map((member) => (member.name as ts.Identifier).text);
+    ts.forEachChild(node, visit);
+  };
+  for (const file of files) visit(parse(file, readFileSync(`${folder}/${file}`, 'utf8')));
+  return found;
+}
+
+test('options and their defaults', () => {
+  const documented = page.table('Options', 'Option').map(([name, value = '']) => [name, value]);
+  const words = { entityId: 'the URL of its metadata', keys: 'made and kept by the service' };
+  expect(documented).toEqual(
+    Object.entries(resolveSamlOptions({})).map(([name, value]) => [name, words[name as keyof typeof words] ?? String(value)]),
+  );
+});
+
+test('events and their data', () => {
+  const declared = declaredEvents();
+  expect(Object.keys(declared).sort()).toEqual([...events].sort());
+  expect(page.table('Events', 'Event').map(([name, more = '']) => [name, 'AggregateId', ...(more.match(/\w+/g) ?? [])])).toEqual(
+    events.map((name) => [name, ...(declared[name] ?? [])]),
+  );
+});
+
+test('errors, with their status and words', () => {
+  expect(page.table('Errors', 'Code')).toEqual(
+    Object.entries(errorCodes).map(([code, { status, description }]) => [code, String(status), description]),
+  );
+});
+
+test('problems of health are those that the code names', () => {
+  const code = readdirSync('extensions/saml', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(`extensions/saml/${name}`, 'utf8'))
+    .join('\n');
+  const problems = page.table('Health', 'Problem').map(([name = '']) => name);
+  expect(problems.filter((name) => !code.includes(`'${name}'`))).toEqual([]);
+  const named = [...code.matchAll(/'(saml_(?:metadata|certificate|key_unreadable)\w*)'/g)].map(([, name = '']) => name);
+  expect([...new Set(named)].sort()).toEqual([...problems].sort());
+});
