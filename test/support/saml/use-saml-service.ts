@@ -62,7 +62,7 @@ export function useSamlService({ saml: own = {}, extensions = [], ...options }: 
       entityId: one(/entityID="([^"]*)"/),
       ssoUrl: one(/SingleSignOnService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
       sloUrl: one(/SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
-      certificates: [...xml.matchAll(/X509Certificate>([^<]*)</g)].map(([, der = '']) => pemOf(der)),
+      certificates: [...xml.matchAll(/X509Certificate>([^<]+)<\//g)].map(([, der = '']) => pemOf(der)),
     };
   }
 
