@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import ts from 'typescript';
 import { resolveSamlOptions } from '../../extensions/saml/options.js';
+import { serviceProviderFields } from '../../extensions/saml/service-providers/records.js';
 import { parse } from '../architecture/imports.js';
 import { pageAt } from '../docs/pages.js';
 
@@ -45,6 +46,11 @@ test('errors, with their status and words', () => {
   expect(page.table('Errors', 'Code')).toEqual(
     Object.entries(errorCodes).map(([code, { status, description }]) => [code, String(status), description]),
   );
+});
+
+test('fields of a service provider', () => {
+  const fields = page.table('Service providers', 'Field').flatMap(([name = '']) => name.match(/\w+/g) ?? []);
+  expect(fields.sort()).toEqual(Object.keys(serviceProviderFields).sort());
 });
 
 test('problems of health are those that the code names', () => {
