@@ -237,7 +237,6 @@ describe('methods', () => {
   });
 
   test.each(['PUT', 'DELETE', 'PATCH'])('%s', async (method) => {
-    const answer = await fetch(`${door.at().sso}?${joined(parameters())}`, { method });
-    expect(await answer.json()).toMatchObject({ reason: 'method' });
+    expect((await fetch(`${door.at().sso}?${joined(parameters())}`, { method })).status).toBe(405);
   });
 });

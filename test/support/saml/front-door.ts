@@ -1,15 +1,12 @@
-/**
- * The front door for messages of service providers, over HTTP.
- *
- * This is the one place that says what answers at the endpoints: an extension that shows what was received, in JSON, and why something was refused.
- */
+/** The front door for messages of service providers, over HTTP: this is the one place that says what answers at the endpoints. */
 import type { Context, Extension, ExtensionContext } from 'tenant-idp/extension';
-import { createEntities, type Entity } from '../../../extensions/saml/entities/entity.js';
+import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
 import { acsOf } from '../../../extensions/saml/messages/acs.js';
-import { createFrontDoor, type FrontDoorParts, type Received } from '../../../extensions/saml/messages/front-door.js';
+import type { Received } from '../../../extensions/saml/messages/front-door.js';
 import { RefusedMessage } from '../../../extensions/saml/messages/refused.js';
-import { seen } from '../../../extensions/saml/messages/replay.js';
-import { createServiceProviderBook } from '../../../extensions/saml/service-providers/book.js';
+import { resolveSamlOptions } from '../../../extensions/saml/options.js';
+import { createParts } from '../../../extensions/saml/parts.js';
+import { samlRoutes } from '../../../extensions/saml/routes.js';
 import { type ServiceProviderFields, serviceProviders } from '../../../extensions/saml/service-providers/records.js';
 import { fromEverywhere } from '../client/addresses.js';
 
@@ -65,32 +62,47 @@ async function register({ collection, ofInstance }: ExtensionContext, { id, tid,
   }
 }
 
-/** The SAML extension as far as it receives messages. @param registered is asked when the service starts */
-export function receivingExtension(registered: () => readonly Registered[], parts: Omit<FrontDoorParts, 'book'> = {}): Extension {
+/** The extension, which registers service providers when it starts: with the same ids on each node. */
+export const withServiceProviders = (extension: Extension, registered: () => readonly Registered[]): Extension => ({
+  ...extension,
+  start: async (context) => {
+    await extension.start?.(context);
+    for (const row of registered()) await register(context, row);
+  },
+});
+
+/** In a header, for the tests alone: the page says the reason, and the log what is wrong where. */
+const REFUSED = 'x-refused';
+
+/**
+ * The SAML extension, with its routes and pages. What would go on with a message that was let in shows it instead, in JSON.
+ * @param registered is asked when the service starts
+ */
+export function receivingExtension(options: SamlOptions, registered: () => readonly Registered[]): Extension {
   return {
-    name: 'saml',
-    collections: [serviceProviders],
-    artifacts: [seen],
-    start: async (context) => {
-      for (const row of registered()) await register(context, row);
-    },
+    ...withServiceProviders(saml(options), registered),
     routes(router, context) {
-      const door = createFrontDoor(context, { ...parts, book: createServiceProviderBook(context) });
-      const entities = createEntities(context);
-      const answer = async (ctx: Context, entity: Entity, kinds: Parameters<typeof door.receive>[2]) => {
-        const received = door.receive(ctx, entity, kinds).then(outcomeOf);
-        ctx.body = await received.catch((error: unknown) => {
-          if (!(error instanceof RefusedMessage)) throw error;
-          const { reason, status, place, serviceProviderId, message } = error;
-          ctx.status = status;
-          return { reason, status, place, serviceProviderId, message };
-        });
-      };
-      for (const base of [`${context.own}/saml`, `${context.own}/saml/t/:tid`]) {
-        const entityOf = (ctx: Context) => entities.of(ctx.params.tid ?? context.ofInstance);
-        router.all(`${base}/sso`, (ctx: Context) => answer(ctx, entityOf(ctx), ['AuthnRequest']));
-        router.all(`${base}/slo`, (ctx: Context) => answer(ctx, entityOf(ctx), ['LogoutRequest', 'LogoutResponse']));
-      }
+      const parts = createParts(context, resolveSamlOptions(options));
+      const noting =
+        <Arguments extends [Context, ...unknown[]], Result>(run: (...given: Arguments) => Promise<Result>) =>
+        async (...given: Arguments): Promise<Result> => {
+          try {
+            return await run(...given);
+          } catch (error) {
+            if (error instanceof RefusedMessage) given[0].set(REFUSED, JSON.stringify({ ...error, message: error.message }));
+            throw error;
+          }
+        };
+      const show = noting(async (ctx: Context, received: Received) => {
+        ctx.body = outcomeOf(received);
+      });
+      samlRoutes(router, {
+        ...parts,
+        frontDoor: { receive: noting(parts.frontDoor.receive) },
+        begin: { ...parts.begin, requested: (ctx, _entity, received) => show(ctx, received) },
+        incoming: { ...parts.incoming, requested: show },
+        outgoing: { ...parts.outgoing, answered: show },
+      });
     },
   };
 }
@@ -100,12 +112,17 @@ function outcomeOf({ message, serviceProvider, ...received }: Received): Outcome
   return { ...received, message, serviceProviderId: serviceProvider.id, ...acs };
 }
 
-/** What became of an HTTP answer. */
-const readOutcome = async (answer: Response): Promise<Outcome> => {
-  const text = await answer.text();
-  if (answer.status !== 200 && answer.status !== 400 && answer.status !== 429) throw new Error(`${answer.status} ${text.slice(0, 200)}`);
-  return JSON.parse(text) as Outcome;
-};
+/** What became of an answer: a page that names the reason, or what was received. */
+export function outcomeIn(status: number, refused: string | null | undefined, body: string): Outcome {
+  if (status === 200) return JSON.parse(body) as Outcome;
+  const outcome = JSON.parse(refused ?? '{}') as { readonly reason?: string; readonly status?: number };
+  if (outcome.reason === undefined || outcome.status !== status || !body.includes(outcome.reason))
+    throw new Error(`${status}, and no page about ${refused}: ${body.slice(0, 500)}`);
+  return outcome as Outcome;
+}
+
+const readOutcome = async (answer: Response): Promise<Outcome> =>
+  outcomeIn(answer.status, answer.headers.get(REFUSED), await answer.text());
 
 /** Endpoints of the instance, or of a tenant. */
 export const endpointsOf = (issuer: string, tid?: string) => {
