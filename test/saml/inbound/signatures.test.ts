@@ -1,7 +1,7 @@
 /** Which signatures are accepted, on both bindings: algorithms, keys that are changed, and keys that a message brings along. Threats I1, I2, I4. */
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { elliptic, keyless, lax, rotating, useFrontDoor, wiki } from '../support/saml/registered.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { elliptic, keyless, lax, rotating, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import {
   authnRequest,
   logoutRequest,
@@ -11,7 +11,7 @@ import {
   signatureIn,
   signed,
   uris,
-} from '../support/saml/sent-messages.js';
+} from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const request = (issuer = wiki, destination: string | null = door.at().sso) => authnRequest({ issuer, destination });

@@ -1,8 +1,16 @@
 /** Threat I1 of the security reference, and the rows about wrapping in the attack table of the reference on SAML §3. */
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost } from '../support/saml/front-door.js';
-import { useFrontDoor, wiki } from '../support/saml/registered.js';
-import { authnRequest, logoutRequest, type MessageParts, newId, postFields, signatureIn, signed } from '../support/saml/sent-messages.js';
+import { reasonOf, sendPost } from '../../support/saml/inbound/front-door.js';
+import { useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
+import {
+  authnRequest,
+  logoutRequest,
+  type MessageParts,
+  newId,
+  postFields,
+  signatureIn,
+  signed,
+} from '../../support/saml/inbound/sent-messages.js';
 
 const door = useFrontDoor();
 const evil = 'https://evil.test/acs';

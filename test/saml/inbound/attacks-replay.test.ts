@@ -1,8 +1,8 @@
 /** Threat I5 of the security reference: each message is taken once, as long as its time would let it in, and wrong signatures are counted. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { countingParses } from '../support/saml/parser-calls.js';
-import { keyless, shop, useFrontDoor, wiki } from '../support/saml/registered.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { countingParses } from '../../support/saml/inbound/parser-calls.js';
+import { keyless, shop, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import {
   authnRequest,
   instant,
@@ -12,9 +12,9 @@ import {
   postFields,
   redirectQuery,
   signed,
-} from '../support/saml/sent-messages.js';
-import { backToPresent, passTime } from '../support/time/clock.js';
-import { atOnce } from '../support/time/rounds.js';
+} from '../../support/saml/inbound/sent-messages.js';
+import { backToPresent, passTime } from '../../support/time/clock.js';
+import { atOnce } from '../../support/time/rounds.js';
 
 afterEach(backToPresent);
 const door = useFrontDoor();
