@@ -112,7 +112,7 @@ export async function signedInAt(providers: readonly TestServiceProvider[], pers
   const agent = new Agent();
   for (const { loginUrl } of providers) {
     const answer = await travel(agent, loginUrl);
-    if (!answer.body.includes('signed in as')) await signInOn(agent, answer, person);
+    if (!answer.body.includes('<h1>signed in as')) await signInOn(agent, answer, person);
   }
   return agent;
 }
