@@ -10,7 +10,7 @@ import {
   postFields,
   signatureIn,
   signed,
-} from '../../support/saml/inbound/sent-messages.js';
+} from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const evil = 'https://evil.test/acs';
@@ -145,6 +145,11 @@ describe('I1: what may be signed, and how', () => {
       body: '<saml:Subject ID="_a"><saml:NameID>a</saml:NameID></saml:Subject>',
     });
     expect(await refusalOf(signed(xml, door.keys.wiki, { of: "//*[local-name(.)='Subject']" }))).toBe('signature_reference');
+  });
+
+  test('a signature of the root, that is not right below it', async () => {
+    const xml = authnRequest({ issuer: wiki, destination: door.at().sso, body: '<samlp:Extensions><a xmlns="u:a"/></samlp:Extensions>' });
+    expect(await refusalOf(signed(xml, door.keys.wiki, { behind: "//*[local-name(.)='a']" }))).toBe('signature_reference');
   });
 
   test('a signed Assertion in place of a signed message (samlify #634)', async () => {
