@@ -5,6 +5,7 @@ import { saml } from 'tenant-idp/extensions/saml';
 import ts from 'typescript';
 import { refusals } from '../../extensions/saml/messages/refused.js';
 import { resolveSamlOptions } from '../../extensions/saml/options.js';
+import { serviceProviderFields } from '../../extensions/saml/service-providers/records.js';
 import { statuses, statusOf } from '../../extensions/saml/sso/statuses.js';
 import { parse } from '../architecture/imports.js';
 import { pageAt } from '../docs/pages.js';
@@ -47,6 +48,11 @@ test('errors, with their status and words', () => {
   expect(page.table('Errors', 'Code')).toEqual(
     Object.entries(errorCodes).map(([code, { status, description }]) => [code, String(status), description]),
   );
+});
+
+test('fields of a service provider', () => {
+  const fields = page.table('Service providers', 'Field').flatMap(([name = '']) => name.match(/\w+/g) ?? []);
+  expect(fields.sort()).toEqual(Object.keys(serviceProviderFields).sort());
 });
 
 test('reasons of refused messages', () => {
