@@ -12,7 +12,6 @@ const profileOf = ({ sessions }: { readonly sessions: ReadonlyMap<string, unknow
   [...sessions.values()].at(-1) as Record<string, unknown>;
 const formats = 'urn:oasis:names:tc:SAML';
 const persistent = `${formats}:2.0:nameid-format:persistent`;
-const transient = `${formats}:2.0:nameid-format:transient`;
 const classes = `${formats}:2.0:ac:classes`;
 
 describe('SAML Profiles §4.1', () => {
@@ -116,44 +115,6 @@ describe('SAML Core §2.7.3: attributes', () => {
     await signedInAt([sp], alice);
     expect(profileOf(sp).attributes).toBeUndefined();
     expect(Buffer.from(sp.responses.at(-1)?.SAMLResponse ?? '', 'base64').toString()).not.toContain('Attribute');
-  });
-});
-
-describe('SAML Core §8.3: names', () => {
-  const nameIn = async (record: Record<string, unknown>, person = bob, saml = {}) => {
-    const sp = await service.add({ record, saml });
-    await signedInAt([sp], person);
-    const { nameID, nameIDFormat } = profileOf(sp);
-    return { sp, nameID, nameIDFormat };
-  };
-
-  test('persistent: the same at each sign-in, of each user and for each service provider another', async () => {
-    const { sp, nameID } = await nameIn({});
-    await signedInAt([sp]);
-    expect([...sp.sessions.values()].map((profile) => profile.nameID)).toEqual([nameID, nameID]);
-    await signedInAt([sp], alice);
-    expect(profileOf(sp).nameID).not.toBe(nameID);
-    expect(String(nameID)).toMatch(/^[\w-]{22}$/);
-  });
-
-  test('transient: another at each sign-in, the same while it lasts; also where it is asked for', async () => {
-    const { sp, nameID, nameIDFormat } = await nameIn({ nameId: { format: 'transient' } });
-    expect(nameIDFormat).toBe(transient);
-    const agent = await signedInAt([sp]);
-    const second = profileOf(sp).nameID;
-    expect(second).not.toBe(nameID);
-    await travel(agent, sp.loginUrl);
-    expect(profileOf(sp).nameID).toBe(second);
-    expect(await nameIn({}, bob, { identifierFormat: transient })).toMatchObject({ nameIDFormat: transient });
-  });
-
-  test('emailAddress, and unspecified from a claim', async () => {
-    expect(await nameIn({ nameId: { format: 'emailAddress' } })).toMatchObject({
-      nameID: 'bob@globex.test',
-      nameIDFormat: `${formats}:1.1:nameid-format:emailAddress`,
-    });
-    expect(await nameIn({ nameId: { format: 'emailAddress', claim: 'preferred_username' } })).toMatchObject({ nameID: 'bob@globex.test' });
-    expect(await nameIn({ nameId: { format: 'unspecified', claim: 'given_name' } })).toMatchObject({ nameID: 'Bob' });
   });
 });
 

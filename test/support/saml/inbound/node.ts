@@ -6,8 +6,8 @@ import { Redis } from 'ioredis';
 import { createIdentityProvider } from 'tenant-idp';
 import { redisArtifacts, redisOptions } from 'tenant-idp/adapters/redis';
 import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
-import { testKeys } from '../service/keys.js';
-import { cheapPasswords, testSeed } from '../service/seed.js';
+import { testKeys } from '../../service/keys.js';
+import { cheapPasswords, testSeed } from '../../service/seed.js';
 import { type Registered, withServiceProviders } from './front-door.js';
 
 interface Settings {

@@ -1,11 +1,11 @@
 /** The service providers that tests of the front door send messages of. */
 
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
-import { testSeed } from '../service/seed.js';
-import { type IdpInUse, useIdp } from '../service/use-idp.js';
+import { testSeed } from '../../service/seed.js';
+import { type IdpInUse, useIdp } from '../../service/use-idp.js';
+import { testKeyOf } from '../keys.js';
 import { type Credentials, credentialsOf } from './credentials.js';
 import { endpointsOf, type Registered, receivingExtension } from './front-door.js';
-import { testKeyOf } from './keys.js';
 
 /** A tenant with service providers of its own. */
 export const contoso = '0197a000-0000-7000-8000-00000000c000';

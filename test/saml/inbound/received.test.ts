@@ -2,11 +2,11 @@
 
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { SAML } from '@node-saml/node-saml';
-import { acsOf } from '../../extensions/saml/messages/acs.js';
-import { sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { pemOf } from '../support/saml/keys.js';
-import { lax, useFrontDoor, wiki } from '../support/saml/registered.js';
-import { authnRequest, instant, logoutRequest, logoutResponse, newId, redirectQuery } from '../support/saml/sent-messages.js';
+import { acsOf } from '../../../extensions/saml/messages/acs.js';
+import { sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
+import { pemOf } from '../../support/saml/keys.js';
+import { authnRequest, instant, logoutRequest, logoutResponse, newId, redirectQuery } from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const format = (name: string) => `urn:oasis:names:tc:SAML:${name}`;

@@ -1,14 +1,14 @@
 /** Threats I1, I2 and I5 of the security reference at three processes at once: one message is used once, and what was made of it not at all. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { withServer } from '../servers/when.js';
-import { rawRequest } from '../support/client/raw-request.js';
-import type { Credentials } from '../support/saml/credentials.js';
-import { testKeyOf } from '../support/saml/keys.js';
-import { type SamlNode, startSamlNode } from '../support/saml/node.js';
-import { registeredOnes, wiki } from '../support/saml/registered.js';
-import { authnRequest, newId, postFields, redirectQuery, signed, uris } from '../support/saml/sent-messages.js';
-import { atOnce } from '../support/time/rounds.js';
+import { withServer } from '../../servers/when.js';
+import { rawRequest } from '../../support/client/raw-request.js';
+import type { Credentials } from '../../support/saml/inbound/credentials.js';
+import { type SamlNode, startSamlNode } from '../../support/saml/inbound/node.js';
+import { registeredOnes, wiki } from '../../support/saml/inbound/registered.js';
+import { testKeyOf } from '../../support/saml/keys.js';
+import { authnRequest, newId, postFields, redirectQuery, signed, uris } from '../../support/saml/sent-messages.js';
+import { atOnce } from '../../support/time/rounds.js';
 
 /** Few with the suite; `npm run prove` plays as many as the issue asks for. */
 const { rounds, uses } = process.env.PROVE ? { rounds: 200, uses: 50 } : { rounds: 3, uses: 12 };
