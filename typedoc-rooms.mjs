@@ -19,6 +19,7 @@ const categories = [
   [/^lib\/directory\//, 'Services of the directory'],
   [/^lib\/store\/|^adapters\/conformance\//, 'Stores and adapters'],
   [/^adapters\//, 'Stores and adapters'],
+  [/^extensions\/saml\//, 'SAML'],
   // Of other packages, handed on for extensions.
   [/^node_modules\/@(sinclair\/typebox|types\/koa)\//, 'Extensions'],
 ];

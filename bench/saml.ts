@@ -8,9 +8,9 @@ import { newMessageId } from '../extensions/saml/xml/write.js';
 import { pemOf } from '../test/support/saml/keys.js';
 import { acsUrl, assertionOf, idpEntityId, persistent, signed, spEntityId } from '../test/support/saml/messages.js';
 import { nodeSaml } from '../test/support/saml/verifiers.js';
-import { fixed, formatTable, TOLERANCE } from './comparison.js';
+import { compare, comparisonCells, controlCells, fixed, formatTable, isNoisy, speedCell, TOLERANCE } from './comparison.js';
+import type { Slice } from './load.js';
 import { settings } from './settings.js';
-import { bootstrapInterval, median } from './statistics.js';
 
 const { Constants, IdentityProvider, SamlLib, ServiceProvider, setSchemaValidator } = samlify;
 
@@ -116,45 +116,44 @@ export async function measureSaml(): Promise<string> {
     const participants = { samlify: samlifyOf(row), ours: oursOf(row), again: samlifyOf(row) };
     const said = await Promise.all(Object.values(participants).map(readBy));
     if (new Set(said).size !== 1) throw new Error(`${row.name}: not the same content: ${said.join('\n')}`);
-    const speeds = await takeTurns(participants);
-    const against = (one: readonly number[], base: readonly number[]) => one.map((speed, round) => speed / (base[round] ?? Number.NaN));
-    const ratios = against(speeds.ours, speeds.samlify);
-    const control = median(against(speeds.again, speeds.samlify));
-    lines.push([
-      row.name,
-      ...[speeds.samlify, speeds.ours].map((each) => Math.round(median(each)).toLocaleString('en')),
-      `${fixed(median(ratios))} [${bootstrapInterval(ratios).map(fixed).join(', ')}]`,
-      fixed(control),
-    ]);
-    if (median(ratios) < row.goal) problems.push(`Below ${fixed(row.goal)}: ${row.name}.`);
-    if (Math.abs(control - 1) > TOLERANCE)
+    const { samlify: base, ours, again } = await takeTurns(participants);
+    const [comparison, control] = [compare(base, ours), compare(base, again)];
+    lines.push([row.name, speedCell(base), speedCell(ours), ...comparisonCells(comparison), ...controlCells(control)]);
+    if (comparison && Math.min(comparison.speed, comparison.cpu) < row.goal) problems.push(`Below ${fixed(row.goal)}: ${row.name}.`);
+    if (isNoisy(control))
       problems.push(`samlify is more than ${TOLERANCE * 100} % apart from itself, so this row proves nothing: ${row.name}.`);
   }
   return [
-    formatTable(['Response', 'samlify, 1/s', 'Ours, 1/s', 'Ours / samlify [95 %]', 'samlify / samlify'], lines),
+    formatTable(['Response', 'samlify, 1/s', 'Ours, 1/s', 'Ours / samlify [95 %]', 'CPU', 'samlify / samlify', 'CPU'], lines),
     ...(problems.length > 0 ? problems : ['Every row meets its goal.']),
     `Load of the machine at the start: ${fixed(load)}.`,
   ].join('\n\n');
 }
 
-/** Responses per second of each, round by round. Each comes first as often as any other. */
-async function takeTurns<Name extends string>(participants: Readonly<Record<Name, Write>>): Promise<Record<Name, number[]>> {
+/** Slices of each, round by round. Each comes first as often as any other. */
+async function takeTurns<Name extends string>(participants: Readonly<Record<Name, Write>>): Promise<Record<Name, Slice[]>> {
   const all = Object.entries(participants) as [Name, Write][];
-  const speeds = Object.fromEntries(all.map(([name]) => [name, []])) as unknown as Record<Name, number[]>;
+  const slices = Object.fromEntries(all.map(([name]) => [name, []])) as unknown as Record<Name, Slice[]>;
   for (let round = -WARM_UP; round < settings.rounds; round += 1) {
     const shift = (round + WARM_UP) % all.length;
     for (const [name, write] of [...all.slice(shift), ...all.slice(0, shift)]) {
-      const start = performance.now();
-      let count = 0;
-      let elapsed = 0;
-      for (; elapsed < settings.slice; elapsed = performance.now() - start) {
-        await write();
-        count += 1;
-      }
-      if (round >= 0) speeds[name].push((count * 1000) / elapsed);
+      const slice = await takeTurn(write);
+      if (round >= 0) slices[name].push(slice);
     }
   }
-  return speeds;
+  return slices;
+}
+
+async function takeTurn(write: Write): Promise<Slice> {
+  const [start, before] = [performance.now(), process.cpuUsage()];
+  let count = 0;
+  let elapsed = 0;
+  for (; elapsed < settings.slice; elapsed = performance.now() - start) {
+    await write();
+    count += 1;
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { perSecond: (count * 1000) / elapsed, cpuPerRequest: (user + system) / count };
 }
 
 /** The response as samlify fills it in: our own with a tag in the place of each value. */

@@ -3,7 +3,7 @@ import type { Settings } from './settings.js';
 
 /** What one needs to know to try the demo. */
 /** @param ownProvider the address of the organisation's own. */
-export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): string {
+export function banner({ issuer, rpOrigin, hasSaml }: Settings, ownProvider: string): string {
   const rows = (entries: readonly (readonly string[])[]) => {
     const widths = [0, 1].map((column) => Math.max(...entries.map((entry) => entry[column]?.length ?? 0)));
     return entries.map(([one = '', two = '', three = '']) =>
@@ -21,6 +21,12 @@ export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): str
       [`${rpOrigin}/back-office`, 'who is there, invitations, links and events, by the admin API'],
       [`${rpOrigin}/mail`, 'what is mailed'],
       [`${rpOrigin}/call-centre`, `asks people to sign in on their own device; ${rpOrigin}/phone shows it`],
+      ...(hasSaml
+        ? [
+            [`${rpOrigin}/saml`, 'a service provider, which speaks SAML alone'],
+            [`${issuer}/idp/saml/metadata`, 'the identity provider in SAML'],
+          ]
+        : []),
       [ownProvider, `${vandelay.name}’s own provider, another product`],
       [issuer, `the identity provider; /.well-known/openid-configuration describes it`],
     ]),
@@ -31,7 +37,7 @@ export function banner({ issuer, rpOrigin }: Settings, ownProvider: string): str
     '  Clients (id, secret)',
     ...rows(clients.map(({ id, secret, what }) => [id, secret ?? '', what])),
     '',
-    '  Ctrl-C ends it. PORT, RP_PORT and ISSUER run it elsewhere.',
+    `  Ctrl-C ends it. PORT, RP_PORT and ISSUER run it elsewhere.${hasSaml ? '' : ' npm start -- --saml adds SAML.'}`,
     '',
   ].join('\n');
 }

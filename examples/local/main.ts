@@ -14,22 +14,30 @@ import { checkPort, readSettings, type Settings, SettingsError } from './setting
 const GRACE = 1_000;
 
 /** Resolves when both serve; what it resolves to ends them. */
-async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<{ ownProvider: string; stop: () => Promise<void> }> {
+async function startDemo({
+  port,
+  rpPort,
+  issuer,
+  rpOrigin,
+  hasSaml,
+}: Settings): Promise<{ ownProvider: string; stop: () => Promise<void> }> {
   await checkPort(port, 'PORT');
   await checkPort(rpPort, 'RP_PORT');
   const mailbox = createMailbox();
   const phones = createPhones();
   const { server: ownProvider, origin } = await openOwnProvider();
   await serveOwnProvider(ownProvider, origin, issuer);
+  const saml = hasSaml ? await createSaml(issuer, rpOrigin) : undefined;
   const idp = await createIdentityProvider({
     issuer,
-    seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }),
+    seed: createSeed(rpOrigin, { issuer: origin, ...ownProviderClient }, saml?.registrations),
+    ...(saml && { extensions: saml.extensions, subjectSalt: saml.subjectSalt }),
     mail: { send: mailbox.keep },
     ciba: { notify: phones.notify },
     impersonation: { permission: supportPermission, notify: true },
   });
   const idpServer = await idp.listen(port);
-  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox, phones }).callback());
+  const rpServer = createServer(createRelyingParty({ issuer, origin: rpOrigin, mailbox, phones, ...saml }).callback());
   await once(rpServer.listen(rpPort), 'listening');
 
   const stop = async () => {
@@ -40,6 +48,23 @@ async function startDemo({ port, rpPort, issuer, rpOrigin }: Settings): Promise<
     await Promise.all([idp.close(), ...ended]);
   };
   return { ownProvider: origin, stop };
+}
+
+/** What SAML takes, loaded where it is switched on alone: it needs packages that nothing else does. */
+async function createSaml(issuer: string, rpOrigin: string) {
+  const [{ saml }, { createKeys }, { createServiceProvider, registrationOf }] = await Promise.all([
+    import('tenant-idp/extensions/saml'),
+    import('./saml/keys.js'),
+    import('./saml/service-provider.js'),
+  ]);
+  const keys = await createKeys('Expense desk');
+  return {
+    extensions: [saml()],
+    // Persistent NameIDs are made with it.
+    subjectSalt: 'the salt of the demo',
+    registrations: [registrationOf(rpOrigin, keys)],
+    serviceProvider: createServiceProvider(issuer, rpOrigin, keys),
+  };
 }
 
 /** npm runs us in a shell, which ends at a SIGTERM and passes none on. */
@@ -53,7 +78,7 @@ function onceOrphaned(then: () => unknown): void {
 }
 
 try {
-  const settings = readSettings(process.env);
+  const settings = readSettings(process.env, process.argv.slice(2));
   const { ownProvider, stop } = await startDemo(settings);
   console.log(banner(settings, ownProvider));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);

@@ -24,9 +24,11 @@ export interface RelyingPartyOptions {
   readonly mailbox: Mailbox;
   /** What it sends to people's phones. */
   readonly phones: Phones;
+  /** What speaks SAML there. */
+  readonly serviceProvider?: Router;
 }
 
-export function createRelyingParty({ issuer, origin, mailbox, phones }: RelyingPartyOptions): Koa {
+export function createRelyingParty({ issuer, origin, mailbox, phones, serviceProvider }: RelyingPartyOptions): Koa {
   const app = new Koa();
   app.use(async (ctx, next) => {
     ctx.set({
@@ -71,6 +73,7 @@ export function createRelyingParty({ issuer, origin, mailbox, phones }: RelyingP
     createMailPages(mailbox),
     createCallCentre(issuer, phones),
     createOrdersApi(issuer),
+    ...(serviceProvider ? [serviceProvider] : []),
     assets,
   ];
   for (const router of routers) app.use(router.routes());

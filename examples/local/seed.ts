@@ -51,9 +51,13 @@ export interface OwnProvider {
   readonly clientSecret: string;
 }
 
-/** @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link vandelay} sign in. */
-export const createSeed = (rpOrigin: string, ownProvider: OwnProvider) => ({
+/**
+ * @param rpOrigin Where the relying party runs. @param ownProvider where people of {@link vandelay} sign in.
+ * @param serviceProviders of SAML, where that is switched on.
+ */
+export const createSeed = (rpOrigin: string, ownProvider: OwnProvider, serviceProviders?: readonly object[]) => ({
   extensions: {
+    ...(serviceProviders && { saml: { serviceProviders } }),
     connections: [
       {
         ...ownProvider,

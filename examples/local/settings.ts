@@ -1,4 +1,4 @@
-/** Where the demo runs: PORT, RP_PORT and ISSUER of the environment. */
+/** Where the demo runs: PORT, RP_PORT and ISSUER of the environment. What it shows beside the usual: its arguments. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
@@ -8,13 +8,17 @@ export interface Settings {
   readonly issuer: string;
   /** The origin of the relying party. */
   readonly rpOrigin: string;
+  /** `--saml`: with the SAML identity provider, and a service provider at the relying party. */
+  readonly hasSaml: boolean;
 }
 
 /** What the person who starts the demo can put right. */
 export class SettingsError extends Error {}
 
-/** @throws SettingsError that names the variable. */
-export function readSettings(env: NodeJS.ProcessEnv): Settings {
+/** @throws SettingsError that names the variable, or the argument. */
+export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): Settings {
+  const unknown = args.find((arg) => arg !== '--saml');
+  if (unknown !== undefined) throw new SettingsError(`${unknown} means nothing to the demo: it knows --saml, as in npm start -- --saml.`);
   const port = portOf(env, 'PORT', 3000);
   const rpPort = portOf(env, 'RP_PORT', 3001);
   if (port === rpPort)
@@ -23,7 +27,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   if (!/^https?:\/\/./.test(issuer) || !URL.canParse(issuer)) {
     throw new SettingsError(`ISSUER is ${JSON.stringify(issuer)}: it has to be an http or https URL, such as http://localhost:3000.`);
   }
-  return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}` };
+  return { port, rpPort, issuer, rpOrigin: `http://localhost:${rpPort}`, hasSaml: args.includes('--saml') };
 }
 
 function portOf(env: NodeJS.ProcessEnv, variable: string, otherwise: number): number {

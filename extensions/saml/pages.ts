@@ -1,5 +1,6 @@
 /** What people see where a service provider cannot be answered. */
 import type { Context, ExtensionContext, View } from '../../lib/extension-door.js';
+import type { Refusal } from './messages/refused.js';
 
 export type Pages = ReturnType<typeof createPages>;
 
@@ -15,8 +16,8 @@ export function createPages({ view, requestId }: Pick<ExtensionContext, 'view' |
     });
   };
   return {
-    /** @param reason a code, for who looks after the service provider */
-    refused: (ctx: Context, reason: string, status = 400): Promise<void> =>
+    /** With the reason, for who looks after the service provider. */
+    refused: (ctx: Context, reason: Refusal, status = 400): Promise<void> =>
       show(ctx, 'refused', status, { parts: [{ part: 'text', text: { key: 'saml.refused.reason', values: { reason } } }] }),
     /** What was asked for was answered before, or waited too long. */
     expired: (ctx: Context): Promise<void> => show(ctx, 'expired', 400),

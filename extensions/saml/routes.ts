@@ -41,7 +41,7 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
     } catch (error) {
       if (!(error instanceof RefusedMessage)) throw error;
       const { reason, place, serviceProviderId: serviceProvider, status } = error;
-      logger.warn({ requestId: requestId(ctx), reason, place, serviceProvider }, 'saml.request.refused');
+      logger.info({ requestId: requestId(ctx), reason, place, serviceProvider }, 'saml.request.refused');
       await pages.refused(ctx, reason, status);
     }
   }
@@ -55,7 +55,13 @@ export function samlRoutes(router: Router, parts: RouteParts): void {
   }
 
   async function singleSignOn(ctx: Context, entity: Entity): Promise<void> {
-    await begin.requested(ctx, entity, (await frontDoor.receive(ctx, entity, ['AuthnRequest'])) as ReceivedOf<AuthnRequest>);
+    const received = (await frontDoor.receive(ctx, entity, ['AuthnRequest'])) as ReceivedOf<AuthnRequest>;
+    try {
+      await begin.requested(ctx, entity, received);
+    } catch (error) {
+      if (error instanceof RefusedMessage) error.serviceProviderId = received.serviceProvider.id;
+      throw error;
+    }
   }
 
   async function singleLogout(ctx: Context, entity: Entity): Promise<void> {

@@ -139,7 +139,7 @@ export interface AccountClaims {
   /**
    * The claims of these names that may go to the target, and of `sub`, `oid`, `tid` and `act` those that are among the names. Linked accounts are told of
    * where the client may know of their tenants.
-   * @param client the id of the client, or of an {@link InternalClient}. @default none: what is told is not limited
+   * @param client the id of the client, or of an `InternalClient`. @default none: what is told is not limited
    * @param signIn what claims may say of the sign-in
    * @throws UnavailableError `claims_unavailable`
    * @throws TypeError for a client that there is not

@@ -70,7 +70,7 @@ export function createDocuments(
     return Promise.all([known, pkceMethods]).then(([all, some]) => ({ scopes: all, pkceMethods: some }));
   };
 
-  // No SAML response is sent, and an access token is no answer to a client.
+  // Neither an assertion nor an access token is an answer to a client of OpenID Connect.
   const neverIssued = [
     ...(offers.serves('impersonate') ? [] : ['act']),
     ...claims.declarations.flatMap(({ name, targets }) =>

@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { saml } from 'tenant-idp/extensions/saml';
 import ts from 'typescript';
+import { refusals } from '../../extensions/saml/messages/refused.js';
 import { resolveSamlOptions } from '../../extensions/saml/options.js';
+import { serviceProviderFields } from '../../extensions/saml/service-providers/records.js';
+import { statuses, statusOf } from '../../extensions/saml/sso/statuses.js';
 import { parse } from '../architecture/imports.js';
 import { pageAt } from '../docs/pages.js';
 
@@ -45,6 +48,25 @@ test('errors, with their status and words', () => {
   expect(page.table('Errors', 'Code')).toEqual(
     Object.entries(errorCodes).map(([code, { status, description }]) => [code, String(status), description]),
   );
+});
+
+test('fields of a service provider', () => {
+  const fields = page.table('Service providers', 'Field').flatMap(([name = '']) => name.match(/\w+/g) ?? []);
+  expect(fields.sort()).toEqual(Object.keys(serviceProviderFields).sort());
+});
+
+test('reasons of refused messages', () => {
+  expect(page.table('Refused messages', 'Reason')).toEqual(Object.entries(refusals));
+});
+
+test('statuses are those that the code can answer', () => {
+  const documented = page.table('Sign-in', 'What happens').map(([, status = '']) => status.replaceAll('`', '').split(', '));
+  const errors = ['login_required', 'access_denied', 'unmet_authentication_requirements'].flatMap((error) =>
+    [true, false].flatMap((isPassive) => statusOf(error, isPassive) ?? []),
+  );
+  const made = Object.values(statuses).map((status) => (typeof status === 'function' ? status('') : status));
+  const known = new Set([...errors, ...made].map(({ code, subCode }) => `${code} ${subCode}`));
+  expect(documented.map((each) => each.join(' ')).sort()).toEqual([...known].sort());
 });
 
 test('problems of health are those that the code names', () => {

@@ -1,4 +1,4 @@
-/** Issue 17, 2: an entityID is of one service provider of its owner, however many are registered at once, on two nodes. */
+/** Issue 17, 2: service providers that are written at once: an entityID is of one of its owner, on two nodes; of changes to the same state one is made. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { memoryArtifacts, memoryDirectory } from 'tenant-idp/adapters/memory';
 import { mongoDirectory } from 'tenant-idp/adapters/mongo';
@@ -7,8 +7,9 @@ import { saml } from 'tenant-idp/extensions/saml';
 import { withServer } from '../servers/when.js';
 import { type AdminClient, tenantIds } from '../support/administration/admin.js';
 import type { Json } from '../support/client/agent.js';
-import { asAdministrator, samlOptions } from '../support/saml/administration.js';
+import { asAdministrator, samlOptions, useSaml } from '../support/saml/administration.js';
 import { type Instances, startInstances } from '../support/service/instances.js';
+import { jitteryDirectory, seededRandom } from '../support/stores/jittery-directory.js';
 import { withMongo } from '../support/stores/mongo.js';
 import { redisClient } from '../support/stores/redis-clients.js';
 
@@ -58,6 +59,22 @@ function suite(open: () => { readonly stores: Stores; readonly close?: () => unk
     }
   });
 }
+
+describe('in a store whose calls overtake each other', () => {
+  const service = useSaml(() => ({ extensions: [saml()], directory: jitteryDirectory(memoryDirectory(), seededRandom(17)) }));
+
+  test('If-Match: of twenty who saw the same, one changes it', async () => {
+    const root = await asAdministrator(service.issuer, 'root');
+    const path = '/saml-service-providers';
+    const { json, headers } = await root.post(path, {
+      entityId: 'https://matched.example',
+      assertionConsumerServices: [{ url: 'https://sp.example/acs' }],
+    });
+    const match = { 'if-match': headers.get('etag') ?? '' };
+    const changes = Array.from({ length: 20 }, (_, index) => root.patch(`${path}/${json.id}`, { name: `Name ${index}` }, match));
+    expect((await Promise.all(changes)).map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)]);
+  });
+});
 
 describe('in memory', () => {
   suite(() => {

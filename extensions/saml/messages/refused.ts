@@ -33,6 +33,7 @@ export const refusals = {
   acs_ambiguous: 'The request names a place for the response by its index and by its URL.',
   acs_not_registered: 'The request wants its response at a place that is not registered.',
   not_idp_initiated: 'No service provider of this name takes sign-ins that begin here.',
+  unknown_principal: 'The request is about nobody who is signed in here by this service provider.',
   not_pending: 'Nobody waits for this answer of the service provider, or not any more.',
 } as const;
 

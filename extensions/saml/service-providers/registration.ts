@@ -8,8 +8,8 @@ import { checked, defaultsOf, type Registration } from './rules.js';
 /** What an administrator says of a new one. */
 export type Given = Partial<Registration>;
 
-/** What an administrator changes: `null` takes a member away. */
-export type Change = { readonly [Member in keyof Registration]?: Registration[Member] | null | undefined };
+/** What an administrator changes, a JSON Merge Patch. @see RFC 7396 */
+export type Change = { readonly [Member in keyof Registration]?: unknown };
 
 type Source = NonNullable<ServiceProviderFields['source']>;
 export type Registered = Registration & { readonly source?: Source };
@@ -19,6 +19,18 @@ export interface ReadMetadata {
   readonly url?: string;
   readonly description: ServiceProviderDescription;
 }
+
+/** @see RFC 7396 §2 */
+function patched(target: object, change: object): object {
+  const next: Record<string, unknown> = { ...target };
+  for (const [member, value] of Object.entries(change)) {
+    if (value === null) delete next[member];
+    else if (isGroup(value)) next[member] = patched(isGroup(next[member]) ? next[member] : {}, value);
+    else if (value !== undefined) next[member] = value;
+  }
+  return next;
+}
+const isGroup = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Of one that nobody named. */
 const nameOf = (entityId: string): string => entityId.slice(0, 200);
@@ -96,12 +108,7 @@ export function createRegistrar(context: ExtensionContext) {
       const kept = [...(overridden ?? before?.overridden ?? (isNamed ? ['name'] : [])), ...givenMembers(change)];
       let next = rest as Registration;
       if (metadata) next = described(next, metadata.description, new Set(kept));
-      const changed: Record<string, unknown> = { ...next };
-      for (const [member, value] of Object.entries(change)) {
-        if (value === null) delete changed[member];
-        else if (value !== undefined) changed[member] = value;
-      }
-      const registration = checked(changed as unknown as Registration, owner, context);
+      const registration = checked(patched(next, change) as Registration, owner, context);
       if (metadata) checkSigned(registration, metadata.description);
       if (!metadata && !before) {
         if (overridden?.length) refuse([{ path: '/overridden', expected: 'nothing, because there is no metadata' }]);

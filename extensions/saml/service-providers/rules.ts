@@ -90,6 +90,8 @@ export function checked<Given extends Registration>(given: Given, owner: string,
   const hasOwnValue = format === 'persistent' || format === 'transient';
   expect(!hasOwnValue || claim === undefined, '/nameId/claim', `no claim, because the format is ${format}`);
   const { ofAccounts, all: claims } = claimNames(service);
+  const isId = claim === 'sub' || claim === 'oid' || claim === 'tid';
+  expect(format !== 'emailAddress' || !isId, '/nameId/claim', 'a claim that is an e-mail address, or none');
   expect(claim === undefined || ofAccounts.has(claim), '/nameId/claim', 'a claim about people that service providers may get');
   const names = new Set<string>();
   for (const [at, attribute] of attributes.entries()) {

@@ -47,9 +47,14 @@ export const form = Type.Object({ ...made, metadataUrl: optional(metadataUrl()) 
 /** @interface */
 export type Form = Static<typeof form>;
 
+const { format, claim } = of.nameId.properties;
+const { isAllowed, relayState } = of.idpInitiated.properties;
+
 export const patch = Type.Object(
   {
     ...changeable,
+    nameId: optional(Type.Object({ format: optional(format), claim: orNull(claim) }, strict)),
+    idpInitiated: optional(Type.Object({ isAllowed: optional(isAllowed), relayState: orNull(relayState) }, strict)),
     encryptionCertificate: orNull(certificate()),
     allowedTenants: orNull(of.allowedTenants),
     sessionLifetimeSeconds: orNull(of.sessionLifetimeSeconds),
@@ -64,9 +69,6 @@ export const patch = Type.Object(
   },
   strict,
 );
-/** @interface */
-export type Patch = Static<typeof patch>;
-
 export const ServiceProviderItem = Type.Object(
   {
     id: Type.String(),

@@ -29,7 +29,7 @@ export interface Session {
 export const sessions: ArtifactKind = { name: 'saml.sessions', lifetimeSeconds: 366 * 86_400 };
 
 /** More than a session can have but by a script: the oldest are forgotten. */
-const MOST = 500;
+const MOST = 200;
 
 export type Participants = ReturnType<typeof createParticipants>;
 

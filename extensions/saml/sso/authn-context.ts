@@ -66,7 +66,10 @@ export function wantedContext(requested: RequestedAuthnContext | undefined): Wan
     case 'better':
       // One that is not known might be stronger than all.
       if (strongest === mfaLevel || !isAllKnown) return undefined;
-      return { mfa: strongest === 1, classOf: (signIn) => (levelOf(signIn) > strongest ? ownClassOf(signIn) : undefined) };
+      return {
+        mfa: strongest === 1,
+        classOf: (signIn) => (levelOf(signIn) > strongest ? (levelOf(signIn) === mfaLevel ? MFA : PASSWORD) : undefined),
+      };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Signer } from '../entities/signer.js';
 import { namespaces } from './write.js';
 
 const { signature: DS } = namespaces;
-export const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
+const EXCLUSIVE_C14N = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 /** @see RFC 6931 §2.3.2 */
 export const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 export const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256';

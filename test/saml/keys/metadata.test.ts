@@ -3,10 +3,11 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { IdentityProvider } from 'samlify';
 import type { SamlOptions } from 'tenant-idp/extensions/saml';
 import { type AdminClient, tenantIds } from '../../support/administration/admin.js';
+import { asAdministrator } from '../../support/saml/administration.js';
 import { describeInstalled } from '../../support/saml/installed.js';
 import { testKeyOf } from '../../support/saml/keys.js';
 import { schemaPackages, validate } from '../../support/saml/schemas.js';
-import { certificatesIn, metadataAt, operatorOf, withSaml } from '../../support/saml/service.js';
+import { certificatesIn, metadataAt, withSaml } from '../../support/saml/service.js';
 import { startIdp } from '../../support/service/idp.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { until } from '../../support/time/until.js';
@@ -15,7 +16,7 @@ const service = useIdp(withSaml());
 let operator: AdminClient;
 let tid: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  operator = await operatorOf(service.issuer);
+  operator = await asAdministrator(service.issuer, 'root');
   tid = await tenantIds(operator);
 });
 
@@ -111,14 +112,14 @@ describe('options', () => {
     withOptions({ entityId: 'urn:example:idp?a=1&b="2"', wantAuthnRequestsSigned: true }, async (issuer) => {
       const base = `${issuer}/idp/saml`;
       expect(read(await metadataAt(issuer))).toEqual({ ...urls(base, true), entityId: 'urn:example:idp?a=1&b="2"' });
-      const tenants = await tenantIds(await operatorOf(issuer));
+      const tenants = await tenantIds(await asAdministrator(issuer, 'root'));
       const ofTenant = await (await fetch(`${base}/t/${tenants.Acme}/metadata`)).text();
       expect(read(ofTenant)).toEqual(urls(`${base}/t/${tenants.Acme}`, true));
     }));
 
   test('without entities of tenants', () =>
     withOptions({ tenantEntities: false }, async (issuer) => {
-      const tenants = await tenantIds(await operatorOf(issuer));
+      const tenants = await tenantIds(await asAdministrator(issuer, 'root'));
       expect((await fetch(`${issuer}/idp/saml/t/${tenants.Acme}/metadata`)).status).toBe(404);
       expect((await fetch(`${issuer}/idp/saml/metadata`)).status).toBe(200);
     }));

@@ -5,8 +5,9 @@ import { memoryDirectory } from 'tenant-idp/adapters/memory';
 import type { AdminClient } from '../../support/administration/admin.js';
 import { recordedEvents } from '../../support/administration/recorded-events.js';
 import type { Json } from '../../support/client/agent.js';
+import { asAdministrator } from '../../support/saml/administration.js';
 import { testKeyOf } from '../../support/saml/keys.js';
-import { certificatesIn, metadataAt, operatorOf, withSaml } from '../../support/saml/service.js';
+import { certificatesIn, metadataAt, withSaml } from '../../support/saml/service.js';
 import { startIdp } from '../../support/service/idp.js';
 import { useIdp } from '../../support/service/use-idp.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
@@ -19,14 +20,21 @@ const service = useIdp({ ...withSaml(), directory, keys: { encryption: ['a secre
 let operator: AdminClient;
 afterEach(backToPresent);
 beforeAll(async () => {
-  operator = await operatorOf(service.issuer);
+  operator = await asAdministrator(service.issuer, 'root');
 });
 
 const list = async (): Promise<Json[]> => (await operator(KEYS)).json.items;
 const states = async () => (await list()).map(({ state }) => state);
 const published = async () => certificatesIn(await metadataAt(service.issuer)).map((der) => fingerprintOf(der));
 const fingerprintOf = (der: string): string => new X509Certificate(Buffer.from(der, 'base64')).fingerprint256;
-const eventsOf = async (type: string) => (await recordedEvents(directory, type)).map(({ data }) => data);
+/** Their data, once there are any that are dispatched. */
+const eventsOf = async (type: string) =>
+  (
+    await until(
+      () => recordedEvents(directory, type),
+      ({ length }) => length > 0,
+    )
+  ).map(({ data }) => data);
 /** Nodes, and this one, agree within a second. */
 const agreed = (expected: readonly unknown[]) => until(async () => String(await published()) === String(expected));
 
@@ -74,7 +82,7 @@ describe('a key is replaced', () => {
     expect([refused.status, refused.json.code]).toEqual([409, 'key_not_announced']);
     expect(await states()).toEqual(['active', 'next']);
     passTime(DAY_SECONDS);
-    const later = await operatorOf(service.issuer);
+    const later = await asAdministrator(service.issuer, 'root');
     const answer = await later.post(`${KEYS}/${next?.id}/activate`, {});
     expect([answer.status, answer.json.state]).toEqual([200, 'active']);
     expect((await later(KEYS)).json.items).toMatchObject([
@@ -137,7 +145,7 @@ describe('a key is replaced', () => {
 });
 
 test('who administers one tenant has nothing to do with them', async () => {
-  const acme = await operatorOf(service.issuer, 'operator-of-acme');
+  const acme = await asAdministrator(service.issuer, 'acme');
   const [key] = await list();
   const answers = [
     await acme(KEYS),
@@ -154,7 +162,7 @@ describe('keys of the options', () => {
     const [one, two] = await Promise.all([testKeyOf('one'), testKeyOf('two')]);
     const idp = await startIdp(withSaml({ keys: [one, two].map(({ key, certificate }) => ({ key, certificate })) }));
     try {
-      const own = await operatorOf(idp.issuer);
+      const own = await asAdministrator(idp.issuer, 'root');
       const { items } = (await own(KEYS)).json;
       expect(items.map(({ state, certificate }: Json) => [state, certificate])).toEqual([
         ['active', new X509Certificate(one.certificate).toString()],

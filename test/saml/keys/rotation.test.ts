@@ -1,87 +1,96 @@
 /** Issue 17: the key is replaced while one service provider refreshes metadata daily, and another never does. */
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Extension, ExtensionContext } from 'tenant-idp/extension';
-import { createSamlKeys } from '../../../extensions/saml/entities/keys.js';
-import { responseXml } from '../../../extensions/saml/messages/response.js';
 import type { AdminClient } from '../../support/administration/admin.js';
-import type { Json } from '../../support/client/agent.js';
-import { pemOf } from '../../support/saml/keys.js';
-import { signed, successOf } from '../../support/saml/messages.js';
-import { certificatesIn, metadataAt, operatorOf, withSaml } from '../../support/saml/service.js';
-import { nodeSaml, profileByNodeSaml } from '../../support/saml/verifiers.js';
-import { useIdp } from '../../support/service/use-idp.js';
+import { Agent, type Json } from '../../support/client/agent.js';
+import { asAdministrator } from '../../support/saml/administration.js';
+import { travel } from '../../support/saml/travel.js';
+import { bob, type RegisteredServiceProvider, signInOn, useSamlService } from '../../support/saml/use-saml-service.js';
 import { backToPresent, passTime } from '../../support/time/clock.js';
 import { until } from '../../support/time/until.js';
 
 const KEYS = '/saml-signing-keys';
 const DAY_SECONDS = 86_400;
 
-/** Signs as the service does: with what its extensions get. */
-let context: ExtensionContext;
-const insider: Extension = {
-  name: 'insider',
-  start(given) {
-    context = given;
-  },
-};
-const base = withSaml();
-const service = useIdp({ ...base, extensions: [...base.extensions, insider] });
+// A key that the service makes: those of the options are rotated there.
+const service = useSamlService({ saml: { keys: undefined as never } });
+
+/** A service provider by node-saml, with the certificates that it trusts now. */
+interface Trusting {
+  readonly sp: RegisteredServiceProvider;
+  certificates: readonly string[];
+}
+
+async function trusting(): Promise<Trusting> {
+  const { certificates } = await service.describe();
+  const trust = { certificates: [...certificates] };
+  const idpCert = (done: (error: Error | null, certificates?: string[]) => void): void => done(null, trust.certificates);
+  return Object.assign(trust, { sp: await service.add({ saml: { idpCert } }) });
+}
+
 let operator: AdminClient;
+let daily: Trusting;
+let never: Trusting;
 beforeAll(async () => {
-  operator = await operatorOf(service.issuer);
+  [operator, daily, never] = [await asAdministrator(service.issuer, 'root'), await trusting(), await trusting()];
 });
 afterEach(backToPresent);
 
-const keyOf = async (state: string): Promise<Json> => {
-  const { items } = (await operator(KEYS)).json;
-  return items.find((key: Json) => key.state === state);
+const refresh = async (one: Trusting): Promise<void> => {
+  one.certificates = (await service.describe()).certificates;
 };
 
-/** Whether a sign-in at this moment works for who trusts these certificates. */
-async function worksFor(certificates: readonly string[]): Promise<boolean> {
-  const keys = createSamlKeys(context, {});
-  const xml = responseXml(successOf(), { signer: await keys.signer(), serviceProvider: signed });
-  return profileByNodeSaml(xml, nodeSaml(certificates.map(pemOf), { wantAssertionsSigned: true })).then(
-    () => true,
-    () => false,
-  );
+/** Whether somebody gets in, who signs in now. */
+async function getsIn({ sp }: Trusting): Promise<boolean> {
+  const agent = new Agent();
+  const end = await signInOn(agent, await travel(agent, sp.loginUrl), bob);
+  expect(end.body).toMatch(/^<h1>signed in as |^refused: Invalid signature/);
+  return end.body.includes('signed in as');
 }
 
+const works = async () => ({ daily: await getsIn(daily), never: await getsIn(never) });
+const idOf = async (state: string): Promise<string> => {
+  const { items } = (await operator(KEYS)).json;
+  return items.find((key: Json) => key.state === state)?.id;
+};
+const activate = (id: string) => operator.post(`${KEYS}/${id}/activate`, {});
+
 test('what works at each step, and what the operator has to do', async () => {
-  const refreshed = async () => certificatesIn(await metadataAt(service.issuer));
-  let daily = await refreshed();
-  const never = daily;
-  const works = async () => ({ daily: await worksFor(daily), never: await worksFor(never) });
   expect(await works()).toEqual({ daily: true, never: true });
 
   // The next key is published, and the old one signs.
   await operator.post(KEYS, {});
   expect(await works()).toEqual({ daily: true, never: true });
-  const { id: next } = await keyOf('next');
-  expect((await operator.post(`${KEYS}/${next}/activate`, {})).json.code).toBe('key_not_announced');
+  const next = await idOf('next');
+  expect((await activate(next)).json.code).toBe('key_not_announced');
 
   // A day later, who refreshes has both.
-  daily = await refreshed();
-  expect(daily).toHaveLength(2);
+  await refresh(daily);
+  expect(daily.certificates).toHaveLength(2);
   passTime(DAY_SECONDS);
-  operator = await operatorOf(service.issuer);
-  expect((await operator.post(`${KEYS}/${next}/activate`, {})).status).toBe(200);
+  operator = await asAdministrator(service.issuer, 'root');
+  expect((await activate(next)).status).toBe(200);
   backToPresent();
-  operator = await operatorOf(service.issuer);
+  operator = await asAdministrator(service.issuer, 'root');
   expect(await works()).toEqual({ daily: true, never: false });
 
   // Back to the former key, which is still published, until the administrator of the other service provider has been there.
-  const { id: former } = await keyOf('retiring');
-  expect((await operator.post(`${KEYS}/${former}/activate`, {})).status).toBe(200);
+  const former = await idOf('retiring');
+  expect((await activate(former)).status).toBe(200);
   expect(await works()).toEqual({ daily: true, never: true });
 
   // That one gets the new certificate beside the old one, by hand: now both follow.
-  const byHand = [...never, ...(await refreshed()).filter((certificate) => !never.includes(certificate))];
-  expect([await worksFor(byHand), (await operator.post(`${KEYS}/${next}/activate`, {})).status]).toEqual([true, 200]);
-  expect([await worksFor(daily), await worksFor(byHand), await worksFor(never)]).toEqual([true, true, false]);
+  const published = (await service.describe()).certificates;
+  const before = never.certificates;
+  never.certificates = [...before, ...published.filter((certificate) => !before.includes(certificate))];
+  expect(await works()).toEqual({ daily: true, never: true });
+  expect((await activate(next)).status).toBe(200);
+  expect(await works()).toEqual({ daily: true, never: true });
 
   // The old key goes; nothing changes for whoever trusts the new one.
   expect((await operator.remove(`${KEYS}/${former}`)).status).toBe(204);
-  daily = await until(refreshed, ({ length }) => length === 1);
-  expect([await worksFor(daily), await worksFor(byHand), await worksFor(never)]).toEqual([true, true, false]);
+  await until(async () => (await service.describe()).certificates.length === 1);
+  await refresh(daily);
+  expect(await works()).toEqual({ daily: true, never: true });
+  never.certificates = before;
+  expect(await works()).toEqual({ daily: true, never: false });
 });

@@ -5,7 +5,7 @@ import type { TestIdpOptions } from '../service/idp.js';
 import { useIdp } from '../service/use-idp.js';
 
 const own = ['idp.saml-service-providers:read', 'idp.saml-service-providers:write'];
-const scopes = [...adminScopes, ...own];
+const scopes = [...adminScopes, ...own, 'idp.saml-signing-keys:read', 'idp.saml-signing-keys:write'];
 
 /** The seed of administrators, with the scopes of the extension. */
 export const samlAdminSeed = {

@@ -61,7 +61,8 @@ const POST_FORM = (action: string, fields: Readonly<Record<string, string>>): st
     .map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`)
     .join('')}<button>Go on</button></form></body>`;
 
-const escaped = (value: string): string => value.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+const escaped = (value: string): string =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(`"`, '&quot;');
 
 /** Codes of a response, the outer first, without their prefix. */
 export const statusCodesOf = (xml: string): readonly string[] =>
@@ -131,7 +132,7 @@ export async function startServiceProvider(idp: IdpDescription, options: Service
       signSamlPost(xml, `/*[local-name(.)="${element}"]`, {
         privateKey: key.key,
         signatureAlgorithm: 'sha256',
-        digestAlgorithm: 'http://www.w3.org/2001/04/xmlenc#sha256',
+        digestAlgorithm: 'sha256',
       }),
     ).toString('base64');
 

@@ -1,9 +1,26 @@
 /** The way of a browser between service providers and the identity provider. */
+import { inflateRawSync } from 'node:zlib';
 import { Agent, type Answer, formOf } from '../client/agent.js';
 
 /** A page whose script posts its form at once: ours, and those of service providers. */
-const isSentOn = ({ body }: Answer): boolean =>
+const isSentOn = ({ body }: Pick<Answer, 'body'>): boolean =>
   /HTMLFormElement\.prototype\.submit\.call|onload="document\.forms\[0\]\.submit\(\)"/.test(body);
+
+/** The message that a page posts, or a redirect carries; undefined where there is none. */
+export function messageIn({ body, location, url }: Answer): { readonly xml: string; readonly relayState: string | undefined } | undefined {
+  if (location !== undefined) {
+    const query = new URL(location).searchParams;
+    const message = query.get('SAMLResponse') ?? query.get('SAMLRequest');
+    if (message === null) return undefined;
+    return { xml: inflateRawSync(Buffer.from(message, 'base64')).toString(), relayState: query.get('RelayState') ?? undefined };
+  }
+  if (!isSentOn({ body })) return undefined;
+  const { SAMLResponse, SAMLRequest = SAMLResponse, RelayState: relayState } = formOf({ body, url }).fields;
+  return SAMLRequest === undefined ? undefined : { xml: Buffer.from(SAMLRequest, 'base64').toString(), relayState };
+}
+
+/** Whether the answer brings a message to somebody. */
+export const hasMessage = (answer: Answer): boolean => messageIn(answer) !== undefined;
 
 /** Posts a form of another site: cookies that are `SameSite=Lax` stay behind, those of the answer are kept. */
 export async function postAcross(agent: Agent, action: string, fields: Record<string, string>): Promise<Answer> {

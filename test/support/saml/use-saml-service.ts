@@ -62,7 +62,7 @@ export function useSamlService({ saml: own = {}, extensions = [], ...options }: 
       entityId: one(/entityID="([^"]*)"/),
       ssoUrl: one(/SingleSignOnService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
       sloUrl: one(/SingleLogoutService Binding="[^"]*HTTP-Redirect" Location="([^"]*)"/),
-      certificates: [...xml.matchAll(/X509Certificate>([^<]*)</g)].map(([, der = '']) => pemOf(der)),
+      certificates: [...xml.matchAll(/X509Certificate>([^<]+)<\//g)].map(([, der = '']) => pemOf(der)),
     };
   }
 
@@ -112,7 +112,7 @@ export async function signedInAt(providers: readonly TestServiceProvider[], pers
   const agent = new Agent();
   for (const { loginUrl } of providers) {
     const answer = await travel(agent, loginUrl);
-    if (!answer.body.includes('signed in as')) await signInOn(agent, answer, person);
+    if (!answer.body.includes('<h1>signed in as')) await signInOn(agent, answer, person);
   }
   return agent;
 }

@@ -53,8 +53,8 @@ function run(
 }
 
 /** Starts an example; it has said what it says, and serves, when this resolves. */
-export async function startExample(name: string, env: Record<string, string>): Promise<RunningExample> {
-  const { child, output } = run(name, env);
+export async function startExample(name: string, env: Record<string, string>, args: readonly string[] = []): Promise<RunningExample> {
+  const { child, output } = run(name, env, args);
   const ended = once(child, 'close').then(([code]) => code as number | null);
   const spoke = child.stdout ? once(child.stdout, 'data').then(() => 'spoke') : undefined;
   if ((await Promise.race([spoke, ended])) !== 'spoke') throw new Error(`${name} ended: ${output.stderr}`);

@@ -1,9 +1,9 @@
 /** Threat I6 of the security reference: XML that two readers read differently. What `strict.test` shows of the parser, seen through both bindings. */
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { countingParses, unparsed } from '../support/saml/parser-calls.js';
-import { lax, useFrontDoor, wiki } from '../support/saml/registered.js';
-import { authnRequest, logoutRequest, postFields, redirectQuery, signed } from '../support/saml/sent-messages.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { countingParses, unparsed } from '../../support/saml/inbound/parser-calls.js';
+import { lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
+import { authnRequest, logoutRequest, postFields, redirectQuery, signed } from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const request = () => authnRequest({ issuer: wiki, destination: door.at().sso });

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { constants, deflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { rawRequest } from '../support/client/raw-request.js';
-import { type Outcome, reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { unparsed } from '../support/saml/parser-calls.js';
-import { keyless, lax, useFrontDoor, wiki } from '../support/saml/registered.js';
-import { authnRequest, joined, postFields, redirectParameters, redirectQuery, signed } from '../support/saml/sent-messages.js';
+import { rawRequest } from '../../support/client/raw-request.js';
+import { type Outcome, outcomeIn, reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { unparsed } from '../../support/saml/inbound/parser-calls.js';
+import { keyless, lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
+import { authnRequest, joined, postFields, redirectParameters, redirectQuery, signed } from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const MIB = 2 ** 20;
@@ -44,7 +44,7 @@ async function send({ query = '', body }: Prepared): Promise<Outcome> {
   const lines = [`${body === undefined ? 'GET' : 'POST'} ${pathname}?${query} HTTP/1.1`, `Host: ${host}`];
   const origin = `http://127.0.0.1:${(roomy.address() as AddressInfo).port}`;
   const answer = await rawRequest(origin, [...lines, 'Content-Type: application/x-www-form-urlencoded'], body);
-  return JSON.parse(answer.body.slice(answer.body.indexOf('{'), answer.body.lastIndexOf('}') + 1)) as Outcome;
+  return outcomeIn(answer.status, /^x-refused: (.*)$/im.exec(answer.head)?.[1], answer.body);
 }
 
 const inUrl = (xml: string): Prepared => ({ query: redirectQuery(xml) });

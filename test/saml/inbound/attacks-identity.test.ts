@@ -1,7 +1,7 @@
 /** Threats I3 and I4 of the security reference, and the rows about addresses, times and versions of the attack table of the reference on SAML §3. */
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { contoso, disabled, keyless, lax, ofTenant, shop, useFrontDoor, wiki } from '../support/saml/registered.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { contoso, disabled, keyless, lax, ofTenant, shop, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import {
   authnRequest,
   instant,
@@ -12,8 +12,8 @@ import {
   postFields,
   redirectQuery,
   signed,
-} from '../support/saml/sent-messages.js';
-import { backToPresent } from '../support/time/clock.js';
+} from '../../support/saml/sent-messages.js';
+import { backToPresent } from '../../support/time/clock.js';
 
 afterEach(backToPresent);
 const door = useFrontDoor();

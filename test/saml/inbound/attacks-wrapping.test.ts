@@ -1,8 +1,16 @@
 /** Threat I1 of the security reference, and the rows about wrapping in the attack table of the reference on SAML §3. */
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost } from '../support/saml/front-door.js';
-import { useFrontDoor, wiki } from '../support/saml/registered.js';
-import { authnRequest, logoutRequest, type MessageParts, newId, postFields, signatureIn, signed } from '../support/saml/sent-messages.js';
+import { reasonOf, sendPost } from '../../support/saml/inbound/front-door.js';
+import { useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
+import {
+  authnRequest,
+  logoutRequest,
+  type MessageParts,
+  newId,
+  postFields,
+  signatureIn,
+  signed,
+} from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const evil = 'https://evil.test/acs';
@@ -137,6 +145,11 @@ describe('I1: what may be signed, and how', () => {
       body: '<saml:Subject ID="_a"><saml:NameID>a</saml:NameID></saml:Subject>',
     });
     expect(await refusalOf(signed(xml, door.keys.wiki, { of: "//*[local-name(.)='Subject']" }))).toBe('signature_reference');
+  });
+
+  test('a signature of the root, that is not right below it', async () => {
+    const xml = authnRequest({ issuer: wiki, destination: door.at().sso, body: '<samlp:Extensions><a xmlns="u:a"/></samlp:Extensions>' });
+    expect(await refusalOf(signed(xml, door.keys.wiki, { behind: "//*[local-name(.)='a']" }))).toBe('signature_reference');
   });
 
   test('a signed Assertion in place of a signed message (samlify #634)', async () => {

@@ -1,7 +1,9 @@
 /** Which signatures are accepted, on both bindings: algorithms, keys that are changed, and keys that a message brings along. Threats I1, I2, I4. */
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { elliptic, keyless, lax, rotating, useFrontDoor, wiki } from '../support/saml/registered.js';
+import { signaturesIn, signedRoot } from '../../../extensions/saml/xml/signature.js';
+import { parseStrict } from '../../../extensions/saml/xml/strict.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { elliptic, keyless, lax, rotating, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import {
   authnRequest,
   logoutRequest,
@@ -11,7 +13,7 @@ import {
   signatureIn,
   signed,
   uris,
-} from '../support/saml/sent-messages.js';
+} from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const request = (issuer = wiki, destination: string | null = door.at().sso) => authnRequest({ issuer, destination });
@@ -30,6 +32,12 @@ describe.each([
     expect(await redirect(redirectQuery(request(issuer), { by: by(), algorithm }))).toBe('accepted');
     const digest = bits === 384 ? `${more}sha384` : `http://www.w3.org/2001/04/xmlenc#sha${bits}`;
     expect(await post(signed(request(issuer), by(), { algorithm, digest }))).toBe('accepted');
+  });
+
+  test('the right key, by an algorithm of the other type', async () => {
+    const algorithm = `${more}${type === 'rsa' ? 'ecdsa' : 'rsa'}-sha256`;
+    expect(await redirect(redirectQuery(request(issuer), { by: by(), algorithm, ecForm: 'der' }))).toBe('signature_invalid');
+    expect(await post(signed(request(issuer), by(), { algorithm }))).toBe('signature_invalid');
   });
 
   test('a key of the other type', async () => {
@@ -102,6 +110,28 @@ describe('where a signature is not required', () => {
       }
     }
   });
+});
+
+describe('where the operator wants all requests signed', () => {
+  const strict = useFrontDoor({ wantAuthnRequestsSigned: true });
+
+  test('those of service providers that do not sign are refused', async () => {
+    const to = strict.at().sso;
+    for (const issuer of [lax, keyless]) {
+      expect(reasonOf(await sendRedirect(to, redirectQuery(request(issuer, to))))).toBe('not_signed');
+      expect(reasonOf(await sendPost(to, postFields(request(issuer, to))))).toBe('not_signed');
+    }
+    expect(reasonOf(await sendRedirect(to, redirectQuery(request(keyless, to), { by: strict.keys.lax })))).toBe('not_signed');
+    expect(await sendRedirect(to, redirectQuery(request(lax, to), { by: strict.keys.lax }))).toMatchObject({ isSigned: true });
+  });
+});
+
+test('what is read of a form is what was signed, and not what it came in', () => {
+  const xml = signed(request(), door.keys.wiki);
+  const root = parseStrict(xml);
+  const read = signedRoot(xml, root, [door.keys.wiki.publicKey]);
+  expect(read.ownerDocument).not.toBe(root.ownerDocument);
+  expect([signaturesIn(root).length, signaturesIn(read).length]).toEqual([1, 0]);
 });
 
 test('where it is required, a message without is refused', async () => {

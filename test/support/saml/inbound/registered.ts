@@ -1,7 +1,9 @@
 /** The service providers that tests of the front door send messages of. */
 
-import { testSeed } from '../service/seed.js';
-import { type IdpInUse, useIdp } from '../service/use-idp.js';
+import type { SamlOptions } from 'tenant-idp/extensions/saml';
+import { testSeed } from '../../service/seed.js';
+import { type IdpInUse, useIdp } from '../../service/use-idp.js';
+import { testKeyOf } from '../keys.js';
 import { type Credentials, credentialsOf } from './credentials.js';
 import { endpointsOf, type Registered, receivingExtension } from './front-door.js';
 
@@ -65,12 +67,13 @@ export async function registeredOnes(): Promise<{ readonly keys: Keys; readonly 
 }
 
 /** A service with the front door and all of them, for the tests of a file. */
-export function useFrontDoor() {
+export function useFrontDoor(options: SamlOptions = {}) {
   let known: Keys | undefined;
   const service: IdpInUse = useIdp(async () => {
     const { keys, rows } = await registeredOnes();
     known = keys;
-    return { seed, trustProxy: 1, extensions: [receivingExtension(() => rows)] };
+    const { key, certificate } = await testKeyOf('identity provider');
+    return { seed, trustProxy: 1, extensions: [receivingExtension({ keys: [{ key, certificate }], ...options }, () => rows)] };
   });
   return {
     service,

@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { reasonOf, sendPost, sendRedirect } from '../support/saml/front-door.js';
-import { keyless, lax, useFrontDoor, wiki } from '../support/saml/registered.js';
+import { reasonOf, sendPost, sendRedirect } from '../../support/saml/inbound/front-door.js';
+import { keyless, lax, useFrontDoor, wiki } from '../../support/saml/inbound/registered.js';
 import {
   authnRequest,
   joined,
@@ -13,7 +13,7 @@ import {
   redirectQuery,
   signed,
   uris,
-} from '../support/saml/sent-messages.js';
+} from '../../support/saml/sent-messages.js';
 
 const door = useFrontDoor();
 const request = (issuer = wiki) => authnRequest({ issuer, destination: door.at().sso });
@@ -237,7 +237,6 @@ describe('methods', () => {
   });
 
   test.each(['PUT', 'DELETE', 'PATCH'])('%s', async (method) => {
-    const answer = await fetch(`${door.at().sso}?${joined(parameters())}`, { method });
-    expect(await answer.json()).toMatchObject({ reason: 'method' });
+    expect((await fetch(`${door.at().sso}?${joined(parameters())}`, { method })).status).toBe(405);
   });
 });

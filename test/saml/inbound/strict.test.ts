@@ -1,9 +1,9 @@
 /** What the strict parser takes and refuses. Threats I6 and I7 of the security reference, reference on SAML §3. */
 import { describe, expect, test } from '@jest/globals';
-import { attribute, children, one, required, textOf } from '../../extensions/saml/xml/elements.js';
-import { type Malformation, MalformedXml } from '../../extensions/saml/xml/malformed.js';
-import { decodedUtf8, parseStrict } from '../../extensions/saml/xml/strict.js';
-import { booleanAttribute, indexAttribute, instantOf } from '../../extensions/saml/xml/values.js';
+import { attribute, children, one, required, textOf } from '../../../extensions/saml/xml/elements.js';
+import { type Malformation, MalformedXml } from '../../../extensions/saml/xml/malformed.js';
+import { decodedUtf8, parseStrict } from '../../../extensions/saml/xml/strict.js';
+import { booleanAttribute, indexAttribute, instantOf } from '../../../extensions/saml/xml/values.js';
 
 const refusal = (xml: string, limits = {}): Malformation | 'parsed' => {
   try {

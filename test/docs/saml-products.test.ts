@@ -1,0 +1,48 @@
+/** docs/saml-products.md: what it says to send to the admin API is taken as it stands. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { asAdministrator } from '../support/saml/administration.js';
+import { testKeyOf } from '../support/saml/keys.js';
+import { useSamlService } from '../support/saml/use-saml-service.js';
+import { pageAt } from './pages.js';
+
+const page = pageAt('docs/saml-products.md');
+const blocks = page.codeBlocks.filter(({ language }) => language === 'json').map(({ section, code }) => [section, code] as const);
+
+describe('the settings of five products', () => {
+  let metadata: Server;
+  let key: Awaited<ReturnType<typeof testKeyOf>>;
+  beforeAll(async () => {
+    key = await testKeyOf('product');
+    metadata = createServer((request, response) => {
+      const entityId = `https://${request.headers['x-product'] ?? 'product'}.example.com${request.url}`;
+      response.setHeader('content-type', 'application/samlmetadata+xml');
+      response.end(
+        `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${entityId}"><md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><md:KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${key.der}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor><md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="${entityId}/acs" index="0"/></md:SPSSODescriptor></md:EntityDescriptor>`,
+      );
+    });
+    await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(() => void metadata.close());
+  const origin = () => `127.0.0.1:${(metadata.address() as AddressInfo).port}`;
+  const service = useSamlService({ outgoing: { allowHosts: ['127.0.0.1'] } });
+
+  test('are five', () => {
+    expect(blocks.map(([product]) => product)).toEqual(['GitLab', 'Slack', 'Grafana', 'Jenkins', 'Salesforce']);
+  });
+
+  test.each(blocks)('%s', async (_, json) => {
+    const admin = await asAdministrator(service.issuer, 'acme');
+    const { metadataUrl, ...given } = JSON.parse(json) as { readonly metadataUrl?: string };
+    // The product does not run here: its metadata is at an address of ours.
+    const at = metadataUrl === undefined ? {} : { metadataUrl: `http://${origin()}${new URL(metadataUrl).pathname}` };
+    const {
+      status,
+      json: made,
+      text,
+    } = await admin.post(`/tenants/${await service.tid('Acme')}/saml-service-providers`, { ...given, ...at });
+    expect([status, status === 201 ? '' : text]).toEqual([201, '']);
+    expect(made).toMatchObject(given);
+  });
+});

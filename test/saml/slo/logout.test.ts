@@ -1,0 +1,167 @@
+/** SAML Profiles §4.4: single logout, from a service provider and from us, across service providers and applications of OpenID Connect. */
+import { describe, expect, test } from '@jest/globals';
+import { type Agent, authorizeUrl, createPkce, obtainTokens } from '../../support/client/agent.js';
+import { membersOf } from '../../support/client/authorization-response.js';
+import { callLoopback, startLogoutReceiver } from '../../support/client/logout-receiver.js';
+import { introspect } from '../../support/client/steps.js';
+import { messageIn, travel } from '../../support/saml/travel.js';
+import { alice, signedInAt, useSamlService } from '../../support/saml/use-saml-service.js';
+import { redirectUri } from '../../support/service/seed.js';
+
+const service = useSamlService({ outgoing: callLoopback });
+const isSignedIn = async (agent: Agent): Promise<boolean> => {
+  const pkce = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' };
+  return 'code' in membersOf(await agent.get(authorizeUrl(service.issuer, { prompt: 'none', ...pkce })));
+};
+const leave = async (agent: Agent) => agent.submit(await agent.get(`${service.issuer}/connect/endsession`), { logout: 'yes' });
+
+describe.each(['redirect', 'post'] as const)('SAML Profiles §4.4 by %s', (binding) => {
+  test('a service provider signs the person out everywhere, and hears of the success with its RelayState', async () => {
+    const [first, second, third] = [await service.add({ binding }), await service.add({ binding }), await service.add()];
+    const agent = await signedInAt([first, second, third]);
+    const end = await travel(agent, `${first.logoutUrl}?${new URLSearchParams({ relayState: 'bye' })}`);
+    expect(end.body).toContain('<h1>signed out</h1><p>bye</p>');
+    expect(first.loggedOut).toEqual([['Success']]);
+    expect([first, second, third].map(({ sessions }) => sessions.size)).toEqual([0, 0, 0]);
+    expect(await isSignedIn(agent)).toBe(false);
+  });
+
+  test('a sign-out here goes by all service providers, and ends on the page that names nobody', async () => {
+    const [first, second] = [await service.add({ binding }), await service.add({ binding })];
+    const agent = await signedInAt([first, second]);
+    const end = await travel(agent, await leave(agent));
+    expect(end.body).toContain('You are signed out');
+    for (const { url, sessions } of [first, second]) {
+      expect(end.body).not.toContain(`Application ${new URL(url).port}`);
+      expect(sessions.size).toBe(0);
+    }
+    expect(await isSignedIn(agent)).toBe(false);
+  });
+
+  test('PartialLogout where one fails; the page names it', async () => {
+    const [first, failing] = [await service.add({ binding }), await service.add({ binding, onLogout: 'fail' })];
+    const agent = await signedInAt([first, failing]);
+    await travel(agent, first.logoutUrl);
+    expect(first.loggedOut).toEqual([['Success', 'PartialLogout']]);
+    const other = await signedInAt([failing]);
+    const end = await travel(other, await leave(other));
+    expect(end.body).toContain(`Application ${new URL(failing.url).port}`);
+  });
+});
+
+describe('what ends, and when', () => {
+  test('§4.4.4 our session, grants and the notices of OpenID Connect are done before the browser goes anywhere', async () => {
+    const receiver = await startLogoutReceiver();
+    try {
+      const metadata = { redirect_uris: [redirectUri], backchannel_logout_uri: receiver.url };
+      await service.idp.directory.clients.create({ id: 'told', name: 'T', secret: 'told-secret', metadata, allowedScopes: ['openid'] });
+      const silent = await service.add({ onLogout: 'stay-silent' });
+      const first = await service.add();
+      const agent = await signedInAt([first, silent], alice);
+      const { tokens } = await obtainTokens(service.issuer, { agent, client: 'told', secret: 'told-secret' });
+      const stuck = await travel(agent, first.logoutUrl);
+      expect(stuck.body).toBe('nothing happens here');
+      await receiver.received(1);
+      expect((await introspect(service.issuer, tokens.access_token)).json.active).toBe(false);
+      expect(await isSignedIn(agent)).toBe(false);
+    } finally {
+      receiver.close();
+    }
+  });
+
+  test('who goes back from one that is silent goes on to the next, and nobody is asked twice', async () => {
+    const [silent, next] = [await service.add({ onLogout: 'stay-silent' }), await service.add()];
+    const agent = await signedInAt([silent, next]);
+    const step = await travel(agent, await leave(agent), ({ location }) => location?.startsWith(silent.sloUrl) ?? false);
+    expect((await travel(agent, step)).body).toBe('nothing happens here');
+    const end = await travel(agent, step.url);
+    expect(end.body).toContain('You are signed out');
+    expect(end.body).toContain(`Application ${new URL(silent.url).port}`);
+    expect(end.body).not.toContain(`Application ${new URL(next.url).port}`);
+    expect(next.sessions.size).toBe(0);
+    expect((await travel(agent, step.url)).body).toContain('You are signed out');
+  });
+
+  test('one without an address for it counts as one that did not answer', async () => {
+    const mute = await service.add({ record: { singleLogoutServices: [] } });
+    const first = await service.add();
+    const agent = await signedInAt([first, mute]);
+    await travel(agent, first.logoutUrl);
+    expect(first.loggedOut).toEqual([['Success', 'PartialLogout']]);
+    const other = await signedInAt([mute]);
+    expect((await travel(other, await leave(other))).body).toContain(`Application ${new URL(mute.url).port}`);
+  });
+
+  test('one that was removed meanwhile as well, by its name', async () => {
+    const gone = await service.add();
+    const agent = await signedInAt([gone]);
+    await gone.register({ status: 'disabled' });
+    expect((await travel(agent, await leave(agent))).body).toContain(`Application ${new URL(gone.url).port}`);
+  });
+
+  test('responses go to the address for responses', async () => {
+    const first = await service.add();
+    await first.register({ singleLogoutServices: [{ binding: 'redirect', url: first.sloUrl, responseUrl: `${first.sloUrl}?r=1` }] });
+    const agent = await signedInAt([first]);
+    const last = await travel(agent, first.logoutUrl, ({ location }) => location?.includes('SAMLResponse=') ?? false);
+    expect(last.location).toContain(`${first.sloUrl}?r=1&SAMLResponse=`);
+  });
+
+  test('a sign-out goes on to where the client wanted it to', async () => {
+    const sp = await service.add();
+    const agent = await signedInAt([sp], alice);
+    const { tokens } = await obtainTokens(service.issuer, { agent });
+    const query = { id_token_hint: tokens.id_token, post_logout_redirect_uri: 'http://127.0.0.1:9/signed-out', state: 's' };
+    const end = await travel(
+      agent,
+      `${service.issuer}/connect/endsession?${new URLSearchParams(query)}`,
+      ({ location }) => location?.startsWith('http://127.0.0.1:9/') ?? false,
+    );
+    expect(end.location).toBe('http://127.0.0.1:9/signed-out?state=s');
+    expect(sp.sessions.size).toBe(0);
+  });
+
+  test('§3.7.1 a request has the name, the session and an end; it is signed, and for this service provider', async () => {
+    const sp = await service.add({ binding: 'post' });
+    const agent = await signedInAt([sp]);
+    const [profile] = [...sp.sessions.values()];
+    const page = await travel(
+      agent,
+      await leave(agent),
+      (answer) => answer.url.startsWith(service.issuer) && messageIn(answer) !== undefined,
+    );
+    const { xml = '' } = messageIn(page) ?? {};
+    expect(xml).toContain(`>${profile?.nameID}<`);
+    expect(xml).toContain(`<samlp:SessionIndex>${profile?.sessionIndex}<`);
+    expect(xml).toContain(`Destination="${sp.sloUrl}"`);
+    expect(xml).toMatch(/NotOnOrAfter="/);
+    expect(xml).toContain('<ds:Signature ');
+  });
+});
+
+describe('two at once', () => {
+  test('two tabs of one service provider, and two service providers, begin a logout at the same time: nothing is left', async () => {
+    const [first, second] = [await service.add(), await service.add()];
+    const agent = await signedInAt([first, second]);
+    // Both are on their way to us before either is answered.
+    const [one, other] = await Promise.all(
+      [first, second].map(({ logoutUrl }) => travel(agent, logoutUrl, ({ location }) => location?.includes('/slo/run') ?? false)),
+    );
+    await Promise.all([travel(agent, one ?? ''), travel(agent, other ?? '')]);
+    expect([first.sessions.size, second.sessions.size]).toEqual([0, 0]);
+    expect([...first.loggedOut, ...second.loggedOut].map(([code]) => code)).toEqual(['Success', 'Success']);
+    expect(await isSignedIn(agent)).toBe(false);
+  });
+
+  test('a sign-out here while somebody signs in for a service provider: either nobody is signed in there, or it hears of it', async () => {
+    for (let round = 0; round < (process.env.PROVE ? 30 : 4); round += 1) {
+      const [first, late] = [await service.add(), await service.add()];
+      const agent = await signedInAt([first]);
+      const back = await travel(agent, late.loginUrl, ({ location }) => location?.includes('/idp/saml/sso/answer') ?? false);
+      const question = await agent.get(`${service.issuer}/connect/endsession`);
+      const [gone] = await Promise.all([agent.submit(question, { logout: 'yes' }), travel(agent, back)]);
+      await travel(agent, gone);
+      expect([late.sessions.size, first.sessions.size]).toEqual([0, 0]);
+    }
+  });
+});

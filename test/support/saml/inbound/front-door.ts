@@ -1,0 +1,153 @@
+/** The front door for messages of service providers, over HTTP: this is the one place that says what answers at the endpoints. */
+import type { Context, Extension, ExtensionContext } from 'tenant-idp/extension';
+import { type SamlOptions, saml } from 'tenant-idp/extensions/saml';
+import { acsOf } from '../../../../extensions/saml/messages/acs.js';
+import type { Received } from '../../../../extensions/saml/messages/front-door.js';
+import { RefusedMessage } from '../../../../extensions/saml/messages/refused.js';
+import { resolveSamlOptions } from '../../../../extensions/saml/options.js';
+import { createParts } from '../../../../extensions/saml/parts.js';
+import { samlRoutes } from '../../../../extensions/saml/routes.js';
+import { type ServiceProviderFields, serviceProviders } from '../../../../extensions/saml/service-providers/records.js';
+import { fromEverywhere } from '../../client/addresses.js';
+
+export type Outcome =
+  | {
+      readonly reason: string;
+      readonly status: number;
+      readonly place?: string;
+      readonly serviceProviderId?: string;
+      readonly message: string;
+    }
+  | (Pick<Received, 'binding' | 'relayState' | 'isSigned'> & {
+      readonly serviceProviderId: string;
+      // biome-ignore lint/suspicious/noExplicitAny: whatever kind it is
+      readonly message: any;
+      readonly acs?: { readonly url: string; readonly index: number };
+    });
+
+/** A row, and whose it is. */
+export interface Registered {
+  readonly id: string;
+  /** Default: the instance. */
+  readonly tid?: string;
+  readonly fields: Partial<ServiceProviderFields> & Pick<ServiceProviderFields, 'entityId'>;
+}
+
+const rowOf = (fields: Registered['fields']): ServiceProviderFields =>
+  ({
+    name: 'Wiki',
+    status: 'active',
+    assertionConsumerServices: [{ url: `${fields.entityId}/acs`, index: 0 }],
+    singleLogoutServices: [],
+    signingCertificates: [],
+    requireSignedRequests: true,
+    encryption: 'none',
+    signAssertion: true,
+    signResponse: false,
+    nameId: { format: 'persistent' },
+    attributes: [],
+    requireMfa: false,
+    idpInitiated: { isAllowed: false },
+    impersonation: 'refuse',
+    createdAt: new Date().toISOString(),
+    updatedAt: new Date().toISOString(),
+    ...fields,
+  }) as ServiceProviderFields;
+
+async function register({ collection, ofInstance }: ExtensionContext, { id, tid, fields }: Registered): Promise<void> {
+  try {
+    await collection(serviceProviders, tid ?? ofInstance).insert(rowOf(fields), { id });
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== 'conflict') throw error;
+  }
+}
+
+/** The extension, which registers service providers when it starts: with the same ids on each node. */
+export const withServiceProviders = (extension: Extension, registered: () => readonly Registered[]): Extension => ({
+  ...extension,
+  start: async (context) => {
+    await extension.start?.(context);
+    for (const row of registered()) await register(context, row);
+  },
+});
+
+/** In a header, for the tests alone: the page says the reason, and the log what is wrong where. */
+const REFUSED = 'x-refused';
+
+/**
+ * The SAML extension, with its routes and pages. What would go on with a message that was let in shows it instead, in JSON.
+ * @param registered is asked when the service starts
+ */
+export function receivingExtension(options: SamlOptions, registered: () => readonly Registered[]): Extension {
+  return {
+    ...withServiceProviders(saml(options), registered),
+    routes(router, context) {
+      const parts = createParts(context, resolveSamlOptions(options));
+      const noting =
+        <Arguments extends [Context, ...unknown[]], Result>(run: (...given: Arguments) => Promise<Result>) =>
+        async (...given: Arguments): Promise<Result> => {
+          try {
+            return await run(...given);
+          } catch (error) {
+            if (error instanceof RefusedMessage) given[0].set(REFUSED, JSON.stringify({ ...error, message: error.message }));
+            throw error;
+          }
+        };
+      const show = noting(async (ctx: Context, received: Received) => {
+        ctx.body = outcomeOf(received);
+      });
+      samlRoutes(router, {
+        ...parts,
+        frontDoor: { receive: noting(parts.frontDoor.receive) },
+        begin: { ...parts.begin, requested: (ctx, _entity, received) => show(ctx, received) },
+        incoming: { ...parts.incoming, requested: show },
+        outgoing: { ...parts.outgoing, answered: show },
+      });
+    },
+  };
+}
+
+function outcomeOf({ message, serviceProvider, ...received }: Received): Outcome {
+  const acs = message.kind === 'AuthnRequest' ? { acs: acsOf(serviceProvider, message) } : {};
+  return { ...received, message, serviceProviderId: serviceProvider.id, ...acs };
+}
+
+/** What became of an answer: a page that names the reason, or what was received. */
+export function outcomeIn(status: number, refused: string | null | undefined, body: string): Outcome {
+  if (status === 200) return JSON.parse(body) as Outcome;
+  const outcome = JSON.parse(refused ?? '{}') as { readonly reason?: string; readonly status?: number };
+  if (outcome.reason === undefined || outcome.status !== status || !body.includes(outcome.reason))
+    throw new Error(`${status}, and no page about ${refused}: ${body.slice(0, 500)}`);
+  return outcome as Outcome;
+}
+
+const readOutcome = async (answer: Response): Promise<Outcome> =>
+  outcomeIn(answer.status, answer.headers.get(REFUSED), await answer.text());
+
+/** Endpoints of the instance, or of a tenant. */
+export const endpointsOf = (issuer: string, tid?: string) => {
+  const base = `${issuer}/idp/saml${tid === undefined ? '' : `/t/${tid}`}`;
+  return { sso: `${base}/sso`, slo: `${base}/slo` };
+};
+
+const newAddress = fromEverywhere();
+
+/** Sends a query as it is. */
+export const sendRedirect = async (endpoint: string, query: string): Promise<Outcome> => readOutcome(await fetch(`${endpoint}?${query}`));
+
+/** Posts a form; a text is sent as it is. @param address whose it is. Default: a new one. */
+export const sendPost = async (
+  endpoint: string,
+  fields: Readonly<Record<string, string>> | string,
+  address = newAddress(),
+): Promise<Outcome> =>
+  readOutcome(
+    await fetch(endpoint, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
+      body: typeof fields === 'string' ? fields : String(new URLSearchParams(fields)),
+    }),
+  );
+
+/** Why it was refused, or `accepted`. */
+export const reasonOf = (outcome: Outcome): string => ('reason' in outcome ? outcome.reason : 'accepted');

@@ -1,0 +1,131 @@
+/** A service provider that shares no code with us: Apache with mod_auth_mellon, as Debian has them. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../service/example.js';
+import { until } from '../time/until.js';
+import { testKeyOf } from './keys.js';
+
+const MODULES = '/usr/lib/apache2/modules';
+const PROGRAM = '/usr/sbin/apache2';
+
+/** Debian packages that it takes. */
+export const mellonPackages = { apache2: PROGRAM, 'libapache2-mod-auth-mellon': join(MODULES, 'mod_auth_mellon.so') };
+
+export interface Mellon {
+  readonly origin: string;
+  /** Its metadata, as it publishes them itself. */
+  readonly metadataUrl: string;
+  stop(): Promise<void>;
+  log(): Promise<string>;
+}
+
+/**
+ * @param idpMetadata XML.
+ * @param host a name of this machine of its own, so that its cookies are of no other server.
+ */
+export async function startMellon(idpMetadata: string, host = 'localhost', more: readonly string[] = []): Promise<Mellon> {
+  const port = await freePort();
+  const dir = await mkdtemp(join(tmpdir(), 'mellon-'));
+  const at = (name: string): string => join(dir, name);
+  const origin = `http://${host}:${port}`;
+  const { key, certificate } = await testKeyOf('mellon');
+  await mkdir(at('www'));
+  await mkdir(at('www/private'));
+  await writeFile(at('sp.key'), key);
+  await writeFile(at('sp.crt'), certificate);
+  await writeFile(at('idp.xml'), idpMetadata);
+  await writeFile(at('www/index.html'), '<title>Open</title><p>Nobody asks who you are.</p>');
+  await writeFile(at('www/private/index.shtml'), '<title>Private</title><p id="name"><!--#echo var="MELLON_NAME_ID" --></p>');
+  const modules = [
+    'mpm_prefork',
+    'authn_core',
+    'authz_core',
+    'authz_user',
+    'auth_mellon',
+    'dir',
+    'env',
+    'setenvif',
+    'headers',
+    'include',
+    'mime',
+  ];
+  const config = [
+    `ServerRoot "${dir}"`,
+    `PidFile "${at('apache.pid')}"`,
+    `ServerName ${origin}`,
+    `Listen 127.0.0.1:${port}`,
+    'StartServers 2',
+    `ErrorLog "${at('error.log')}"`,
+    'LogLevel info',
+    ...modules.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
+    `DocumentRoot "${at('www')}"`,
+    `Mutex file:${dir} default`,
+    'TypesConfig /dev/null',
+    'AddType text/html .html .shtml',
+    'DirectoryIndex index.html index.shtml',
+    'AddOutputFilter INCLUDES .shtml',
+    // Without https, Chromium keeps no SameSite=None cookie.
+    'SetEnvIf Host . MELLON_DISABLE_SAMESITE=1',
+    'MellonCacheSize 100',
+    `MellonLockFile "${at('mellon.lock')}"`,
+    `<Directory "${at('www')}">`,
+    '  Options +Includes',
+    '  Require all granted',
+    '</Directory>',
+    '<Location />',
+    '  MellonEnable "info"',
+    '  MellonEndpointPath /mellon',
+    `  MellonSPentityId "${origin}/mellon/metadata"`,
+    `  MellonSPPrivateKeyFile "${at('sp.key')}"`,
+    `  MellonSPCertFile "${at('sp.crt')}"`,
+    `  MellonIdPMetadataFile "${at('idp.xml')}"`,
+    '  MellonSecureCookie Off',
+    '  MellonSubjectConfirmationDataAddressCheck Off',
+    ...more.map((line) => `  ${line}`),
+    '</Location>',
+    '<Location /private>',
+    '  MellonEnable "auth"',
+    '  AuthType "Mellon"',
+    '  Require valid-user',
+    '  Header set X-Name-Id "%{MELLON_NAME_ID}e"',
+    '  Header set X-Tid "%{MELLON_tid}e"',
+    '  Header set X-Roles "%{MELLON_role}e"',
+    '</Location>',
+  ];
+  await writeFile(at('apache.conf'), `${config.join('\n')}\n`);
+  // Run by root, its workers are `www-data`.
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? ['-c', 'User www-data', '-c', 'Group www-data'] : [];
+  if (isRoot) spawnSync('chown', ['-R', 'www-data:www-data', dir]);
+  // Apache ends its whole process group, so it gets one of its own.
+  const server: ChildProcess = spawn(PROGRAM, ['-f', at('apache.conf'), ...user, '-D', 'FOREGROUND'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  let problem = '';
+  server.stderr?.on('data', (data: Buffer) => {
+    problem += data;
+  });
+  const log = async () => problem + (await readFile(at('error.log'), 'utf8').catch(() => ''));
+  const stop = async () => {
+    if (server.exitCode === null && server.signalCode === null) {
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+    }
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await until(async () => {
+      if (server.exitCode !== null) throw new Error(`Apache does not start: ${await log()}`);
+      return (await fetch(`${origin}/`).catch(() => undefined))?.status === 200;
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { origin, metadataUrl: `${origin}/mellon/metadata`, stop, log };
+}
